@@ -1,0 +1,78 @@
+"""Questions about schemas that the law asks, and the answers a format gives.
+
+`decide` never parses a schema itself. It asks a `Grammar`; what the grammar cannot answer at once comes back to the
+node as `Needs`, the node has it answered (in a process pool when it is large) and decides again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from treaty.core.finding import Fault, Finding
+from treaty.core.meaning import Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """Is this text a valid schema, and what is its canonical form?
+
+    `strict` adds the checks for new schemas (names, defaults); stored ones are read without them.
+    """
+
+    meaning: Meaning
+    strict: bool = True
+    normalize: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Can data written with `writer` be read with `reader`? Both are canonical texts with their references."""
+
+    reader: Meaning
+    writer: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A valid schema.
+
+    `canonical` is the text that is stored, returned and hashed. `resolved` is the digest (hex SHA-256) of the
+    canonical text with every reference inlined: equal for two schemas that differ only in how they are cut
+    into references. `type_name` is the full name of the top-level type, or "" where the format has none.
+    """
+
+    canonical: str
+    resolved: str
+    type_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Not a valid schema; at least one fault."""
+
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """All findings of one comparison; none means that the reader can read what the writer wrote."""
+
+    findings: tuple[Finding, ...] = ()
+
+
+Question = Parse | Compare
+Answer = Parsed | Invalid | Compared
+Answers = Mapping[Question, Answer]
+
+
+class Grammar(Protocol):
+    """Whoever can answer questions about schemas."""
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Names of the formats with a plug-in here; schemas of other formats are opaque."""
+        ...
+
+    def ask(self, question: Question) -> Answer | None:
+        """Return the answer if it is known now, else None."""
+        ...

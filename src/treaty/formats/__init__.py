@@ -1,0 +1,1 @@
+"""Schema formats: parse, canonical text, fingerprints, references, compatibility; one frozen record each."""

@@ -1,0 +1,61 @@
+"""`Format`: the functions that every schema format provides, as one frozen record."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from treaty.core.finding import Fault, Finding
+from treaty.core.meaning import Meaning
+
+
+class InvalidSchemaError(ValueError):
+    """A text is not a valid schema of its format; carries every fault found, the first one first."""
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        """Keep the faults; the message is the first one."""
+        super().__init__("; ".join(map(str, faults[:3])))
+        self.faults = faults
+
+
+Model = TypeVar("Model")
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceName:
+    """A name that a text uses and does not define: where it stands, so that an error can say it."""
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A parsed schema's texts: `canonical` as stored, `resolved` with every reference inlined, `type_name` or ""."""
+
+    canonical: str
+    resolved: str
+    type_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Format(Generic[Model]):
+    """One schema format. `Model` is its immutable parsed form, opaque to everybody else.
+
+    Every function is pure, ends in (near-)linear time and raises nothing but `InvalidSchemaError`.
+
+    - ``parse(meaning, strict)``: the model of a text with its references resolved through the bindings.
+      `strict` adds the checks for new schemas; without it what was once accepted still parses.
+    - ``show(model, normalize)``: canonical text, resolved text, type name.
+    - ``references(text)``: names that the text needs and does not define, without resolving anything.
+    - ``compare(reader, writer)``: findings, empty when `reader` can read data written with `writer`.
+    - ``fingerprints``: by name (``CRC-64-AVRO``, ``MD5``, ``SHA-256`` …), model to digest bytes.
+    - ``views``: named ways to print a model for the `format=` parameter of dialects (``resolved``, ``serialized``).
+    """
+
+    name: str
+    parse: Callable[[Meaning, bool], Model]
+    show: Callable[[Model, bool], Printed]
+    references: Callable[[str], tuple[ReferenceName, ...]]
+    compare: Callable[[Model, Model], tuple[Finding, ...]]
+    fingerprints: Mapping[str, Callable[[Model], bytes]] = field(default_factory=dict)
+    views: Mapping[str, Callable[[Model], str]] = field(default_factory=dict)
