@@ -1,0 +1,64 @@
+# What a person can do here. `make` alone prints the list. Needs Python 3.11 to 3.13, a JDK 17 and the package registries.
+
+PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11,$(if $(shell $(name) -c \
+  'import sys; print(sys.version_info[:2] in [(3, 11), (3, 12), (3, 13)] or "")' 2>/dev/null),$(name))))
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+BIN := .venv/bin
+STAMP := .venv/installed
+PYTEST := $(BIN)/python -m pytest
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo quick test check bench soak serve pins
+
+help: ## Print this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+install: $(STAMP) ## Make .venv with all extras, exactly as pinned in requirements/
+
+$(STAMP): requirements/all.txt pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then echo "Treaty needs Python 3.11, 3.12 or 3.13; none was found. Name one: make PYTHON=..." >&2; exit 1; fi
+	@echo "== Treaty: making .venv with $$($(PYTHON) --version)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "== Treaty: downloading pinned packages; Spark alone is about 430 MB, so the first time takes a minute or more"
+	@$(BIN)/python -m pip install --progress-bar on --disable-pip-version-check -r requirements/all.txt \
+	  | { grep -v 'already satisfied' || true; }
+	@echo "== Treaty: installing this checkout"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@$(BIN)/python -m pip check
+	@java -version 2>&1 | grep 'version "17' >/dev/null || echo "== Treaty: note: no JDK 17 on the PATH; the server works, Spark and the demo will not"
+	@touch $@
+	@echo "== Treaty: ready. Next: make demo, or make serve"
+
+demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; ends with a report
+	$(BIN)/treaty demo
+
+quick: $(STAMP) ## Tests without a JVM, in under three minutes
+	$(PYTEST) -m "not jvm and not slow and not soak" -n $(WORKERS) --dist loadgroup
+
+test: $(STAMP) ## All tests but the soak, in under thirty minutes
+	$(PYTEST) -m "not jvm and not soak" -n $(WORKERS) --dist loadgroup
+	$(PYTEST) -m "jvm and not soak"
+
+check: $(STAMP) ## Format, lint, types, architecture and house rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(PYTEST) tests/house -p no:randomly
+
+bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks
+
+soak: $(STAMP) ## The long runs: thousands of seeds, millions of rows
+	$(PYTEST) -m soak
+
+serve: $(STAMP) ## Run a registry on this machine
+	$(BIN)/treaty serve
+
+pins: ## Take the newest versions the ranges allow into requirements/all.txt
+	@rm -rf .venv && $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --disable-pip-version-check hatchling editables --editable '.[all,dev]'
+	@head -2 requirements/all.txt > .venv/pins
+	@$(BIN)/python -m pip freeze --exclude-editable >> .venv/pins && mv .venv/pins requirements/all.txt

@@ -1,0 +1,1 @@
+"""Treaty: a schema registry and streaming metastore; take a `Registry` with `treaty.assemble.connect(url)`."""
