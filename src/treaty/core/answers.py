@@ -1,0 +1,168 @@
+"""What a registry answers: one frozen class per kind of answer."""
+
+from dataclasses import dataclass, field
+
+from treaty.core.finding import Finding
+from treaty.core.schema import Metadata, Pairs, Reference, RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFound:
+    """A schema by id or guid; `subject` and `number` name one use of it, where one is known."""
+
+    schema_id: int
+    guid: str
+    format: str
+    text: str
+    references: tuple[Reference, ...] = ()
+    metadata: Metadata | None = None
+    rules: RuleSet | None = None
+    context: str = "."
+    subject: str = ""
+    """Qualified name of a subject that has it, or empty."""
+    number: int = 0
+    time: int = 0
+    deleted: bool = False
+    max_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFound:
+    """A version of a subject (qualified name), with its schema. `time` is milliseconds since the epoch."""
+
+    subject: str
+    number: int
+    ordinal: int
+    schema_id: int
+    guid: str
+    format: str
+    text: str
+    references: tuple[Reference, ...] = ()
+    metadata: Metadata | None = None
+    rules: RuleSet | None = None
+    time: int = 0
+    deleted: bool = False
+    properties: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The version that the schema now is; `created` is False where it was one before."""
+
+    version: VersionFound
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Numbers of the versions that this deletion took, ascending."""
+
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings of a subject, a context or everything; None means not set here.
+
+    `metadata` and `rules` members hold defaults (merged under) and overrides (merged over) for new versions.
+    """
+
+    level: str | None = None
+    """Compatibility level: NONE, BACKWARD, FORWARD, FULL and their _TRANSITIVE forms."""
+    alias: str | None = None
+    alias_for_deks: str | None = None
+    normalize: bool | None = None
+    validate_fields: bool | None = None
+    validate_new_schemas: bool | None = None
+    validate_rules: bool | None = None
+    policy: str | None = None
+    """STRICT, LENIENT or LOGICAL."""
+    group: str | None = None
+    """Name of the metadata property whose value partitions the versions that are compared."""
+    default_metadata: Metadata | None = None
+    override_metadata: Metadata | None = None
+    default_rules: RuleSet | None = None
+    override_rules: RuleSet | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigStored:
+    """The config at a scope, or (for a deletion) the one that was there."""
+
+    config: Config
+
+
+@dataclass(frozen=True, slots=True)
+class ModeStored:
+    """The mode at a scope, or (for a deletion) the one that was there; None where it was cleared."""
+
+    mode: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A verdict: findings of the first version that fails, and the same as the dialects print them."""
+
+    compatible: bool
+    messages: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """Qualified names, sorted."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Version numbers, ascending; `deleted` are those among them that are softly deleted."""
+
+    numbers: tuple[int, ...]
+    deleted: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Versions, by subject and number."""
+
+    versions: tuple[VersionFound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """(qualified subject, number) pairs."""
+
+    uses: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """Schema ids, ascending."""
+
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuidIds:
+    """(context, id) pairs."""
+
+    ids: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """Names of contexts, the default one first."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a command: the sequence of its commit, and the answer in its portable form."""
+
+    command_id: str
+    sequence: int
+    result: str = ""
+    members: Pairs = field(default=())

@@ -1,0 +1,44 @@
+"""Names of subjects and contexts, and the qualified form ``:.context:subject`` in which they travel."""
+
+from typing import NamedTuple
+
+DEFAULT_CONTEXT = "."
+EVERYWHERE = "*"
+"""The context word of listings that span all contexts, ``:*:``."""
+
+
+class Subject(NamedTuple):
+    """A subject in its context. The default context is ``.``, every other one begins with a dot."""
+
+    context: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.context == DEFAULT_CONTEXT else f":{self.context}:{self.name}"
+
+    def sibling(self, text: str) -> "Subject":
+        """Read `text` as it stands inside this subject's schemas: unqualified names stay in this context."""
+        return subject_of(text, self.context)
+
+
+def subject_of(text: str, context: str = DEFAULT_CONTEXT) -> Subject:
+    """Split a qualified name; an unqualified one belongs to `context` (Confluent's form, one to one).
+
+    ``:.ctx:name`` names a subject of ``.ctx``, ``:.:name`` one of the default context, ``:.ctx`` and ``:.ctx:`` the
+    context itself (an empty name).
+    """
+    if not text.startswith(":."):
+        return Subject(EVERYWHERE, text[3:]) if text.startswith(":*:") else Subject(context, text)
+    head, _, name = text[1:].partition(":")
+    return Subject(head, name)
+
+
+def context_of(text: str) -> str:
+    """Return the context that a bare word names: ``foo`` and ``.foo`` are the same one."""
+    word = text.removeprefix(":").removesuffix(":")
+    return word if word.startswith(".") or word == EVERYWHERE else f".{word}"
+
+
+def is_subject_name(name: str) -> bool:
+    """Tell whether a subject may be called this: no control characters, none of the reserved words."""
+    return name not in {"__GLOBAL", "__EMPTY"} and name.isprintable()

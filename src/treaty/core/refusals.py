@@ -1,0 +1,159 @@
+"""Every way in which the law says no, on one page.
+
+    RegistryError
+    ├── Refusal                     the law's answer: asking again the same way is pointless
+    │   ├── NotFound                what was asked for does not exist
+    │   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound
+    │   ├── Invalid                 the request itself cannot be right
+    │   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules · TooLarge
+    │   └── Conflicting             right in itself, wrong in this state
+    │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty
+    ├── Unavailable                 can't say now: nothing was written; ask again
+    └── OutcomeUnknown              it may have been written: ask for the outcome by its command id
+"""
+
+from dataclasses import dataclass, field
+
+from treaty.core.finding import Fault, Finding
+
+
+class RegistryError(Exception):
+    """Root of everything a registry raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What a refusal says: the rule, where, what stood there, what came, and what would be allowed."""
+
+    rule: str
+    message: str
+    path: str = ""
+    old: str = ""
+    new: str = ""
+    allowed: str = ""
+    subject: str = ""
+    version: str = ""
+    """The version or id as asked for, for messages of dialects."""
+    details: tuple[str, ...] = field(default=())
+
+
+class Refusal(RegistryError):
+    """The law says no. `reason` carries the facts, `str()` the sentence."""
+
+    def __init__(self, reason: Reason) -> None:
+        """Keep the reason."""
+        super().__init__(reason.message)
+        self.reason = reason
+
+    @classmethod
+    def of(cls, rule: str, message: str, **facts: str) -> "Refusal":
+        """Build a refusal of this class from its rule, its sentence and the members of `Reason`."""
+        return cls(Reason(rule, message, **facts))  # type: ignore[arg-type]
+
+
+class NotFound(Refusal):
+    """What was asked for does not exist. Never used for "can't say now"."""
+
+
+class SubjectNotFound(NotFound):
+    """No such subject, or none of its versions may be seen."""
+
+
+class VersionNotFound(NotFound):
+    """The subject has no such version."""
+
+
+class SchemaNotFound(NotFound):
+    """No schema with this id, guid or content."""
+
+
+class SettingNotFound(NotFound):
+    """The subject has no config or mode of its own."""
+
+
+class Invalid(Refusal):
+    """The request itself can't be right."""
+
+
+class InvalidSchema(Invalid):
+    """The text is not a valid schema; `faults` says why, if it was the text."""
+
+    def __init__(self, reason: Reason, faults: tuple[Fault, ...] = ()) -> None:
+        """Keep the faults beside the reason."""
+        super().__init__(reason)
+        self.faults = faults
+
+
+class InvalidSubject(Invalid):
+    """A name that no subject may have."""
+
+
+class InvalidVersion(Invalid):
+    """Not a version number."""
+
+
+class InvalidSetting(Invalid):
+    """A compatibility level, mode or other setting that does not exist."""
+
+
+class InvalidRules(Invalid):
+    """A rule set that breaks the rules for rule sets."""
+
+
+class TooLarge(Invalid):
+    """Past a named limit."""
+
+
+class Conflicting(Refusal):
+    """Right in itself, but not in the present state."""
+
+
+class Incompatible(Conflicting):
+    """The schema breaks the policy in force; `findings` of the first version that fails."""
+
+    def __init__(self, reason: Reason, findings: tuple[Finding, ...] = ()) -> None:
+        """Keep the findings beside the reason; `reason.details` has them as told sentences."""
+        super().__init__(reason)
+        self.findings = findings
+
+
+class Referenced(Conflicting):
+    """Somebody else's schema refers to it."""
+
+
+class NotPermitted(Conflicting):
+    """The mode in force forbids it."""
+
+
+class AlreadyDeleted(Conflicting):
+    """It was deleted (softly) before."""
+
+
+class NotDeletedFirst(Conflicting):
+    """It must be deleted softly before it is deleted for good."""
+
+
+class NotLatest(Conflicting):
+    """The state is not the one that the command expected."""
+
+
+class NotEmpty(Conflicting):
+    """A context that still has subjects."""
+
+
+class Unavailable(RegistryError):
+    """Can't say now: nothing was written, asking again is right. `retry_after` is in seconds."""
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        """Keep the time after which asking again makes sense."""
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class OutcomeUnknown(RegistryError):
+    """It may have been written: ask for the outcome of `command_id` before doing it again."""
+
+    def __init__(self, command_id: str) -> None:
+        """Keep the command's id."""
+        super().__init__(f"the outcome of command {command_id} is not known yet; ask for it by this id")
+        self.command_id = command_id

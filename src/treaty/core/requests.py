@@ -1,0 +1,304 @@
+"""Everything that may be asked of a registry: one frozen class per question, typed with its answer.
+
+Commands change state, queries don't; both are decided by the same function. A dialect builds one of these and prints
+the answer, a client carries it over HTTP, a node decides it.
+"""
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from treaty.core.answers import (
+    Checked,
+    Config,
+    ConfigStored,
+    Contexts,
+    Deleted,
+    GuidIds,
+    Ids,
+    ModeStored,
+    Numbers,
+    Outcome,
+    Registered,
+    SchemaFound,
+    Subjects,
+    Uses,
+    VersionFound,
+    Versions,
+)
+from treaty.core.names import Subject
+from treaty.core.schema import Draft, Pairs
+
+A = TypeVar("A", covariant=True)
+
+LATEST = -1
+Selector = int
+"""A version number of 1 or more, or `LATEST`."""
+
+
+class Request(Generic[A]):
+    """A question whose answer is an `A`."""
+
+    __slots__ = ()
+
+
+# ------------------------------------------------------------------------------------------------------- commands
+
+
+@dataclass(frozen=True, slots=True)
+class Force:
+    """Skip the policy, and say so in the version: who, and why."""
+
+    who: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the sender believes to be the last version: its number, its ordinal or its schema id (-1: no version)."""
+
+    by: Literal["number", "ordinal", "schema_id"]
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """How a subject is made if it is not there: origin and properties; the rest follows from the origin."""
+
+    origin: str = "confluent"
+    types: str = "across"
+    order: str = "registration"
+    identity: str = "canonical"
+    policy: str = ""
+    """Name of a policy; empty means that the config chain decides."""
+    properties: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Register(Request[Registered]):
+    """Make this schema a version of the subject, unless it is one already.
+
+    `number` guards the version's number (0: none asked for); `schema_id` gives it in IMPORT mode (-1: none). `names`
+    are further names of the version, (scheme, name), unique per scheme in the subject.
+    """
+
+    subject: Subject
+    draft: Draft
+    normalize: bool | None = None
+    """None: as configured."""
+    number: int = 0
+    schema_id: int = -1
+    force: Force | None = None
+    expected: Expected | None = None
+    names: Pairs = ()
+    properties: Pairs = ()
+    create_with: Creation = Creation()
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteVersion(Request[Deleted]):
+    """Hide a version, or (`permanent`, after hiding it) remove it for good."""
+
+    subject: Subject
+    version: Selector
+    permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSubject(Request[Deleted]):
+    """Hide all versions of a subject, or (`permanent`, after hiding them) remove it for good."""
+
+    subject: Subject
+    permanent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a setting holds: a subject (`name` set), a context (`name` None), or everywhere (context ``*``)."""
+
+    context: str = "."
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetConfig(Request[ConfigStored]):
+    """Change members of the config at a scope: `change` has the new values, `clear` names those to forget."""
+
+    scope: Scope
+    change: Config
+    clear: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteConfig(Request[ConfigStored]):
+    """Forget the config at a scope; answers what it was."""
+
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class SetMode(Request[ModeStored]):
+    """Set (or with None clear) the mode at a scope: READWRITE, READONLY, READONLY_OVERRIDE, IMPORT, FORWARD."""
+
+    scope: Scope
+    mode: str | None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteMode(Request[ModeStored]):
+    """Forget the mode at a scope (`recursive`: of the context's subjects too); answers what it was."""
+
+    scope: Scope
+    recursive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteContext(Request[Deleted]):
+    """Forget an empty context."""
+
+    context: str
+
+
+# -------------------------------------------------------------------------------------------------------- queries
+
+
+@dataclass(frozen=True, slots=True)
+class GetSchema(Request[SchemaFound]):
+    """The schema with this id. `subject` says in which context to look first, and which use to name."""
+
+    schema_id: int
+    subject: Subject | None = None
+    max_id: bool = False
+    """Tell the highest id of the context too."""
+
+
+@dataclass(frozen=True, slots=True)
+class GetGuid(Request[SchemaFound]):
+    """The schema with this guid (32 hex digits, lower case, dashes as in a UUID)."""
+
+    guid: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetGuidIds(Request[GuidIds]):
+    """The ids that a guid has, one per context."""
+
+    guid: str
+
+
+@dataclass(frozen=True, slots=True)
+class GetVersion(Request[VersionFound]):
+    """One version of a subject."""
+
+    subject: Subject
+    version: Selector
+    deleted: bool = False
+    """Count softly deleted ones too."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindVersion(Request[VersionFound]):
+    """The newest version whose metadata has all these properties."""
+
+    subject: Subject
+    properties: Pairs
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Request[VersionFound]):
+    """The version of the subject that this schema is."""
+
+    subject: Subject
+    draft: Draft
+    normalize: bool | None = None
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Request[Checked]):
+    """Would this schema pass the policy of the subject: against one version, or (None) those the policy compares?"""
+
+    subject: Subject
+    draft: Draft
+    version: Selector | None = None
+    normalize: bool | None = None
+
+
+Visible = Literal["live", "all", "deleted"]
+"""Which versions a list shows: live ones, softly deleted ones too, or only those."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListSubjects(Request[Subjects]):
+    """Subjects whose names begin with `prefix`; context ``*`` means all contexts."""
+
+    prefix: Subject = Subject("*", "")
+    visible: Visible = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class ListVersions(Request[Numbers]):
+    """Version numbers of a subject, ascending; never empty (an empty list is a `SubjectNotFound`)."""
+
+    subject: Subject
+    visible: Visible = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class ListSchemas(Request[Versions]):
+    """Versions of all subjects that begin with `prefix`, by subject and number; `latest` keeps only the newest."""
+
+    prefix: Subject = Subject(".", "")
+    visible: Visible = "live"
+    latest: bool = False
+    offset: int = 0
+    limit: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class UsesOf(Request[Uses]):
+    """Every (subject, number) that has the schema with this id."""
+
+    schema_id: int
+    subject: Subject | None = None
+    visible: Visible = "live"
+
+
+@dataclass(frozen=True, slots=True)
+class ReferencedBy(Request[Ids]):
+    """Ids of schemas that refer to this version."""
+
+    subject: Subject
+    version: Selector
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GetConfig(Request[ConfigStored]):
+    """The config at a scope; `resolve` follows the chain to what is in force."""
+
+    scope: Scope
+    resolve: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GetMode(Request[ModeStored]):
+    """The mode at a scope; `resolve` follows the chain to what is in force."""
+
+    scope: Scope
+    resolve: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListContexts(Request[Contexts]):
+    """All contexts, the default one first."""
+
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GetOutcome(Request[Outcome]):
+    """What became of a command, by its id."""
+
+    command_id: str
