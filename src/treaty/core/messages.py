@@ -1,0 +1,65 @@
+"""How findings are told to people who know Confluent's registry: one list of strings for each version that fails."""
+
+from dataclasses import dataclass
+
+from treaty.core.finding import Finding
+
+SHOWN = 10_240
+"""Characters of the old schema's text that are printed; the rest is cut."""
+
+OTHER_FORMAT = "Incompatible because of different schema type"
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The version that a new schema does not fit, and why, in both directions.
+
+    `backward` holds what stops the new schema from reading old data, `forward` what stops the old one from reading new
+    data; a direction that the level does not ask for is empty. `other_format` says that the two are of different
+    formats, so that nothing could be compared.
+    """
+
+    number: int
+    text: str
+    backward: tuple[Finding, ...] = ()
+    forward: tuple[Finding, ...] = ()
+    other_format: bool = False
+
+
+def messages(failed: Failed, *, level: str, format: str = "AVRO", validate_fields: bool = False) -> tuple[str, ...]:  # noqa: A002 (the word of the protocol)
+    """Return the messages for one version that fails, in Confluent's order and words (source: its 8.x checker).
+
+    `level` is the level in force (``BACKWARD``, ``FULL_TRANSITIVE`` …), `format` the format of both schemas. Forward
+    findings come first; the old text follows the findings of the last direction that was tried, so a FULL check that
+    fails forward only shows none. The level always closes the list.
+    """
+    last = f"{{validateFields: '{str(validate_fields).lower()}', compatibility: '{level}'}}"
+    if failed.other_format:
+        return (OTHER_FORMAT, last)
+    forward = tuple(shown(finding, format, reader="old", writer="new") for finding in failed.forward)
+    backward = tuple(shown(finding, format, reader="new", writer="old") for finding in failed.backward)
+    mutual = level.startswith("FULL")
+    old = (f"{{oldSchemaVersion: {failed.number}}}", old_text(failed.text)) if backward or not mutual else ()
+    return (*forward, *backward, *old, last)
+
+
+def shown(finding: Finding, format: str, *, reader: str, writer: str) -> str:  # noqa: A002 (the word of the protocol)
+    """Print one finding as the checker of its format does; `reader` and `writer` are ``new`` and ``old`` or reversed."""
+    told = finding.told(reader=reader, writer=writer)
+    if format == "JSON":
+        return f'{{errorType:"{finding.rule}", description:"{told}\'}}'  # the odd closing quote is on the wire so
+    if format == "PROTOBUF":
+        return f'{{errorType:"{finding.rule}", description:"{told}"}}'
+    return f"{{errorType:'{finding.rule}', description:'{told}', additionalInfo:'{finding.detail}'}}"
+
+
+def old_text(text: str) -> str:
+    """Print the old schema's text, cut where it is long."""
+    if len(text) > SHOWN:
+        return f"{{oldSchema: <truncated> '{text[:SHOWN]}...'}}"
+    return f"{{oldSchema: '{text}'}}"
+
+
+def listed(lines: tuple[str, ...]) -> str:
+    """Print messages as the tail of an error text: ``[a, b, c]``."""
+    return f"[{', '.join(lines)}]"
