@@ -1,0 +1,1 @@
+"""Measurements against baselines: `python -m benchmarks` prints a table and writes RESULTS.md."""

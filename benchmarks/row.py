@@ -1,0 +1,30 @@
+"""`Row`: one measured figure, the baseline it is compared with, and the goal."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table.
+
+    `value` and `baseline` are in `unit`; `ratio` is value / baseline, so lower is better. `goal` is the most that the
+    ratio may be, or the value where there is no baseline; None means that the line is for information.
+    """
+
+    name: str
+    value: float
+    unit: str
+    baseline: float | None = None
+    ratio: float | None = None
+    goal: float | None = None
+
+    @property
+    def met(self) -> bool | None:
+        """Tell whether the goal was met; None without a goal."""
+        judged = self.value if self.ratio is None else self.ratio
+        return None if self.goal is None else judged <= self.goal
+
+
+def against(name: str, value: float, baseline: float, *, unit: str, goal: float | None = None) -> Row:
+    """Compare a value with its baseline, measured in the same run."""
+    return Row(name, value, unit, baseline, value / baseline, goal)
