@@ -1,0 +1,41 @@
+"""What goes into a decision and what comes out of one."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from treaty.core.grammar import Question
+from treaty.core.requests import Request
+from treaty.core.rows import Row
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Command(Generic[A]):
+    """A request as it arrived: `command_id` makes it this command and no other, `time` (ms since the epoch) and
+    `principal` come with it, because the law has neither a clock nor a door.
+    """
+
+    request: Request[A]
+    command_id: str
+    time: int
+    principal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[A]):
+    """The law says yes: the rows of the commit (none: nothing to write), and the answer once they are durable.
+
+    `repeated` marks an answer taken from the `outcome` table: this command was decided before.
+    """
+
+    rows: tuple[Row, ...]
+    answer: A
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """The law can't say yet: have these questions answered, then decide again."""
+
+    questions: tuple[Question, ...]

@@ -1,0 +1,1 @@
+"""`decide`: one pure function that holds all the law."""

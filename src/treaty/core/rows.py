@@ -1,0 +1,130 @@
+"""Rows of state tables, and their portable form: JSON, canonical, with a format number.
+
+A row of an unknown table, of a newer row format, or that can't be read is *alien*: it is kept as it is, shown in the
+status (quarantine), and makes the node read-only (design, section 1).
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar, Union
+
+from treaty.core import values
+from treaty.core.codec import DecodeError, decode, dumps, encode
+
+Key = tuple[str | int, ...]
+K = TypeVar("K")
+
+ROW_FORMAT = 1
+"""The newest row format that this version of Treaty understands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alien:
+    """A value that this version can't read, as its JSON text, and why."""
+
+    text: str
+    why: str
+
+
+Value = Union[  # noqa: UP007 - a name for the type checker and for people
+    values.Content, values.Schema, values.Subject, values.Version, values.Name, values.Encoding, values.Codec,
+    values.Counter, values.PolicyValue, values.ConfigValue, values.Mode, values.Association, values.Context,
+    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, Alien,
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its table, its key, and its value; None is a tombstone."""
+
+    table: str
+    key: Key
+    value: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the rows of a table look like: names and types of the key's parts, class of the value."""
+
+    key: tuple[tuple[str, type], ...]
+    value: type
+
+
+_SUBJECT = (("context", str), ("subject", str))
+_SCOPE = (("scope", str), ("context", str), ("subject", str))
+SHAPES: Mapping[str, Shape] = {
+    "content": Shape((("sha256", str),), values.Content),
+    "schema": Shape((("context", str), ("id", int)), values.Schema),
+    "subject": Shape(_SUBJECT, values.Subject),
+    "version": Shape((*_SUBJECT, ("ordinal", int)), values.Version),
+    "name": Shape((*_SUBJECT, ("scheme", str), ("name", str)), values.Name),
+    "encoding": Shape((*_SUBJECT, ("encoding", int)), values.Encoding),
+    "codec": Shape((*_SUBJECT, ("name", str)), values.Codec),
+    "counter": Shape((("kind", str), ("context", str), ("subject", str), ("part", str)), values.Counter),
+    "policy": Shape((("name", str),), values.PolicyValue),
+    "config": Shape(_SCOPE, values.ConfigValue),
+    "mode": Shape(_SCOPE, values.Mode),
+    "association": Shape((("resource", str), ("kind", str), ("subject", str)), values.Association),
+    "context": Shape((("context", str),), values.Context),
+    "source": Shape((("name", str),), values.Source),
+    "type": Shape((("name", str),), values.Type),
+    "outcome": Shape((("command", str),), values.Outcome),
+    "runner": Shape((("runner", str),), values.Runner),
+    "topic": Shape((("topic", str),), values.Topic),
+}
+"""Every state table. Adding a member with a default needs no new row format; changing a meaning does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A row's portable form: key and value as canonical JSON texts; value None is a tombstone."""
+
+    table: str
+    key: str
+    value: str | None
+
+    @property
+    def digest(self) -> int:
+        """The row's share of the state digest: 256 bits of SHA-256 over table, key and value; 0 for a tombstone."""
+        if self.value is None:
+            return 0
+        parts = f"{len(self.table)}:{self.table}{len(self.key)}:{self.key}{self.value}"
+        return int.from_bytes(hashlib.sha256(parts.encode("utf-8", "surrogatepass")).digest(), "big")
+
+
+def encode_row(row: Row) -> Encoded:
+    """Return the portable form of a row; `decode_row` gives the same row back."""
+    if row.value is None or isinstance(row.value, Alien):
+        return Encoded(row.table, dumps(list(row.key)), row.value.text if row.value else None)
+    members = encode(row.value)
+    members["v"] = ROW_FORMAT
+    for name, text in row.value.extra:
+        members[name] = json.loads(text)
+    return Encoded(row.table, dumps(list(row.key)), dumps(members))
+
+
+def decode_row(encoded: Encoded) -> Row:
+    """Read a row. Never fails on a value: what can't be read becomes an `Alien`."""
+    key: Key = tuple(json.loads(encoded.key))
+    if encoded.value is None:
+        return Row(encoded.table, key, None)
+    return Row(encoded.table, key, _value(encoded.table, key, encoded.value))
+
+
+def _value(table: str, key: Key, text: str) -> Value:
+    shape = SHAPES.get(table)
+    if shape is None:
+        return Alien(text, f"unknown table {table!r}")
+    if len(key) != len(shape.key) or any(type(part) is not kind for part, (_, kind) in zip(key, shape.key, strict=True)):
+        return Alien(text, f"key {key!r} is not one of table {table!r}")
+    try:
+        members = json.loads(text)
+        if type(members) is not dict or members.get("v", ROW_FORMAT) != ROW_FORMAT:
+            return Alien(text, f"row format {members.get('v') if type(members) is dict else '?'}, known is {ROW_FORMAT}")
+        members.pop("v", None)
+        value, unknown = decode(shape.value, members)
+    except (DecodeError, ValueError, RecursionError) as error:
+        return Alien(text, str(error))
+    return replace(value, extra=unknown) if unknown else value

@@ -1,0 +1,241 @@
+"""The values of rows: one frozen class per state table (design, section 3)."""
+
+from dataclasses import dataclass, field
+
+from treaty.core.answers import Config
+from treaty.core.schema import Metadata, Pairs, RuleSet
+
+Extra = tuple[tuple[str, str], ...]
+"""Members that this version of Treaty does not know: name and JSON text. They are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes exactly as sent; kept only where they differ from the canonical text, and for opaque formats."""
+
+    data: bytes
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A stored reference: subject and number as sent (the guid covers them), and the schema id they meant."""
+
+    name: str
+    subject: str
+    version: int
+    schema_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema in its context: canonical text, what identity covers, and the digests that indexes need.
+
+    `likeness` is the digest of the lookup equality: text with all references inlined, metadata without its version
+    property, and rules.
+    """
+
+    guid: str
+    format: str
+    text: str
+    likeness: str
+    references: tuple[Used, ...] = ()
+    metadata: Metadata | None = None
+    rules: RuleSet | None = None
+    type_name: str = ""
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A subject. `generation` is the sequence of the commit that made it: made again, it is somebody else.
+
+    `types`: across (any version may be compared with any other), one, many. `order`: registration, schemaver.
+    `identity`: canonical, normalised, exact. An empty `policy` follows the config chain.
+    """
+
+    generation: int
+    origin: str = "confluent"
+    types: str = "across"
+    order: str = "registration"
+    identity: str = "canonical"
+    policy: str = ""
+    validators: tuple[str, ...] = ()
+    schemes: tuple[str, ...] = ()
+    properties: Pairs = ()
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forced:
+    """Who put a version past the policy, and why."""
+
+    who: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyValue:
+    """A policy as stored in rows: directions × range × partition (see `core.policy`)."""
+
+    backward: bool = False
+    forward: bool = False
+    range: str = "latest"
+    """latest, all, or till (then `till` is the ordinal of the oldest version compared)."""
+    till: int = 0
+    partition: str = ""
+    """Empty, ``type``, ``property:NAME`` or ``model``."""
+    deny: bool = False
+    """Refuse every change."""
+    validators: tuple[str, ...] = ()
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a subject. Its key is the ordinal, never reused; `number` is Confluent's version number.
+
+    `state`: live, soft (deleted, may come back), hidden (re-registered elsewhere), purged (deleted for good).
+    `policy` is the one in force when it was admitted; `forced` or `imported` say that it did not have to pass.
+    """
+
+    number: int
+    schema_id: int
+    format: str
+    type_name: str = ""
+    type_version: int = 0
+    state: str = "live"
+    revision: int = 0
+    content: str = ""
+    forced: Forced | None = None
+    imported: bool = False
+    policy: PolicyValue | None = None
+    properties: Pairs = ()
+    time: int = 0
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A further name of a version, unique per scheme in the subject."""
+
+    ordinal: int
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """An encoding id (Pravega): which schema and codec a payload has. Never given to another pair."""
+
+    schema_id: int
+    ordinal: int
+    codec: str = ""
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """A codec that a subject's writers may use."""
+
+    properties: Pairs = ()
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The highest number ever given; it only rises."""
+
+    highest: int
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """The config at a scope."""
+
+    config: Config
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """The mode at a scope."""
+
+    mode: str
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """A resource (a topic) bound to a subject (spec of Confluent's associations, 1.10)."""
+
+    subject: str
+    resource: str
+    namespace: str
+    kind: str
+    """key or value."""
+    lifecycle: str = "WEAK"
+    frozen: bool = False
+    created: int = 0
+    updated: int = 0
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A context; it comes into being with its first registration."""
+
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream or table of the metastore: its statement, and everything that gives the text its meaning."""
+
+    kind: str
+    statement: str
+    columns: str
+    topic: str
+    generation: int
+    schema_ids: tuple[int, ...] = ()
+    plan: str = ""
+    state: str = "running"
+    upstreams: tuple[str, ...] = ()
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A named SQL type of the metastore."""
+
+    definition: str
+    generation: int
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command came to: the sequence of its commit and its answer, so that asking twice is harmless."""
+
+    sequence: int
+    kind: str
+    members: Pairs = field(default=())
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """The lease of a runner."""
+
+    epoch: int
+    holder: str = ""
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The desired state of a topic."""
+
+    desired: str
+    settings: Pairs = ()
+    extra: Extra = ()

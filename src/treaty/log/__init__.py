@@ -1,0 +1,1 @@
+"""The only truth: one ordered list of appends, on several backends behind one Protocol."""

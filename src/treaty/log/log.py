@@ -1,0 +1,86 @@
+"""`Log`: what every backend of the log does (design, sections 1 and 4)."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from treaty.core.commit import Append, Position
+from treaty.core.rows import Encoded
+
+
+class Fate(Enum):
+    """What became of an append."""
+
+    ACCEPTED = "accepted"
+    """It is durable, and the last one of the log."""
+    CONFLICT = "conflict"
+    """Its parent was not the last append; nothing happened, and nothing of it will ever be seen."""
+    UNKNOWN = "unknown"
+    """It may be in the log now, or appear there later: settle it before anything is answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What happened in the log since a position: rows in their last state, and the tip that they lead to.
+
+    The tip is always the end of an append. `reload` means that `rows` are the whole live state, because the position
+    asked for is not in this log's (remembered) history: another identity, another digest, or before the horizon.
+    """
+
+    tip: Position
+    rows: tuple[Encoded, ...]
+    reload: bool = False
+
+
+class LogUnavailableError(Exception):
+    """The log can't be reached or read now; nothing was written by the call that raised this."""
+
+
+class LogDamagedError(Exception):
+    """The log's store is damaged or lost data; the message says what and what to do. Writes must stop."""
+
+
+class Log(Protocol):
+    """One log. All methods are safe to call concurrently from one event loop.
+
+    Reading raises `LogUnavailableError` or `LogDamagedError`. After ``close`` nothing may be called.
+    """
+
+    @property
+    def url(self) -> str:
+        """The URL it was opened with, without secrets."""
+        ...
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether `hold` works here: SQL and memory can, a Kafka log can't."""
+        ...
+
+    async def append(self, append: Append) -> Fate:
+        """Append if its parent is still the last append (and its first sequence follows).
+
+        Returns only when ACCEPTED means durable. Never raises for trouble with the store while the append's fate is
+        open: that is UNKNOWN. `LogUnavailableError` means that surely nothing was written.
+        """
+        ...
+
+    async def tip(self) -> Position:
+        """Look: return the place after the last append that was durable when this call began, or a later one."""
+        ...
+
+    async def read(self, after: Position) -> Delta:
+        """Return everything after a position in one consistent cut. `START` reads all."""
+        ...
+
+    async def wait(self, after: Position, timeout: float) -> None:
+        """Return when something may have come after the position, at the latest after `timeout` seconds."""
+        ...
+
+    def hold(self) -> AbstractAsyncContextManager[None]:
+        """Keep all other writers out, in all processes: `read` and `append` inside are then free of conflicts."""
+        ...
+
+    async def close(self) -> None:
+        """Give back files, connections and threads; what is in flight is finished first."""
+        ...
