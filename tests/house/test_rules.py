@@ -1,0 +1,106 @@
+"""Each rule of the house bites: a planted offender is named, its decent neighbour is not."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tests.house import rules
+
+ROOT = Path(__file__).parents[2]
+STANDARD = frozenset(sys.stdlib_module_names)
+
+
+def module(path: str, text: str) -> rules.Module:
+    return rules.Module(PurePosixPath(path), text)
+
+
+DECENT = module("src/treaty/core/names.py", '"""Names."""\n\nimport json\n\nN = json.dumps(1)\n')
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text"),
+    [
+        (rules.long_files, "src/treaty/core/long.py", '"""Long."""\n' + "A = 1\n" * 400),
+        (rules.long_functions, "src/treaty/core/deep.py", '"""Deep."""\ndef f():\n' + "    g()\n" * 51),
+        (rules.silent_modules, "src/treaty/core/silent.py", "A = 1\n"),
+        (rules.drawers, "src/treaty/core/utils.py", '"""Things."""\n'),
+        (rules.drawers, "src/treaty/helpers/avro.py", '"""Things."""\n'),
+        (rules.busy_doorways, "src/treaty/core/__init__.py", '"""Core."""\nA = 1\n'),
+        (rules.heirs, "src/treaty/core/heir.py", '"""Heirs."""\nclass A: ...\nclass B(A): ...\n'),
+        (rules.excuses, "tests/test_x.py", '"""X."""\n@pytest.' + 'mark.skip("later")\ndef test_x(): ...\n'),
+    ],
+    ids=["file", "function", "silent", "drawer", "drawer folder", "doorway", "heir", "excuse"],
+)
+def test_an_offender_is_named(rule: rules.Rule, path: str, text: str) -> None:
+    offenders = list(rule([DECENT, module(path, text)]))
+
+    assert len(offenders) == 1
+    assert offenders[0].startswith(path)
+
+
+def test_a_crowded_folder_is_named() -> None:
+    crowd = [module(f"src/treaty/core/m{n}.py", '"""M."""\n') for n in range(12)]
+
+    assert list(rules.crowded_folders([DECENT, *crowd])) == ["src/treaty/core"]
+    assert not list(rules.crowded_folders(crowd))
+
+
+def test_errors_and_protocols_may_have_heirs() -> None:
+    text = (
+        '"""Errors."""\nclass Refusal(Exception): ...\nclass NotFound(Refusal): ...\n'
+        "class Log(Protocol): ...\nclass Wide(Log, Protocol): ...\n"
+    )
+
+    assert not list(rules.heirs([module("src/treaty/core/refusals.py", text)]))
+
+
+@pytest.mark.parametrize("library", ["pyspark.sql", "starlette", "sqlite3", "not_a_dependency"])
+def test_a_library_in_a_strange_room_is_named(library: str) -> None:
+    stranger = module("src/treaty/core/stranger.py", f'"""S."""\nimport {library}\n')
+
+    assert list(rules.strangers([DECENT, stranger], STANDARD)) == [
+        f"src/treaty/core/stranger.py: {library.split('.', maxsplit=1)[0]}"
+    ]
+
+
+def test_addresses_are_named() -> None:
+    texts = [("a", "see /ho" + "me/me/x"), ("b", "https://py" + "pi.org/simple"), ("c", "GET /subjects/work/versions")]
+
+    assert list(rules.addresses(texts)) == ["a:1", "b:1"]
+
+
+def test_loose_pins_are_named() -> None:
+    loose = ["click>=8", "click @ https://host/click.whl", "--index-url https://host"]
+
+    assert list(rules.loose_pins("\n".join(["# why", "click==8.5.1", *loose]))) == loose
+
+
+def test_dead_links_are_named() -> None:
+    documents = [("docs/a.md", "[b](b.md) [c](../c.md#part) [web](https://example.org)")]
+
+    assert list(rules.dead_links(documents, lambda path: path == PurePosixPath("docs/b.md"))) == ["docs/a.md: ../c.md"]
+
+
+def test_planted_imports_break_the_contracts(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    treaty = tmp_path / "src" / "treaty"
+    (treaty / "drawer").mkdir()
+    (treaty / "drawer" / "__init__.py").write_text("")
+    (treaty / "core" / "planted.py").write_text("import time\nimport msgspec\nimport treaty.formats.format\n")
+
+    linter = Path(sys.executable).with_name("lint-imports")
+    run = subprocess.run(
+        [linter, "--no-cache"], cwd=tmp_path, env={"PYTHONPATH": "src"}, capture_output=True, text=True, check=False
+    )
+
+    assert run.returncode == 1
+    assert {line.rsplit(" ", 1)[0] for line in run.stdout.splitlines() if line.endswith(" BROKEN")} == {
+        "Rooms are stacked, and every room is on the list",
+        "No cycles, at any depth",
+        "Core and formats touch no outside world",
+        "Core needs nothing but the standard library",
+    }
