@@ -8,6 +8,9 @@ BIN := .venv/bin
 STAMP := .venv/installed
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
+SEED ?= 20260321
+SHUFFLED = -p randomly --randomly-seed=$(SEED)
+PARALLEL = -n $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo quick test check bench soak serve pins
@@ -35,11 +38,11 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 	$(BIN)/treaty demo
 
 quick: $(STAMP) ## Tests without a JVM, in under three minutes
-	$(PYTEST) -m "not jvm and not slow and not soak" -n $(WORKERS) --dist loadgroup
+	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(PARALLEL)
 
 test: $(STAMP) ## All tests but the soak, in under thirty minutes
-	$(PYTEST) -m "not jvm and not soak" -n $(WORKERS) --dist loadgroup
-	$(PYTEST) -m "jvm and not soak"
+	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(PARALLEL)
+	$(PYTEST) -m "jvm and not soak" $(SHUFFLED)
 
 check: $(STAMP) ## Format, lint, types, architecture and house rules
 	@failed=""; \
@@ -55,7 +58,7 @@ bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
 soak: $(STAMP) ## The long runs: thousands of seeds, millions of rows
-	$(PYTEST) -m soak
+	$(PYTEST) -m soak $(SHUFFLED) --timeout=3600
 
 serve: $(STAMP) ## Run a registry on this machine
 	$(BIN)/treaty serve
