@@ -14,7 +14,9 @@ CODE = ("src", "tests", "benchmarks", "examples")
 STANDARD = frozenset(sys.stdlib_module_names)
 
 # Offenders by rule. The comparison is exact: an entry that is no longer needed fails as well.
-TOLERATED: dict[str, set[str]] = {}
+TOLERATED: dict[str, set[str]] = {
+    "crowded_folders": {"src/treaty/core"}  # the nouns of the law; the next one that wants in makes a folder of its own
+}
 
 
 def modules(*folders: str) -> list[rules.Module]:
