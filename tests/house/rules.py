@@ -53,6 +53,12 @@ class Module:
         return ast.parse(self.text)
 
     @property
+    def dotted(self) -> str:
+        """The name by which it is imported."""
+        parts = self.path.with_suffix("").parts
+        return ".".join(parts[1:] if parts[0] == "src" else parts)
+
+    @property
     def room(self) -> str:
         """The room under src/treaty, or the empty string."""
         parts = self.path.parts
@@ -141,23 +147,34 @@ def strangers(modules: Iterable[Module], standard: frozenset[str]) -> Iterator[s
 
 def heirs(modules: Iterable[Module]) -> Iterator[str]:
     """Variants are records of functions: no class of ours has heirs, except errors and Protocols."""
-    classes: dict[str, tuple[Module, list[str]]] = {}
+    parents: dict[str, list[str]] = {}
+    places: dict[str, Module] = {}
     for module in modules:
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.ClassDef):
-                classes[node.name] = (module, [ast.unparse(base).split("[")[0] for base in node.bases])
+        names = {
+            alias.asname or alias.name: f"{node.module}.{alias.name}"
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        }
+        classes = [node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)]
+        names |= {node.name: f"{module.dotted}.{node.name}" for node in classes}
+        for node in classes:
+            bases = [ast.unparse(base).split("[")[0] for base in node.bases]
+            parents[names[node.name]] = [names.get(base, base) for base in bases]
+            places[names[node.name]] = module
 
     def roots(name: str, seen: frozenset[str] = frozenset()) -> set[str]:
-        if name not in classes or name in seen:
-            return {name.rsplit(".", maxsplit=1)[-1]}
-        return set().union(*(roots(parent, seen | {name}) for parent in classes[name][1]), set())
+        if name not in parents or name in seen:
+            return {name}
+        return set().union(*(roots(parent, seen | {name}) for parent in parents[name]), set())
 
-    for name, (module, parents) in classes.items():
-        ours = [parent for parent in parents if parent in classes]
-        for parent in ours:
-            above = roots(parent)
-            if not above or not all(root.endswith(("Exception", "Error", "Protocol", "Generic")) for root in above):
-                yield f"{module.path}:{name}({parent})"
+    for name, bases in parents.items():
+        for base in bases:
+            above = roots(base)
+            if base in parents and not (
+                above and all(root.endswith(("Exception", "Error", "Protocol", "Generic")) for root in above)
+            ):
+                yield f"{places[name].path}:{name.rsplit('.', 1)[1]}({base.rsplit('.', 1)[1]})"
 
 
 def excuses(modules: Iterable[Module]) -> Iterator[str]:
