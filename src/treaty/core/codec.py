@@ -7,7 +7,7 @@ have equal bytes and digests can be taken over them.
 import base64
 import json
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -63,7 +63,8 @@ _Line = tuple[str, Any, Callable[[Any], Json] | None, Callable[[Json], Any]]
 
 
 @cache
-def _plan(kind: type[Any]) -> tuple[_Line, ...]:
+def _plan(kind: Hashable) -> tuple[_Line, ...]:
+    assert isinstance(kind, type)
     hints = get_type_hints(kind)
     return tuple(
         (field.name, _default(field), *_pair(hints[field.name], f"{kind.__name__}.{field.name}"))
@@ -92,7 +93,7 @@ def _pair(hint: Any, where: str) -> tuple[Callable[[Any], Json] | None, Callable
         (inner,) = (one for one in get_args(hint) if one is not type(None))
         to_json, from_json = _pair(inner, where)
         return _optional(to_json) if to_json else None, _optional(from_json)
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         return encode, lambda members: decode(hint, members, ignore=True)[0]
     message = f"no portable form for {where}: {hint}"
     raise TypeError(message)

@@ -106,7 +106,11 @@ def read_append(envelope: bytes) -> Append:
     if len(envelope) < _PREFIX.size + 32:
         message = "an append that was cut short"
         raise EnvelopeError(message, magic=True)
-    head, digest, body = envelope[: _PREFIX.size], envelope[_PREFIX.size : _PREFIX.size + 32], envelope[_PREFIX.size + 32 :]
+    head, digest, body = (
+        envelope[: _PREFIX.size],
+        envelope[_PREFIX.size : _PREFIX.size + 32],
+        envelope[_PREFIX.size + 32 :],
+    )
     _, envelope_format, identity, attempt, parent, first, length = _PREFIX.unpack(head)
     if envelope_format != ENVELOPE_FORMAT:
         message = f"envelope format {envelope_format}, known is {ENVELOPE_FORMAT}: upgrade this node"

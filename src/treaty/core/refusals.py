@@ -1,18 +1,19 @@
 """Every way in which the law says no, on one page.
 
-    RegistryError
-    ├── Refusal                     the law's answer: asking again the same way is pointless
-    │   ├── NotFound                what was asked for does not exist
-    │   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound
-    │   ├── Invalid                 the request itself cannot be right
-    │   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules · TooLarge
-    │   └── Conflicting             right in itself, wrong in this state
-    │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty
-    ├── Unavailable                 can't say now: nothing was written; ask again
-    └── OutcomeUnknown              it may have been written: ask for the outcome by its command id
+RegistryError
+├── Refusal                     the law's answer: asking again the same way is pointless
+│   ├── NotFound                what was asked for does not exist
+│   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound
+│   ├── Invalid                 the request itself cannot be right
+│   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules · TooLarge
+│   └── Conflicting             right in itself, wrong in this state
+│       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken
+├── Unavailable                 can't say now: nothing was written; ask again
+└── OutcomeUnknown              it may have been written: ask for the outcome by its command id
 """
 
 from dataclasses import dataclass, field
+from typing import Self
 
 from treaty.core.finding import Fault, Finding
 
@@ -46,7 +47,7 @@ class Refusal(RegistryError):
         self.reason = reason
 
     @classmethod
-    def of(cls, rule: str, message: str, **facts: str) -> "Refusal":
+    def of(cls, rule: str, message: str, **facts: str) -> Self:
         """Build a refusal of this class from its rule, its sentence and the members of `Reason`."""
         return cls(Reason(rule, message, **facts))  # type: ignore[arg-type]
 
@@ -139,6 +140,10 @@ class NotLatest(Conflicting):
 
 class NotEmpty(Conflicting):
     """A context that still has subjects."""
+
+
+class NameTaken(Conflicting):
+    """Another version of the subject has this name."""
 
 
 class Unavailable(RegistryError):

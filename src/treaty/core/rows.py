@@ -8,13 +8,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar, Union
+from typing import Any, Union
 
 from treaty.core import values
 from treaty.core.codec import DecodeError, decode, dumps, encode
 
 Key = tuple[str | int, ...]
-K = TypeVar("K")
 
 ROW_FORMAT = 1
 """The newest row format that this version of Treaty understands."""
@@ -117,14 +116,19 @@ def _value(table: str, key: Key, text: str) -> Value:
     shape = SHAPES.get(table)
     if shape is None:
         return Alien(text, f"unknown table {table!r}")
-    if len(key) != len(shape.key) or any(type(part) is not kind for part, (_, kind) in zip(key, shape.key, strict=True)):
+    if len(key) != len(shape.key) or any(
+        type(part) is not kind for part, (_, kind) in zip(key, shape.key, strict=True)
+    ):
         return Alien(text, f"key {key!r} is not one of table {table!r}")
     try:
         members = json.loads(text)
         if type(members) is not dict or members.get("v", ROW_FORMAT) != ROW_FORMAT:
-            return Alien(text, f"row format {members.get('v') if type(members) is dict else '?'}, known is {ROW_FORMAT}")
+            return Alien(
+                text, f"row format {members.get('v') if type(members) is dict else '?'}, known is {ROW_FORMAT}"
+            )
         members.pop("v", None)
-        value, unknown = decode(shape.value, members)
+        decoded: tuple[Any, tuple[tuple[str, str], ...]] = decode(shape.value, members)
     except (DecodeError, ValueError, RecursionError) as error:
         return Alien(text, str(error))
-    return replace(value, extra=unknown) if unknown else value
+    value: Value = decoded[0]
+    return replace(value, extra=decoded[1]) if decoded[1] and not isinstance(value, Alien) else value

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from treaty.core import values
 from treaty.core.commit import Position
+from treaty.core.names import Subject
 from treaty.core.rows import Encoded, Key, Row, Value
 
 
@@ -78,14 +79,26 @@ def _likeness_entries(key: Key, value: Value) -> tuple[Key, ...]:
 
 
 def _referrer_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    # A reference may lead into another context; the schema id it meant is looked up in the context of its subject.
     if not isinstance(value, values.Schema):
         return ()
-    return tuple(dict.fromkeys((used.subject, used.version) for used in value.references))
+    here = Subject(str(key[0]), "")
+    return tuple(dict.fromkeys((str(here.sibling(used.subject)), used.version) for used in value.references))
 
 
 def _subject_entries(key: Key, _value: Value) -> tuple[Key, ...]:
     return ((key[0], key[1]),)
+
+
+def _number_entries(key: Key, value: Value) -> tuple[Key, ...]:
+    return ((key[0], key[1], value.number),) if isinstance(value, values.Version) else ()
+
+
+def _content_entries(_key: Key, value: Value) -> tuple[Key, ...]:
+    return ((value.content,),) if isinstance(value, values.Version) and value.content else ()
+
+
+def _named_entries(key: Key, value: Value) -> tuple[Key, ...]:
+    return ((key[0], key[1], value.ordinal),) if isinstance(value, values.Name) else ()
 
 
 def _use_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -102,11 +115,15 @@ INDEXES: Mapping[str, Index] = {
     "schema.likeness": Index("schema", _likeness_entries),
     "schema.referrers": Index("schema", _referrer_entries),
     "version.subject": Index("version", _subject_entries),
+    "version.number": Index("version", _number_entries),
     "version.schema": Index("version", _use_entries),
+    "version.content": Index("version", _content_entries),
+    "name.version": Index("name", _named_entries),
     "outcome.sequence": Index("outcome", _outcome_entries),
 }
-"""Every index: (context, guid), (guid), (context, likeness), (qualified target subject, number), (context, subject),
-(context, schema id), (sequence)."""
+"""Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
+(context, subject) · (context, subject, number) · (context, schema id) · (SHA-256) · (context, subject, ordinal) ·
+(sequence)."""
 
 BY_TABLE: Mapping[str, tuple[tuple[str, Index], ...]] = {
     table: tuple((name, one) for name, one in INDEXES.items() if one.table == table)
@@ -118,4 +135,6 @@ def index_entries(row: Row) -> tuple[tuple[str, Key], ...]:
     """Return the (index, entry) pairs that a row claims."""
     if row.value is None:
         return ()
-    return tuple((name, entry) for name, one in BY_TABLE.get(row.table, ()) for entry in one.entries(row.key, row.value))
+    return tuple(
+        (name, entry) for name, one in BY_TABLE.get(row.table, ()) for entry in one.entries(row.key, row.value)
+    )

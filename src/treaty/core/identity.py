@@ -1,0 +1,72 @@
+"""Identity of a schema: the guid, and the likeness by which a lookup finds it (Confluent's rules, 2.2 and 2.3)."""
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from treaty.core.schema import Metadata, Reference, Rule, RuleSet
+
+VERSION_PROPERTY = "confluent:version"
+"""The metadata property in which an asked-for version number is kept; no part of a schema's likeness."""
+
+
+def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, rules: RuleSet | None) -> str:
+    """Return the guid: an MD5 over canonical text, references, metadata and rules, written as a UUID.
+
+    Equal for the same schema in every context and in every registry that follows the recipe.
+    """
+    state = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
+    for one in references:
+        state.update(one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True))
+    for part in (*_metadata(metadata), *_rules(rules)):
+        state.update(part)
+    return str(uuid.UUID(bytes=state.digest()))
+
+
+def likeness(format_: str, resolved: str, metadata: Metadata | None, rules: RuleSet | None) -> str:
+    """Return the digest of the lookup equality: schemas that differ only in how they are cut into references, or in
+    the version property of their metadata, are alike.
+    """
+    state = hashlib.sha256(f"{format_}\0{resolved}\0".encode())
+    if metadata is not None:
+        kept = tuple(pair for pair in metadata.properties if pair[0] != VERSION_PROPERTY)
+        metadata = replace(metadata, properties=kept)
+        metadata = None if metadata == Metadata() else metadata
+    for part in (*_metadata(metadata), b"\0", *_rules(rules)):
+        state.update(part)
+    return state.hexdigest()
+
+
+def _metadata(metadata: Metadata | None) -> Iterator[bytes]:
+    if metadata is None:
+        return
+    yield b"\1"
+    for path, tags in sorted(metadata.tags):
+        yield path.encode()
+        yield from _texts(sorted(tags))
+    for name, value in sorted(metadata.properties):
+        yield from _texts((name, value))
+    yield from _texts(sorted(metadata.sensitive))
+
+
+def _rules(rules: RuleSet | None) -> Iterator[bytes]:
+    if rules is None:
+        return
+    yield b"\1"
+    for rule in (*rules.migration, *rules.domain, *rules.encoding):
+        yield from _rule(rule)
+    yield rules.enable_at.encode()
+
+
+def _rule(rule: Rule) -> Iterator[bytes]:
+    yield from _texts((rule.name, rule.doc, rule.kind, rule.mode, rule.type, *sorted(rule.tags)))
+    for name, value in sorted(rule.params):
+        yield from _texts((name, value))
+    yield from _texts((rule.expr, rule.on_success, rule.on_failure))
+    if rule.disabled:
+        yield b"\1"
+
+
+def _texts(texts: Iterable[str]) -> Iterator[bytes]:
+    return (text.encode("utf-8", "surrogatepass") for text in texts)

@@ -1,0 +1,1 @@
+"""The law, a file for each kind of request; `treaty.core.decide` is its door."""

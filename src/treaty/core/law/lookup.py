@@ -1,0 +1,127 @@
+"""Lookup and compatibility check: questions about a draft that write nothing."""
+
+from dataclasses import replace
+
+from treaty.core.answers import Checked, VersionFound
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar, Invalid
+from treaty.core.law.admission import PASSED, check, compared_with
+from treaty.core.law.schemas import Read, read, refuse, with_extras
+from treaty.core.law.settings import config_in_force, policy_in_force
+from treaty.core.law.versions import Kept, found, no_subject, select, shown
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
+from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
+from treaty.core.schema import Draft
+from treaty.core.values import Version
+from treaty.core.view import View
+
+
+def lookup(view: View, command: Command[VersionFound], grammar: Grammar) -> Decision[VersionFound]:
+    """Find the version that a draft is; an unqualified subject is looked for in the other contexts too."""
+    request = command.request
+    assert isinstance(request, Lookup)
+    visible: Visible = "all" if request.deleted else "live"
+    if not request.draft.text:
+        raise _missing(view, request.subject, visible)
+    for subject in _homes(view, request.subject):
+        if not shown(view, subject, visible):
+            continue
+        config = config_in_force(view, Scope(*subject))
+        one = read(
+            view,
+            subject,
+            request.draft,
+            grammar,
+            visible="all",
+            strict=False,
+            normalize=bool(request.normalize) or bool(config.normalize),
+        )
+        if isinstance(one, Invalid):
+            raise refuse(one, request.draft)
+        match = same_version(view, subject, one, visible)
+        if match is None:
+            match = _with_latest_extras(view, subject, one, visible)
+        if match is not None:
+            return Decision((), found(view, match))
+    raise _missing(view, request.subject, visible)
+
+
+def _missing(view: View, subject: Subject, visible: Visible) -> NotFound:
+    if shown(view, subject, visible):
+        return SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(subject))
+    return no_subject(subject)
+
+
+def _homes(view: View, subject: Subject) -> list[Subject]:
+    """The subject itself, and for an unqualified one the same name in every other context."""
+    if subject.context != DEFAULT_CONTEXT:
+        return [subject]
+    others = sorted(str(key[0]) for key in view.keys("context"))
+    return [subject, *(Subject(context, subject.name) for context in others if context != DEFAULT_CONTEXT)]
+
+
+def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
+    """Return the newest version of the subject that is this schema: by identity, else by likeness."""
+    states = ("live", "soft") if visible == "all" else ("live",)
+    for index, entry in (("schema.guid", one.guid), ("schema.likeness", one.likeness)):
+        ids = {key[1] for key in view.find(index, (subject.context, entry))}
+        best: Kept | None = None
+        for schema_id in ids:
+            for key in view.find("version.schema", (subject.context, schema_id)):
+                value = view.get("version", key) if key[1] == subject.name else None
+                if (
+                    isinstance(value, Version)
+                    and value.state in states
+                    and (best is None or value.number > best[1].number)
+                ):
+                    best = key, value
+        if best is not None:
+            return best
+    return None
+
+
+def _with_latest_extras(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
+    """Look once more with the latest version's metadata and rules, which a registration would have inherited."""
+    latest = found(view, shown(view, subject, visible)[-1])
+    metadata, rules = one.draft.metadata or latest.metadata, one.draft.rules or latest.rules
+    if (metadata, rules) == (one.draft.metadata, one.draft.rules):
+        return None
+    return same_version(view, subject, with_extras(one, metadata, rules), visible)
+
+
+def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Decision[Checked]:
+    """Would this draft pass the subject's policy: against one version, or those that the policy compares?"""
+    request = command.request
+    assert isinstance(request, Check)
+    subject = request.subject
+    config = config_in_force(view, Scope(*subject))
+    policy = policy_in_force(view, subject, config)
+    live = shown(view, subject)
+    against = _against(view, request, live)
+    normalize = bool(request.normalize) or bool(config.normalize)
+    one = _read_strictly(view, subject, request.draft, grammar, normalize=normalize)
+    if request.version is None:
+        against = compared_with(view, policy, one, live)
+    if not against:
+        return Decision((), PASSED)
+    return Decision((), check(view, policy, one, against, grammar, config))
+
+
+def _against(view: View, request: Check, live: list[Kept]) -> list[Kept]:
+    if request.version is None or (request.version == LATEST and not live):
+        return []
+    try:
+        return [select(view, request.subject, request.version)]
+    except NotFound as absent:
+        # A missing number is told as such even where the whole subject is missing (Confluent 1.6).
+        raise VersionNotFound(replace(absent.reason, rule="VERSION_NOT_FOUND", version=str(request.version))) from None
+
+
+def _read_strictly(view: View, subject: Subject, draft: Draft, grammar: Grammar, *, normalize: bool) -> Read:
+    one = read(view, subject, draft, grammar, visible="live", strict=True, normalize=normalize)
+    if isinstance(one, Invalid):
+        raise refuse(one, draft)
+    if not draft.text:
+        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", allowed="a schema text")
+    return one

@@ -1,0 +1,115 @@
+"""References: following them to meanings, and finding who refers to a version."""
+
+from treaty.core.law.versions import Kept, schema_row, select, subject_of_key
+from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
+from treaty.core.meaning import Binding, Meaning
+from treaty.core.names import Subject
+from treaty.core.refusals import InvalidSchema, NotFound, Reason, Referenced, TooLarge
+from treaty.core.requests import LATEST, Visible
+from treaty.core.rows import Key
+from treaty.core.schema import Reference
+from treaty.core.values import Schema, Used, Version
+from treaty.core.view import View
+
+
+def follow(view: View, parent: Subject, references: tuple[Reference, ...], visible: Visible) -> tuple[Used, ...]:
+    """Find the version that each reference names; -1 becomes the number it means now.
+
+    Raises `InvalidSchema` where a member is missing or nothing is there that may be seen, `TooLarge` past the limit.
+    """
+    if len(references) > REFERENCES:
+        raise TooLarge.of(
+            "REFERENCES", f"{len(references)} references", new=str(len(references)), allowed=f"at most {REFERENCES}"
+        )
+    return tuple(_follow(view, parent, one, visible) for one in references)
+
+
+def _follow(view: View, parent: Subject, one: Reference, visible: Visible) -> Used:
+    for member, given in (("name", one.name), ("subject", one.subject), ("version", one.version)):
+        if not given:
+            raise InvalidSchema.of(
+                "REFERENCE_INCOMPLETE", f"Invalid reference: {member} is missing in {one}", path=f"/references/{member}"
+            )
+    target = parent.sibling(one.subject)
+    try:
+        _, version = select(view, target, LATEST if one.version == -1 else one.version, visible)
+    except NotFound as absent:
+        raise InvalidSchema(
+            Reason(
+                "REFERENCE_NOT_FOUND",
+                f'No schema reference found for subject "{one.subject}" and version {one.version}',
+                path=f"/references/{one.name}",
+                new=f"{one.subject} version {one.version}",
+                allowed=absent.reason.allowed and f"versions {absent.reason.allowed}",
+            )
+        ) from None
+    return Used(one.name, one.subject, version.number, version.schema_id)
+
+
+def bindings(view: View, context: str, references: tuple[Used, ...], depth: int = 0) -> tuple[Binding, ...]:
+    """Return the meanings of stored references. `context` is that of the schema that has them."""
+    if depth > REFERENCE_DEPTH:
+        raise TooLarge.of(
+            "REFERENCE_DEPTH", "the chain of references is too long", allowed=f"at most {REFERENCE_DEPTH} links"
+        )
+    bound = []
+    for one in references:
+        target = Subject(context, "").sibling(one.subject)
+        schema = schema_row(view, target.context, one.schema_id)
+        inner = bindings(view, target.context, schema.references, depth + 1)
+        bound.append(Binding(one.name, str(target), one.version, Meaning(schema.format, schema.text, inner)))
+    return tuple(bound)
+
+
+def meaning_of(view: View, context: str, schema: Schema) -> Meaning:
+    """Return what a stored schema means."""
+    return Meaning(schema.format, schema.text, bindings(view, context, schema.references))
+
+
+def referrers(view: View, one: Kept, *, deleted: bool) -> list[Key]:
+    """Return the keys (context, id) of schemas that refer to a version and are still in use.
+
+    `deleted` counts those too that are only in use by softly deleted versions.
+    """
+    key, version = one
+    states = ("live", "soft") if deleted else ("live",)
+    return [
+        user
+        for user in view.find("schema.referrers", (str(subject_of_key(key)), version.number))
+        if _means(view, user, one) and any(use[1].state in states for use in uses(view, user))
+    ]
+
+
+def _means(view: View, user: Key, one: Kept) -> bool:
+    target = str(subject_of_key(one[0]))
+    return any(
+        used.schema_id == one[1].schema_id and str(Subject(str(user[0]), "").sibling(used.subject)) == target
+        for used in schema_row(view, str(user[0]), int(user[1])).references
+        if used.version == one[1].number
+    )
+
+
+def uses(view: View, schema_key: Key) -> list[Kept]:
+    """Return the versions that have a schema."""
+    rows = ((key, view.get("version", key)) for key in view.find("version.schema", schema_key))
+    return [(key, value) for key, value in rows if isinstance(value, Version)]
+
+
+def refuse_if_referenced(view: View, one: Kept, *, deleted: bool, inside: Subject | None = None) -> None:
+    """Raise `Referenced` where a schema outside the subject `inside` refers to the version."""
+    states = ("live", "soft") if deleted else ("live",)
+    for user in referrers(view, one, deleted=deleted):
+        using = [use for use in uses(view, user) if use[1].state in states]
+        if inside is not None and all(subject_of_key(use[0]) == inside for use in using):
+            continue
+        subject, number = subject_of_key(one[0]), one[1].number
+        user_key, user_version = next(use for use in using if inside is None or subject_of_key(use[0]) != inside)
+        raise Referenced.of(
+            "REFERENCED",
+            "One or more references exist to the schema "
+            f"{{magic=1,keytype=SCHEMA,subject={subject},version={number}}}.",
+            subject=str(subject),
+            version=str(number),
+            old=f"{subject_of_key(user_key)} version {user_version.number} (schema id {user_version.schema_id})",
+            allowed="delete what refers to it first",
+        )

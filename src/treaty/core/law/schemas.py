@@ -1,0 +1,109 @@
+"""A draft read by the grammar: its references followed, its canonical text, its identity and its likeness."""
+
+from dataclasses import dataclass
+
+from treaty.core.finding import Fault
+from treaty.core.grammar import Answer, Grammar, Invalid, Parse, Parsed, Question
+from treaty.core.identity import guid, likeness
+from treaty.core.law.references import bindings, follow
+from treaty.core.law.versions import as_sent
+from treaty.core.limits import SCHEMA_BYTES
+from treaty.core.meaning import Meaning
+from treaty.core.names import Subject
+from treaty.core.refusals import InvalidSchema, Reason, TooLarge
+from treaty.core.requests import Visible
+from treaty.core.schema import Draft, Metadata, RuleSet
+from treaty.core.values import Used
+from treaty.core.view import View
+
+
+class Unanswered(Exception):  # noqa: N818 - a question, not an error
+    """The grammar can't answer these questions at once; `decide` turns this into `Needs`."""
+
+    def __init__(self, questions: tuple[Question, ...]) -> None:
+        """Keep the questions."""
+        super().__init__(len(questions))
+        self.questions = questions
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A draft after reading."""
+
+    draft: Draft
+    used: tuple[Used, ...]
+    parsed: Parsed
+    meaning: Meaning
+    """Of the canonical text: equal for all spellings of one schema."""
+    guid: str
+    likeness: str
+
+
+def answers(grammar: Grammar, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+    """Ask; all questions that have no answer yet go back together."""
+    known = [(question, grammar.ask(question)) for question in questions]
+    missing = tuple(question for question, answer in known if answer is None)
+    if missing:
+        raise Unanswered(missing)
+    return tuple(answer for _, answer in known if answer is not None)
+
+
+def read(
+    view: View, subject: Subject, draft: Draft, grammar: Grammar, *, visible: Visible, strict: bool, normalize: bool
+) -> Read | Invalid:
+    """Read a draft as it would stand in the subject.
+
+    Formats without a plug-in are opaque: their text is its own canonical form. Raises `InvalidSchema` for references
+    that lead nowhere, `TooLarge` past a limit; a text that does not parse is returned as `Invalid`.
+    """
+    size = len(draft.text.encode("utf-8", "surrogatepass"))
+    if size > SCHEMA_BYTES:
+        raise TooLarge.of(
+            "SCHEMA_BYTES",
+            "Register operation failed because schema is too large",
+            new=f"{size} bytes",
+            allowed=f"at most {SCHEMA_BYTES} bytes",
+        )
+    used = follow(view, subject, draft.references, visible)
+    bound = bindings(view, subject.context, used)
+    parsed: Answer = Parsed(draft.text, Meaning(draft.format, draft.text).digest.hex())
+    if draft.format in grammar.formats:
+        (parsed,) = answers(grammar, (Parse(Meaning(draft.format, draft.text, bound), strict, normalize),))
+    if isinstance(parsed, Invalid):
+        return parsed
+    assert isinstance(parsed, Parsed)
+    return _read(draft, used, parsed, Meaning(draft.format, parsed.canonical, bound))
+
+
+def _read(draft: Draft, used: tuple[Used, ...], parsed: Parsed, meaning: Meaning) -> Read:
+    return Read(
+        draft,
+        used,
+        parsed,
+        meaning,
+        guid(parsed.canonical, as_sent(used), draft.metadata, draft.rules),
+        likeness(draft.format, parsed.resolved, draft.metadata, draft.rules),
+    )
+
+
+def with_extras(one: Read, metadata: Metadata | None, rules: RuleSet | None) -> Read:
+    """Return the same text with other metadata and rules, which are part of its identity."""
+    if (metadata, rules) == (one.draft.metadata, one.draft.rules):
+        return one
+    draft = Draft(one.draft.text, one.draft.format, one.draft.references, metadata, rules)
+    return _read(draft, one.used, one.parsed, one.meaning)
+
+
+def refuse(invalid: Invalid, draft: Draft) -> InvalidSchema:
+    """Return the refusal of a text that is not a valid schema."""
+    first = invalid.faults[0] if invalid.faults else Fault("INVALID", "", "not a schema")
+    return InvalidSchema(
+        Reason(
+            first.rule,
+            f"Invalid schema of type {draft.format}, details: {first}",
+            path=first.path,
+            allowed=first.expected,
+            details=tuple(map(str, invalid.faults)),
+        ),
+        invalid.faults,
+    )

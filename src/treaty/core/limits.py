@@ -1,0 +1,42 @@
+"""Limits with names: everything that can grow stops at one of these, with a clear word."""
+
+SCHEMA_BYTES = 1_048_576
+"""Bytes of one schema text, as sent."""
+SCHEMA_DEPTH = 200
+"""Levels of nesting inside one schema text."""
+SCHEMA_NAMES = 20_000
+"""Named types that one schema may define."""
+REFERENCES = 200
+"""References that one schema may list."""
+REFERENCE_DEPTH = 32
+"""Links in the longest chain of references."""
+VERSIONS_PER_SUBJECT = 10_000
+"""Versions that a subject may hold, softly deleted ones included."""
+NAME_LENGTH = 4_096
+"""Characters of a subject's, context's or version's name."""
+COUNTER = 2**31 - 1
+"""The highest id, number or ordinal: Confluent's clients read 32 bits."""
+OUTCOMES = 10_000
+"""Commands whose outcome is remembered."""
+APPENDS_KEPT = 10_000
+"""Appends whose place in history a SQL log remembers; at least as long as its tombstones live."""
+CHAIN_COMMITS = 256
+"""Commits in one append."""
+CHAIN_BYTES = 900_000
+"""Bytes of rows in one append."""
+QUEUE = 4_096
+"""Commands that wait in one node's writer."""
+REQUEST_BYTES = 4_194_304
+"""Bytes of a request body."""
+IN_FLIGHT = 1_024
+"""Requests that one worker handles at once."""
+MEMO_BYTES = 67_108_864
+"""Bytes of schema texts whose answers a node's grammar remembers."""
+HOT_BYTES = 67_108_864
+"""Bytes of finished answers that a worker keeps for hot reads."""
+CACHE_SCHEMAS = 10_000
+"""Schemas that a client remembers."""
+RULES = 200
+"""Rules in one rule set."""
+RULE_NAME = 256
+"""Characters of a rule's name."""
