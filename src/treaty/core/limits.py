@@ -6,6 +6,14 @@ SCHEMA_DEPTH = 200
 """Levels of nesting inside one schema text."""
 SCHEMA_NAMES = 20_000
 """Named types that one schema may define."""
+SCHEMA_MEMBERS = 20_000
+"""Fields, symbols or branches that one type may have."""
+NUMBER_DIGITS = 1_000
+"""Characters of one number inside a schema text."""
+DEFAULT_STEPS = 1_000_000
+"""Steps that checking one field's default may take."""
+FAULTS = 20
+"""Faults that are told about one schema; the rest is found once these are mended."""
 REFERENCES = 200
 """References that one schema may list."""
 REFERENCE_DEPTH = 32
