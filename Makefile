@@ -67,4 +67,4 @@ pins: ## Take the newest versions the ranges allow into requirements/all.txt
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --disable-pip-version-check hatchling editables --editable '.[all,dev]'
 	@head -2 requirements/all.txt > .venv/pins
-	@$(BIN)/python -m pip freeze --exclude-editable >> .venv/pins && mv .venv/pins requirements/all.txt
+	@$(BIN)/python -m pip freeze --all --exclude pip --exclude-editable >> .venv/pins && mv .venv/pins requirements/all.txt
