@@ -1,0 +1,146 @@
+"""An Avro schema made ready for the codec: references followed, names collected, payload walker at hand.
+
+The top-level type is wrapped in a record of one field, which takes no bytes: so unions, primitives and named types
+from references are all handled the same way.
+"""
+
+import io
+import json
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+from fastavro.read import SchemaResolutionError
+from fastavro.schema import SchemaParseException, UnknownType
+from fastavro.validation import ValidationError
+
+from treaty.client.serializers.failures import BadRecord, BadValue, Code
+from treaty.client.serializers.skim import Malformed, Skip, skimmer
+from treaty.core.names import Subject
+from treaty.core.registry import Registry
+from treaty.core.requests import GetVersion
+from treaty.core.schema import Reference
+
+_WRAPPER = "treaty.wrapped.Payload"
+_CODEC_ERRORS = (ValueError, TypeError, LookupError, EOFError, ArithmeticError, AttributeError, struct.error)
+MAX_REFERENCES = 1000
+"""Schemas that one schema may lead to, directly or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A schema that the codec can use. `raw` marks top-level ``bytes``, whose payload is the value itself."""
+
+    schema: Any
+    name: str
+    raw: bool
+    skim: Skip
+
+
+def ready(registry: Registry, text: str, references: tuple[Reference, ...], within: Subject) -> Ready:
+    """Follow the references of a schema that stands in `within` and prepare it.
+
+    Raises `BadValue` where the text or a reference is not Avro, and what the registry raises for a missing one.
+    """
+    named: dict[str, Any] = {}
+    _collect(registry, references, within, (named, set()))
+    payload = _json(text)
+    raw = payload == "bytes" or (isinstance(payload, dict) and payload.get("type") == "bytes" and len(payload) == 1)
+    wrapper = {"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": payload}]}
+    schema = _parse(wrapper, named)
+    return Ready(schema, full_name(text), raw, skimmer(schema["fields"][0]["type"], named))
+
+
+def full_name(text: str) -> str:
+    """Return the full name of the top-level type, or "" where it has none."""
+    schema = _json(text)
+    if not isinstance(schema, dict) or not isinstance(schema.get("name"), str):
+        return ""
+    name, space = str(schema["name"]), schema.get("namespace")
+    return f"{space}.{name}" if space and "." not in name else name
+
+
+def write(codec: Ready, value: object, *, check: bool) -> bytes:
+    """Return the payload of a value. Raises `BadValue` with the place where value and schema part."""
+    if codec.raw:
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        raise BadValue(f"the schema is bytes, the value is a {type(value).__name__}")
+    out = io.BytesIO()
+    wrapped = {"r": value}
+    try:
+        if check:
+            fastavro.validate(wrapped, codec.schema, raise_errors=True)
+        fastavro.schemaless_writer(out, codec.schema, wrapped, strict_allow_default=check)
+    except ValidationError as error:
+        raise BadValue(_told(error)) from None
+    except _CODEC_ERRORS as error:
+        raise BadValue(f"the value does not fit {codec.name or 'the schema'}: {error}") from error
+    return out.getvalue()
+
+
+def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str) -> object:
+    """Return the value of a payload, resolved to `reader` if there is one. Raises `BadRecord`."""
+    if writer.raw and (reader is None or reader.raw):
+        return bytes(payload)
+    try:
+        end = len(payload) if writer.raw else writer.skim(payload, 0, 0)
+    except Malformed as error:
+        raise BadRecord(Code.MALFORMED, str(error), payload, schema) from None
+    if end != len(payload):
+        message = f"{len(payload) - end} bytes are left after the record, which ends at byte {end}"
+        raise BadRecord(Code.TRAILING, message, payload, schema)
+    try:
+        row = fastavro.schemaless_reader(io.BytesIO(payload), writer.schema, reader.schema if reader else None)
+    except SchemaResolutionError as error:
+        raise BadRecord(Code.RESOLUTION, str(error), payload, schema) from error
+    except _CODEC_ERRORS as error:
+        raise BadRecord(Code.MALFORMED, str(error), payload, schema) from error
+    assert isinstance(row, dict)
+    return row["r"]
+
+
+def _collect(
+    registry: Registry,
+    references: tuple[Reference, ...],
+    within: Subject,
+    known: tuple[dict[str, Any], set[tuple[Subject, int]]],
+) -> None:
+    """Parse everything that the references lead to, the deepest first, each place once."""
+    named, seen = known
+    for reference in references:
+        place = (within.sibling(reference.subject), reference.version)
+        if place in seen:
+            continue
+        seen.add(place)
+        if len(seen) > MAX_REFERENCES:
+            raise BadValue(f"the schema leads to more than {MAX_REFERENCES} others")
+        found = registry.ask(GetVersion(place[0], reference.version, deleted=True)).answer
+        _collect(registry, found.references, place[0], known)
+        _parse(_json(found.text), named)
+
+
+def _parse(schema: Any, named: dict[str, Any]) -> Any:
+    try:
+        return fastavro.parse_schema(schema, named_schemas=named)
+    except (SchemaParseException, UnknownType, KeyError, TypeError) as error:
+        raise BadValue(f"the Avro codec cannot use this schema: {error}") from error
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadValue(f"not an Avro schema: {error}") from error
+
+
+def _told(error: ValidationError) -> str:
+    """Say where a value does not fit, without the wrapper's name in front."""
+    whys = [f"{one.field or 'value'}: {_short(one)}" for one in error.errors]
+    return "; ".join(whys).replace(f"{_WRAPPER}.r", "value")
+
+
+def _short(one: Any) -> str:
+    expected = one.schema if isinstance(one.schema, str) else json.dumps(one.schema, default=str)[:120]
+    return f"{one.datum!r:.80} is a {type(one.datum).__name__}, the schema asks for {expected}"

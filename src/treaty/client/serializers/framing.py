@@ -1,0 +1,83 @@
+"""Frames around payloads: the id in front (Confluent's V0), or the guid in a header (V1).
+
+V0 is ``00``, the id as a big-endian int32, the payload. V1 is ``01`` and the sixteen bytes of the guid; it travels in
+the header ``__key_schema_id`` or ``__value_schema_id`` and leaves the payload bare, and is also read in front of one.
+"""
+
+import struct
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from treaty.client.serializers.failures import BadRecord, Code
+
+Part = Literal["key", "value"]
+"""Which half of a record."""
+
+Headers = tuple[tuple[str, bytes], ...]
+"""Headers of a record, in the form that Kafka clients take and give."""
+
+HEADER_OF: dict[Part, str] = {"key": "__key_schema_id", "value": "__value_schema_id"}
+MAGIC_ID = 0
+MAGIC_GUID = 1
+ID_FRAME = struct.Struct(">bI")
+GUID_FRAME = struct.Struct(">b16s")
+MAX_ID = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A payload and the schema it was written with: an id (V0) or a guid (V1), never both."""
+
+    payload: bytes
+    schema: int | str
+
+
+def prefix(schema_id: int) -> bytes:
+    """Return the five bytes of V0. Raises `ValueError` for an id that is not a non-negative int32."""
+    if not 0 <= schema_id <= MAX_ID:
+        raise ValueError(f"schema id {schema_id} does not fit the frame; allowed are 0 to {MAX_ID}")
+    return ID_FRAME.pack(MAGIC_ID, schema_id)
+
+
+def stamp(guid: str) -> bytes:
+    """Return the seventeen bytes of V1. Raises `ValueError` where `guid` is not a guid."""
+    return GUID_FRAME.pack(MAGIC_GUID, uuid.UUID(guid).bytes)
+
+
+def unframe(data: bytes, headers: Iterable[tuple[str, bytes]] = (), part: Part = "value") -> Frame:
+    """Split a record's half: by its header if it has one (the first of that name), else by its first byte.
+
+    Raises `BadRecord`: TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry gives.
+    """
+    wanted = HEADER_OF[part]
+    for name, content in headers:
+        if name == wanted:
+            schema, end = _read(content)
+            if end != len(content):
+                message = f"header {wanted} has {len(content)} bytes, its magic byte asks for {end}"
+                raise BadRecord(Code.BAD_MAGIC, message, content)
+            return Frame(data, schema)
+    schema, end = _read(data)
+    return Frame(data[end:], schema)
+
+
+def _read(data: bytes) -> tuple[int | str, int]:
+    """Return id or guid, and where the frame ends."""
+    if not data:
+        raise BadRecord(Code.TOO_SHORT, "no bytes; a frame has 5 (id) or 17 (guid)", data)
+    kind = ID_FRAME if data[0] == MAGIC_ID else GUID_FRAME if data[0] == MAGIC_GUID else None
+    if kind is None:
+        message = f"first byte is {data[0]:#04x}; a frame begins with 0x00 (id) or 0x01 (guid)"
+        raise BadRecord(Code.BAD_MAGIC, message, data)
+    if len(data) < kind.size:
+        message = f"{len(data)} bytes; a frame that begins with {data[0]:#04x} has {kind.size}"
+        raise BadRecord(Code.TOO_SHORT, message, data)
+    if kind is GUID_FRAME:
+        return str(uuid.UUID(bytes=bytes(data[1:17]))), kind.size
+    schema_id = int(kind.unpack_from(data)[1])
+    if schema_id > MAX_ID:
+        message = f"id {schema_id} is no schema's: ids are int32, at most {MAX_ID}"
+        raise BadRecord(Code.UNKNOWN_ID, message, data, schema_id)
+    return schema_id, kind.size

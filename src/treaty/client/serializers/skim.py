@@ -1,0 +1,202 @@
+"""Walk an Avro payload without building values, and refuse what the codec would let through.
+
+The codec reads an index of -1 as the last branch or symbol, reads a boolean of 7 as true, and follows a recursive
+record until the process dies. Skimming first costs about as much as decoding, and makes wrong values impossible.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Skip = Callable[[bytes, int, int], int]
+"""From payload, position and depth to the position after the value. Raises `Malformed`."""
+
+MAX_DEPTH = 500
+"""Nesting of values in one payload."""
+
+MAX_EMPTY_ITEMS = 1_000_000
+"""Items in one array whose type takes no bytes: nothing else bounds them."""
+
+
+class Malformed(ValueError):
+    """The payload is not what the schema says."""
+
+
+def skimmer(schema: Any, named: Mapping[str, Any]) -> Skip:
+    """Return the walker of a schema as fastavro parsed it; `named` maps full names to definitions."""
+    return _Walkers(named).of(schema)
+
+
+class _Walkers:
+    """Makes walkers; named types are made once, so that recursion ends."""
+
+    def __init__(self, named: Mapping[str, Any]) -> None:
+        self._named = named
+        self._made: dict[str, Skip] = {}
+
+    def of(self, schema: Any) -> Skip:
+        if isinstance(schema, list):
+            return _union([self.of(branch) for branch in schema])
+        if isinstance(schema, str):
+            return _PRIMITIVES[schema] if schema in _PRIMITIVES else self._by_name(schema)
+        kind = schema["type"]
+        if isinstance(kind, (list, dict)):
+            return self.of(kind)
+        if kind in {"record", "error"}:
+            return self._by_name(schema["name"], schema)
+        if kind == "array":
+            return _blocks(self.of(schema["items"]))
+        if kind == "map":
+            return _blocks(_pair(self.of(schema["values"])))
+        if kind == "enum":
+            return _enum(len(schema["symbols"]))
+        if kind == "fixed":
+            return _fixed(schema["size"])
+        return self.of(kind)
+
+    def _by_name(self, name: str, schema: Any = None) -> Skip:
+        made = self._made.get(name)
+        if made is not None:
+            return made
+        definition = schema if schema is not None else self._named[name]
+        if definition["type"] not in {"record", "error"}:
+            return self.of(definition)
+        fields: list[Skip] = []
+
+        def record(data: bytes, at: int, depth: int) -> int:
+            if depth > MAX_DEPTH:
+                raise Malformed(f"values nested deeper than {MAX_DEPTH} levels")
+            for skip in fields:
+                at = skip(data, at, depth + 1)
+            return at
+
+        self._made[name] = record
+        fields.extend(self.of(field["type"]) for field in definition["fields"])
+        return record
+
+
+def _long(data: bytes, at: int) -> tuple[int, int]:
+    """Read a zig-zag varint: value and next position."""
+    byte = data[at] if at < len(data) else _ended(at)
+    at += 1
+    if byte < 128:
+        return (byte >> 1) ^ -(byte & 1), at
+    value, shift = byte & 127, 7
+    while True:
+        byte = data[at] if at < len(data) else _ended(at)
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > 63:
+            raise Malformed(f"a number of more than 10 bytes at byte {at}")
+    if value >> 64:
+        raise Malformed(f"a number of more than 64 bits at byte {at}")
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _ended(at: int) -> int:
+    raise Malformed(f"the payload ends at byte {at}, inside a value")
+
+
+def _skip_null(data: bytes, at: int, depth: int) -> int:
+    return at
+
+
+def _skip_boolean(data: bytes, at: int, depth: int) -> int:
+    byte = data[at] if at < len(data) else _ended(at)
+    if byte > 1:
+        raise Malformed(f"a boolean of {byte} at byte {at}; 0 and 1 are allowed")
+    return at + 1
+
+
+def _skip_int(data: bytes, at: int, depth: int) -> int:
+    if at < len(data) and data[at] < 128:
+        return at + 1
+    value, end = _long(data, at)
+    if not -(2**31) <= value < 2**31:
+        raise Malformed(f"an int of {value} at byte {at}; it does not fit 32 bits")
+    return end
+
+
+def _skip_long(data: bytes, at: int, depth: int) -> int:
+    return _long(data, at)[1]
+
+
+def _skip_bytes(data: bytes, at: int, depth: int) -> int:
+    length, start = _long(data, at)
+    end = start + length
+    if length < 0 or end > len(data):
+        raise Malformed(f"a length of {length} at byte {at}; {len(data) - start} bytes are left")
+    return end
+
+
+def _fixed(size: int) -> Skip:
+    def skip(data: bytes, at: int, depth: int) -> int:
+        return at + size if at + size <= len(data) else _ended(len(data))
+
+    return skip
+
+
+def _enum(symbols: int) -> Skip:
+    def skip(data: bytes, at: int, depth: int) -> int:
+        index, end = _long(data, at)
+        if not 0 <= index < symbols:
+            raise Malformed(f"symbol {index} at byte {at}; the enum has 0 to {symbols - 1}")
+        return end
+
+    return skip
+
+
+def _union(branches: list[Skip]) -> Skip:
+    def skip(data: bytes, at: int, depth: int) -> int:
+        index, start = _long(data, at)
+        if not 0 <= index < len(branches):
+            raise Malformed(f"branch {index} at byte {at}; the union has 0 to {len(branches) - 1}")
+        return branches[index](data, start, depth)
+
+    return skip
+
+
+def _pair(value: Skip) -> Skip:
+    def skip(data: bytes, at: int, depth: int) -> int:
+        return value(data, _skip_bytes(data, at, depth), depth)
+
+    return skip
+
+
+def _blocks(item: Skip) -> Skip:
+    """Arrays and maps: blocks of items, each with its count (negative: the block's size in bytes follows)."""
+
+    def skip(data: bytes, at: int, depth: int) -> int:
+        if depth > MAX_DEPTH:
+            raise Malformed(f"values nested deeper than {MAX_DEPTH} levels")
+        empty = 0
+        while True:
+            count, at = _long(data, at)
+            if count == 0:
+                return at
+            if count < 0:
+                count = -count
+                _, at = _long(data, at)
+            for _ in range(count):
+                end = item(data, at, depth + 1)
+                if end == at:
+                    empty += 1
+                    if empty > MAX_EMPTY_ITEMS:
+                        raise Malformed(f"an array of more than {MAX_EMPTY_ITEMS} items that take no bytes")
+                at = end
+
+    return skip
+
+
+_PRIMITIVES: Mapping[str, Skip] = {
+    "null": _skip_null,
+    "boolean": _skip_boolean,
+    "int": _skip_int,
+    "long": _skip_long,
+    "float": _fixed(4),
+    "double": _fixed(8),
+    "bytes": _skip_bytes,
+    "string": _skip_bytes,
+}
