@@ -1,0 +1,133 @@
+"""Schemas as posted: to be registered, looked up or checked."""
+
+from msgspec import Struct
+
+from treaty.core.names import Subject
+from treaty.core.requests import Creation, Expected, Force, Register
+from treaty.core.schema import Draft
+from treaty.wire.confluent.bodies import (
+    MetadataBody,
+    ReferenceBody,
+    RuleSetBody,
+    metadata_body,
+    metadata_of,
+    pairs_of,
+    reference_bodies,
+    references_of,
+    rules_body,
+    rules_of,
+)
+
+
+class ForceBody(Struct):
+    """Who registers past the policy, and why."""
+
+    who: str = ""
+    why: str = ""
+
+
+class ExpectedBody(Struct):
+    """What the sender believes to be the last version."""
+
+    by: str
+    value: int
+
+
+class CreationBody(Struct, omit_defaults=True):
+    """How a subject is made where it is not there."""
+
+    origin: str = "confluent"
+    types: str = "across"
+    order: str = "registration"
+    identity: str = "canonical"
+    policy: str = ""
+    properties: dict[str, str] = {}
+
+
+class RegisterDetails(Struct, omit_defaults=True, rename="camel"):
+    """What `Register` can say and Confluent's body can't."""
+
+    force: ForceBody | None = None
+    expected: ExpectedBody | None = None
+    names: list[tuple[str, str]] = []
+    properties: dict[str, str] = {}
+    create_with: CreationBody | None = None
+
+
+class DraftBody(Struct, omit_defaults=True, rename="camel"):
+    """A schema as posted: to be registered, looked up or checked."""
+
+    version: int | None = None
+    id: int | None = None
+    schema_type: str | None = None
+    references: list[ReferenceBody | None] | None = None
+    metadata: MetadataBody | None = None
+    rule_set: RuleSetBody | None = None
+    schema: str | None = None
+    treaty: RegisterDetails | None = None
+
+
+def draft_of(body: DraftBody) -> Draft:
+    """Read the schema in a body."""
+    return Draft(
+        text=body.schema or "",
+        format=body.schema_type or "AVRO",
+        references=references_of(body.references),
+        metadata=metadata_of(body.metadata),
+        rules=rules_of(body.rule_set),
+    )
+
+
+def draft_body(draft: Draft) -> DraftBody:
+    """Print a schema to be posted."""
+    return DraftBody(
+        schema_type=draft.format,
+        references=reference_bodies(draft.references),
+        metadata=metadata_body(draft.metadata),
+        rule_set=rules_body(draft.rules),
+        schema=draft.text,
+    )
+
+
+def register_of(subject: Subject, body: DraftBody, *, normalize: bool | None, force: Force | None) -> Register:
+    """Read a registration."""
+    more = body.treaty or RegisterDetails()
+    made = more.create_with or CreationBody()
+    by = more.expected.by if more.expected else "number"
+    return Register(
+        subject=subject,
+        draft=draft_of(body),
+        normalize=normalize,
+        number=body.version or 0,
+        schema_id=-1 if body.id is None else body.id,
+        force=Force(more.force.who, more.force.why) if more.force else force,
+        expected=Expected(
+            "ordinal" if by == "ordinal" else "schema_id" if by == "schema_id" else "number", more.expected.value
+        )
+        if more.expected
+        else None,
+        names=tuple(sorted(more.names)),
+        properties=pairs_of(dict(more.properties)),
+        create_with=Creation(
+            made.origin, made.types, made.order, made.identity, made.policy, pairs_of(dict(made.properties))
+        ),
+    )
+
+
+def register_body(request: Register) -> DraftBody:
+    """Print a registration."""
+    body = draft_body(request.draft)
+    body.version = request.number or None
+    body.id = None if request.schema_id < 0 else request.schema_id
+    details = RegisterDetails(
+        force=ForceBody(request.force.who, request.force.why) if request.force else None,
+        expected=ExpectedBody(request.expected.by, request.expected.value) if request.expected else None,
+        names=list(request.names),
+        properties=dict(request.properties),
+    )
+    made = request.create_with
+    if made != Creation():
+        properties = dict(made.properties)
+        details.create_with = CreationBody(made.origin, made.types, made.order, made.identity, made.policy, properties)
+    body.treaty = details if details != RegisterDetails() else None
+    return body

@@ -1,0 +1,230 @@
+"""Refusals as error bodies, and back: one table says which code stands for which refusal of which request.
+
+An error code has five digits, the first three are the HTTP status. Some classes have several codes: which one it is
+depends on what was asked, so both directions take the request.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from msgspec import Struct
+
+from treaty.core import refusals as r
+from treaty.core import requests as q
+from treaty.core.finding import Fault, Finding
+from treaty.core.messages import listed
+from treaty.core.names import Subject
+from treaty.core.refusals import Reason, Refusal, RegistryError
+
+Asked = q.Request[Any] | None
+"""The request that was refused; None where it is not known."""
+
+
+class ErrorDetails(Struct, omit_defaults=True, rename="camel"):
+    """The facts of a refusal, printed only where they were asked for."""
+
+    rule: str = ""
+    path: str = ""
+    old: str = ""
+    new: str = ""
+    allowed: str = ""
+    subject: str = ""
+    version: str = ""
+    message: str = ""
+    details: list[str] = []
+    faults: list[Fault] = []
+    findings: list[Finding] = []
+    command: str = ""
+
+
+class ErrorBody(Struct, omit_defaults=True):
+    """The body of every error."""
+
+    error_code: int
+    message: str
+    treaty: ErrorDetails | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the table: this class, for these requests (none named: for all), has this code and this text."""
+
+    code: int
+    kind: type[Refusal]
+    text: Callable[[Reason], str]
+    asked: tuple[type[Any], ...] = ()
+
+
+def _said(reason: Reason) -> str:
+    return reason.message
+
+
+def _remedied(reason: Reason) -> str:
+    return f"{reason.message}; {reason.rule}: {reason.new or 'too much'}, allowed: {reason.allowed}"
+
+
+def _words(template: str) -> Callable[[Reason], str]:
+    """A text with `{subject}` and `{version}` in it; the law's own sentence where a fact is missing."""
+
+    def text(reason: Reason) -> str:
+        if ("{version}" in template and not reason.version) or ("{subject}" in template and not reason.subject):
+            return reason.message
+        return template.replace("{version}", reason.version).replace("{subject}", reason.subject)
+
+    return text
+
+
+def _incompatible(reason: Reason) -> str:
+    return (
+        "Schema being registered is incompatible with an earlier schema for subject "
+        f'"{reason.subject}", details: {listed(reason.details)}'
+    )
+
+
+_SOFT = "was soft deleted.Set permanent=true to delete permanently"
+_LIVE = "was not deleted first before being permanently deleted"
+_LEVELS = (
+    "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "
+    "forward_transitive, and full_transitive"
+)
+_MODES = "Invalid mode. Valid values are READWRITE, READONLY, IMPORT and FORWARD."
+_NO_VERSION_ID = (
+    "The specified version '{version}' is not a valid version id. Allowed values are between [1, 2^31-1] and the "
+    'string "latest"'
+)
+_REFERENCED = "One or more references exist to the schema {magic=1,keytype=SCHEMA,subject={subject},version={version}}."
+
+
+def _level(reason: Reason) -> str:
+    return f"{_LEVELS}; not '{reason.new}'" if reason.new else _LEVELS
+
+
+def _mode(reason: Reason) -> str:
+    return reason.message if reason.message.startswith("Forward mode") else _MODES
+
+
+_BY_ID = (q.GetSchema, q.GetGuid, q.GetGuidIds)
+_SETTINGS = (q.DeleteConfig, q.DeleteMode)
+
+TABLE = (
+    Line(40401, r.SubjectNotFound, _words("Subject '{subject}' not found.")),
+    Line(40401, r.SettingNotFound, _words("Subject '{subject}' not found."), _SETTINGS),
+    Line(40408, r.SettingNotFound, _words("Subject '{subject}' does not have subject-level compatibility configured"),
+         (q.GetConfig,)),
+    Line(40409, r.SettingNotFound, _words("Subject '{subject}' does not have subject-level mode configured"),
+         (q.GetMode,)),
+    Line(40401, r.SettingNotFound, _said),
+    Line(40402, r.VersionNotFound, _words("Version {version} not found.")),
+    Line(40403, r.SchemaNotFound, _words("Schema {version} not found"), _BY_ID),
+    Line(40403, r.SchemaNotFound, _words("Schema not found")),
+    Line(40450, r.NotFound, _said),  # not Confluent's: the outcome of a command that nobody remembers
+    Line(40404, r.AlreadyDeleted, _words(f"Subject '{{subject}}' {_SOFT}"), (q.DeleteSubject,)),
+    Line(40406, r.AlreadyDeleted, _words(f"Subject '{{subject}}' Version {{version}} {_SOFT}")),
+    Line(40405, r.NotDeletedFirst, _words(f"Subject '{{subject}}' {_LIVE}"), (q.DeleteSubject,)),
+    Line(40407, r.NotDeletedFirst, _words(f"Subject '{{subject}}' Version {{version}} {_LIVE}")),
+    Line(40901, r.Incompatible, _incompatible),
+    Line(40950, r.NotLatest, _said),  # not Confluent's: its clients can't send what is refused here
+    Line(42201, r.InvalidSchema, _said),
+    Line(42202, r.InvalidVersion, _words(_NO_VERSION_ID)),
+    Line(42204, r.InvalidSetting, _mode, (q.SetMode,)),
+    Line(42203, r.InvalidSetting, _level),
+    Line(42205, r.NotPermitted, _said),
+    Line(42206, r.Referenced, _words(_REFERENCED)),
+    Line(42208, r.InvalidSubject, _words("The specified subject '{subject}' is not a valid.")),
+    Line(42209, r.TooLarge, _remedied),
+    Line(42210, r.InvalidRules, _said),
+    Line(42211, r.NotEmpty, _said),
+    Line(400, r.Invalid, _said),
+    Line(40951, r.Conflicting, _said),
+)  # fmt: skip
+"""The first line that fits counts, so a line for certain requests stands before the one for all."""
+
+
+def status_of(code: int) -> int:
+    """The HTTP status of an error code."""
+    return code // 100 if code > 999 else code
+
+
+def error_body(error: RegistryError, asked: Asked = None, *, details: bool = False) -> ErrorBody:
+    """Print a refusal, or what else a registry raises on purpose."""
+    if isinstance(error, Refusal):
+        line = next(line for line in TABLE if isinstance(error, line.kind) and _fits(line, asked))
+        reason = _completed(error.reason, asked)
+        return ErrorBody(line.code, line.text(reason), _details(error) if details else None)
+    if isinstance(error, r.OutcomeUnknown):
+        return ErrorBody(504, str(error), ErrorDetails(rule="OUTCOME_UNKNOWN", command=error.command_id))
+    return ErrorBody(503 if isinstance(error, r.Unavailable) else 500, str(error))
+
+
+def _fits(line: Line, asked: Asked) -> bool:
+    return not line.asked or isinstance(asked, line.asked)
+
+
+def _completed(reason: Reason, asked: Asked) -> Reason:
+    """Fill in the subject and version that were asked for where the law did not say them."""
+    subject, version = getattr(asked, "subject", None), getattr(asked, "version", None)
+    scope = getattr(asked, "scope", None)
+    if scope is not None:
+        subject = Subject(scope.context, scope.name or "")
+    for member in ("schema_id", "guid"):
+        if isinstance(asked, _BY_ID):
+            version = getattr(asked, member, version)
+    return replace(
+        reason,
+        subject=reason.subject or ("" if subject is None else str(subject)),
+        version=reason.version or ("" if version is None else str(version)),
+    )
+
+
+def _details(error: Refusal) -> ErrorDetails:
+    reason = error.reason
+    return ErrorDetails(
+        rule=reason.rule,
+        path=reason.path,
+        old=reason.old,
+        new=reason.new,
+        allowed=reason.allowed,
+        subject=reason.subject,
+        version=reason.version,
+        message=reason.message,
+        details=list(reason.details),
+        faults=list(error.faults) if isinstance(error, r.InvalidSchema) else [],
+        findings=list(error.findings) if isinstance(error, r.Incompatible) else [],
+    )
+
+
+def error_of(body: ErrorBody, asked: Asked = None, *, retry_after: float = 1.0) -> RegistryError:
+    """Read an error body: the refusal it tells, `Unavailable`, or `OutcomeUnknown`.
+
+    Codes that are not in the table become the nearest class by their status. A bare 404 is not a `NotFound`: it comes
+    from something that is not a registry, or not at this address, and says nothing about what was asked.
+    """
+    told = body.treaty or ErrorDetails()
+    if told.command:
+        return r.OutcomeUnknown(told.command)
+    status = status_of(body.error_code)
+    if status >= 500 or status in {408, 429} or body.error_code in {404, -1}:
+        return r.Unavailable(f"{body.message} (code {body.error_code})", retry_after)
+    kind = next((line.kind for line in TABLE if line.code == body.error_code and _fits(line, asked)), None)
+    reason = _completed(
+        Reason(
+            rule=told.rule or str(body.error_code),
+            message=told.message or body.message,
+            path=told.path,
+            old=told.old,
+            new=told.new,
+            allowed=told.allowed,
+            subject=told.subject,
+            version=told.version,
+            details=tuple(told.details),
+        ),
+        asked,
+    )
+    if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
+        kind = {404: r.NotFound, 409: r.Incompatible, 401: r.NotPermitted, 403: r.NotPermitted}.get(status, r.Invalid)
+    if kind is r.InvalidSchema:
+        return r.InvalidSchema(reason, tuple(told.faults))
+    if kind is r.Incompatible:
+        return r.Incompatible(reason, tuple(told.findings))
+    return kind(reason)

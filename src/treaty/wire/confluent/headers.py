@@ -1,0 +1,91 @@
+"""Header names, media types, and a `Call` as headers."""
+
+from collections.abc import Callable
+
+from treaty.core.refusals import Invalid
+from treaty.core.registry import Call, Token
+
+TOKEN = "Treaty-Sequence"  # noqa: S105 (a place in the log, not a secret)
+"""On an answer: the state it was taken from. On a request: the answer must not be older."""
+COMMAND = "Treaty-Command"
+"""Id of a command; sent again with the same id it is the same command."""
+CONSISTENCY = "Treaty-Consistency"
+"""``latest`` or ``eventual``; the query member ``consistency`` says the same."""
+DETAILS = "Treaty-Details"
+"""``true`` asks for the member ``treaty`` in bodies: what Confluent's shapes have no word for."""
+REQUEST_ID = "X-Request-ID"
+"""Echoed where it was sent."""
+
+V1 = "application/vnd.schemaregistry.v1+json"
+MEDIA = (V1, "application/vnd.schemaregistry+json", "application/json")
+"""What is produced, the preferred one first."""
+READ = (*MEDIA, "application/octet-stream")
+"""What is accepted as a body."""
+
+MAX_COMMAND_ID = 128
+"""Characters of a command id; longer ones are refused."""
+
+
+def negotiate(accept: str) -> str | None:
+    """Return the media type to answer an ``Accept`` header with, or None where none of ours will do.
+
+    A missing header and any wildcard that covers us mean `V1`. Among named types the one with the highest quality
+    wins, then our own preference.
+    """
+    if not accept or accept == "*/*":
+        return V1
+    best, quality = None, 0.0
+    for entry in accept.split(","):
+        name, *parameters = (part.strip().lower() for part in entry.split(";"))
+        asked = _quality(parameters)
+        for rank, media in enumerate(MEDIA):
+            worth = asked - rank / 1_000_000
+            if asked > 0 and worth > quality and (name in {"*/*", "application/*", "*"} or name == media):
+                best, quality = media, worth
+    return best
+
+
+def _quality(parameters: list[str]) -> float:
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return min(1.0, float(parameter[2:]))
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def readable(content_type: str) -> bool:
+    """Tell whether a body labelled so is read as JSON; a body without a label is."""
+    return not content_type or content_type.partition(";")[0].strip().lower() in READ
+
+
+def call_of(header: Callable[[str], str | None], consistency: str = "", principal: str = "") -> Call:
+    """Read a `Call` from a request's headers; `consistency` is the query member, which wins over the header.
+
+    Raises `Invalid` where a token, a command id or a consistency is not one.
+    """
+    wanted = (consistency or header(CONSISTENCY) or "").lower()
+    if wanted not in {"", "latest", "eventual"}:
+        raise Invalid.of("consistency", f"consistency '{wanted}' is not one", new=wanted, allowed="latest, eventual")
+    text = header(TOKEN)
+    after = Token.parse(text) if text else None
+    if text and after is None:
+        raise Invalid.of("token", f"{TOKEN} '{text[:100]}' is not a token", new=text[:100], allowed="identity.n.digest")
+    command = header(COMMAND) or ""
+    if len(command) > MAX_COMMAND_ID or not command.isprintable():
+        allowed = f"at most {MAX_COMMAND_ID} printable characters"
+        raise Invalid.of("command id", f"{COMMAND} is not a command id", new=command[:100], allowed=allowed)
+    return Call(consistency=wanted, after=after, command_id=command, principal=principal)
+
+
+def headers_of(call: Call) -> dict[str, str]:
+    """Print a `Call` as the headers of a request; details are always asked for."""
+    headers = {"Accept": V1, DETAILS: "true"}
+    if call.consistency:
+        headers[CONSISTENCY] = call.consistency
+    if call.after is not None:
+        headers[TOKEN] = str(call.after)
+    if call.command_id:
+        headers[COMMAND] = call.command_id
+    return headers

@@ -1,0 +1,136 @@
+"""An HTTP answer as an answer of core, or the error that it tells."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from treaty.core import answers as a
+from treaty.core import requests as q
+from treaty.core.refusals import RegistryError, Unavailable
+from treaty.core.registry import Reply, Token
+from treaty.wire.confluent.errors import ErrorBody, error_of
+from treaty.wire.confluent.headers import TOKEN
+from treaty.wire.confluent.listings import OutcomeBody, PlaceBody, UseBody
+from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_of
+from treaty.wire.confluent.versions import CheckedBody, SchemaBody, checked_of, registered_of, schema_of, version_of
+
+A = TypeVar("A")
+NOWHERE = Token("", 0, "")
+"""The token of an answer that carries none: of a registry that is not Treaty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An HTTP answer: status, headers (names in any case are looked up with `header`), body."""
+
+    status: int
+    header: Callable[[str], str | None]
+    body: bytes
+
+
+def received(request: q.Request[A], http: Received) -> Reply[A]:
+    """Read the answer to a request.
+
+    Raises the refusal that an error body tells, `OutcomeUnknown`, or `Unavailable`: also for anything that is not an
+    answer of a registry, because that says nothing about what was asked.
+    """
+    if not 200 <= http.status < 300:
+        raise _error(request, http)
+    try:
+        answer = _READ[type(request)](request, http.body)
+    except msgspec.MsgspecError as wrong:
+        message = f"status {http.status} with a body that is not the answer of a registry: {wrong}"
+        raise Unavailable(message) from wrong
+    token = Token.parse(http.header(TOKEN) or "") or NOWHERE
+    return Reply(answer, token)
+
+
+def _error(request: q.Request[Any], http: Received) -> RegistryError:
+    try:
+        wait = float(http.header("Retry-After") or 1)
+    except ValueError:  # a date, which is allowed too
+        wait = 1.0
+    try:
+        body = msgspec.json.decode(http.body, type=ErrorBody)
+    except msgspec.MsgspecError:
+        return Unavailable(f"status {http.status} with a body that is not a registry's", wait)
+    return error_of(body, request, retry_after=wait)
+
+
+def _version(request: Any, body: bytes) -> a.VersionFound:
+    return version_of(msgspec.json.decode(body, type=SchemaBody), str(request.subject))
+
+
+def _config(_request: object, body: bytes) -> a.ConfigStored:
+    return a.ConfigStored(config_of(msgspec.json.decode(body, type=ConfigBody)))
+
+
+def _mode(_request: object, body: bytes) -> a.ModeStored:
+    mode = msgspec.json.decode(body, type=ModeBody).mode
+    return a.ModeStored(mode if isinstance(mode, str) else None)
+
+
+def _numbers(_request: object, body: bytes) -> a.Numbers:
+    told = msgspec.json.decode(body, type=list[int])
+    return a.Numbers(tuple(sorted(map(abs, told))), tuple(sorted(-number for number in told if number < 0)))
+
+
+def _schema(request: Any, body: bytes) -> a.SchemaFound:
+    return schema_of(msgspec.json.decode(body, type=SchemaBody), getattr(request, "schema_id", -1))
+
+
+def _ints(body: bytes) -> tuple[int, ...]:
+    return tuple(msgspec.json.decode(body, type=list[int]))
+
+
+def _words(body: bytes) -> tuple[str, ...]:
+    return tuple(msgspec.json.decode(body, type=list[str]))
+
+
+def _outcome(_request: object, body: bytes) -> a.Outcome:
+    told = msgspec.json.decode(body, type=OutcomeBody)
+    return a.Outcome(told.command, told.sequence, told.result, tuple(sorted(told.members.items())))
+
+
+def _versions(_request: object, body: bytes) -> a.Versions:
+    return a.Versions(tuple(version_of(each) for each in msgspec.json.decode(body, type=list[SchemaBody])))
+
+
+def _used(_request: object, body: bytes) -> a.Uses:
+    uses = msgspec.json.decode(body, type=list[UseBody])
+    return a.Uses(tuple((use.subject, use.version) for use in uses))
+
+
+def _places(_request: object, body: bytes) -> a.GuidIds:
+    places = msgspec.json.decode(body, type=list[PlaceBody])
+    return a.GuidIds(tuple((place.context, place.id) for place in places))
+
+
+_READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
+    q.Register: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
+    q.Lookup: _version,
+    q.Check: lambda _r, b: checked_of(msgspec.json.decode(b, type=CheckedBody)),
+    q.DeleteVersion: lambda _r, b: a.Deleted((msgspec.json.decode(b, type=int),)),
+    q.DeleteSubject: lambda _r, b: a.Deleted(_ints(b)),
+    q.SetConfig: _config,
+    q.DeleteConfig: _config,
+    q.SetMode: _mode,
+    q.DeleteMode: _mode,
+    q.DeleteContext: lambda _r, _b: a.Deleted(()),
+    q.GetSchema: _schema,
+    q.GetGuid: _schema,
+    q.GetGuidIds: _places,
+    q.GetVersion: _version,
+    q.FindVersion: _version,
+    q.ListSubjects: lambda _r, b: a.Subjects(_words(b)),
+    q.ListVersions: _numbers,
+    q.ListSchemas: _versions,
+    q.UsesOf: _used,
+    q.ReferencedBy: lambda _r, b: a.Ids(_ints(b)),
+    q.GetConfig: _config,
+    q.GetMode: _mode,
+    q.ListContexts: lambda _r, b: a.Contexts(_words(b)),
+    q.GetOutcome: _outcome,
+}

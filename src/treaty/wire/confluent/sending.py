@@ -1,0 +1,148 @@
+"""A request of core as an HTTP request."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from treaty.core import requests as q
+from treaty.wire.confluent.drafts import draft_body, register_body
+from treaty.wire.confluent.settings import ModeBody, scope_text, set_config_body
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An HTTP request: method, path and query, body."""
+
+    method: str
+    target: str
+    body: bytes | None = None
+
+
+def sent(request: q.Request[Any]) -> Sent:
+    """Print a request as an HTTP request."""
+    return _SEND[type(request)](request)
+
+
+def _path(*parts: object) -> str:
+    return "/" + "/".join(quote(str(part), safe="") for part in parts)
+
+
+def _query(**members: object) -> str:
+    """A query string; members that are None or False are left out."""
+    told = {name: "true" if value is True else value for name, value in members.items() if value not in {None, False}}
+    return f"?{urlencode(told, quote_via=quote)}" if told else ""
+
+
+def _number(version: int) -> str:
+    return "latest" if version == q.LATEST else str(version)
+
+
+def _post(target: str, body: object) -> Sent:
+    return Sent("POST", target, msgspec.json.encode(body))
+
+
+def _register(request: q.Register) -> Sent:
+    target = _path("subjects", request.subject, "versions") + _query(normalize=request.normalize)
+    return _post(target, register_body(request))
+
+
+def _lookup(request: q.Lookup) -> Sent:
+    target = _path("subjects", request.subject) + _query(normalize=request.normalize, deleted=request.deleted)
+    return _post(target, draft_body(request.draft))
+
+
+def _check(request: q.Check) -> Sent:
+    parts = () if request.version is None else (_number(request.version),)
+    target = _path("compatibility", "subjects", request.subject, "versions", *parts)
+    return _post(target + _query(normalize=request.normalize, verbose=True), draft_body(request.draft))
+
+
+def _delete_version(request: q.DeleteVersion) -> Sent:
+    target = _path("subjects", request.subject, "versions", _number(request.version))
+    return Sent("DELETE", target + _query(permanent=request.permanent))
+
+
+def _delete_subject(request: q.DeleteSubject) -> Sent:
+    return Sent("DELETE", _path("subjects", request.subject) + _query(permanent=request.permanent))
+
+
+def _get_schema(request: q.GetSchema) -> Sent:
+    query = _query(subject=request.subject and str(request.subject), fetchMaxId=request.max_id)
+    return Sent("GET", _path("schemas", "ids", request.schema_id) + query)
+
+
+def _get_version(request: q.GetVersion) -> Sent:
+    target = _path("subjects", request.subject, "versions", _number(request.version))
+    return Sent("GET", target + _query(deleted=request.deleted))
+
+
+def _find_version(request: q.FindVersion) -> Sent:
+    members = [("deleted", "true")] if request.deleted else []
+    members += [pair for key, value in request.properties for pair in (("key", key), ("value", value))]
+    return Sent("GET", _path("subjects", request.subject, "metadata") + f"?{urlencode(members, quote_via=quote)}")
+
+
+def _seen(visible: q.Visible) -> dict[str, object]:
+    return {"deleted": visible == "all", "deletedOnly": visible == "deleted"}
+
+
+def _list_schemas(request: q.ListSchemas) -> Sent:
+    members = {"offset": request.offset or None, "limit": request.limit, "latestOnly": request.latest}
+    return Sent("GET", "/schemas" + _query(subjectPrefix=str(request.prefix), **members, **_seen(request.visible)))
+
+
+def _uses(request: q.UsesOf) -> Sent:
+    members = {"subject": request.subject and str(request.subject), **_seen(request.visible)}
+    return Sent("GET", _path("schemas", "ids", request.schema_id, "versions") + _query(**members))
+
+
+def _referenced_by(request: q.ReferencedBy) -> Sent:
+    target = _path("subjects", request.subject, "versions", _number(request.version), "referencedby")
+    return Sent("GET", target + _query(deleted=request.deleted))
+
+
+def _setting(word: str, scope: q.Scope) -> str:
+    name = scope_text(scope)
+    return _path(word) if name is None else _path(word, name)
+
+
+def _set_mode(request: q.SetMode) -> Sent:
+    body = msgspec.json.encode(ModeBody(request.mode))
+    return Sent("PUT", _setting("mode", request.scope) + _query(force=request.force), body)
+
+
+def _set_config(request: q.SetConfig) -> Sent:
+    return Sent("PUT", _setting("config", request.scope), msgspec.json.encode(set_config_body(request)))
+
+
+_SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
+    q.Register: _register,
+    q.Lookup: _lookup,
+    q.Check: _check,
+    q.DeleteVersion: _delete_version,
+    q.DeleteSubject: _delete_subject,
+    q.SetConfig: _set_config,
+    q.DeleteConfig: lambda r: Sent("DELETE", _setting("config", r.scope)),
+    q.SetMode: _set_mode,
+    q.DeleteMode: lambda r: Sent("DELETE", _setting("mode", r.scope) + _query(recursive=r.recursive)),
+    q.DeleteContext: lambda r: Sent("DELETE", _path("contexts", r.context)),
+    q.GetSchema: _get_schema,
+    q.GetGuid: lambda r: Sent("GET", _path("schemas", "guids", r.guid)),
+    q.GetGuidIds: lambda r: Sent("GET", _path("schemas", "guids", r.guid, "ids")),
+    q.GetVersion: _get_version,
+    q.FindVersion: _find_version,
+    q.ListSubjects: lambda r: Sent("GET", "/subjects" + _query(subjectPrefix=str(r.prefix), **_seen(r.visible))),
+    q.ListVersions: lambda r: Sent(
+        "GET", _path("subjects", r.subject, "versions") + _query(deletedAsNegative=True, **_seen(r.visible))
+    ),
+    q.ListSchemas: _list_schemas,
+    q.UsesOf: _uses,
+    q.ReferencedBy: _referenced_by,
+    q.GetConfig: lambda r: Sent("GET", _setting("config", r.scope) + _query(defaultToGlobal=r.resolve)),
+    q.GetMode: lambda r: Sent("GET", _setting("mode", r.scope) + _query(defaultToGlobal=r.resolve)),
+    q.ListContexts: lambda r: Sent("GET", "/contexts" + _query(contextPrefix=r.prefix or None)),
+    q.GetOutcome: lambda r: Sent("GET", _path("treaty", "outcome", r.command_id)),
+}

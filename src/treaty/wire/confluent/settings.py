@@ -1,0 +1,147 @@
+"""Config and mode as bodies. The level is called `compatibility` where it is put and `compatibilityLevel` where it is
+got, and a member that is put as null is one to forget.
+"""
+
+from typing import TypeVar
+
+from msgspec import UNSET, Struct, UnsetType
+
+from treaty.core.answers import Config
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.requests import Scope, SetConfig
+from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_body, metadata_of, rules_body, rules_of
+
+GLOBAL = "__GLOBAL"
+"""The context word of settings that hold everywhere."""
+
+
+class ConfigBody(Struct, rename="camel"):
+    """A config, as put, and as answered. Of the two names of the level one is used at a time."""
+
+    alias: str | UnsetType | None = UNSET
+    alias_for_deks: str | UnsetType | None = UNSET
+    normalize: bool | UnsetType | None = UNSET
+    validate_fields: bool | UnsetType | None = UNSET
+    validate_new_schemas: bool | UnsetType | None = UNSET
+    validate_rules: bool | UnsetType | None = UNSET
+    compatibility: str | UnsetType | None = UNSET
+    compatibility_level: str | UnsetType | None = UNSET
+    compatibility_policy: str | UnsetType | None = UNSET
+    compatibility_group: str | UnsetType | None = UNSET
+    default_metadata: MetadataBody | UnsetType | None = UNSET
+    override_metadata: MetadataBody | UnsetType | None = UNSET
+    default_rule_set: RuleSetBody | UnsetType | None = UNSET
+    override_rule_set: RuleSetBody | UnsetType | None = UNSET
+
+
+MEMBERS = {
+    "level": "compatibility",
+    "alias": "alias",
+    "alias_for_deks": "alias_for_deks",
+    "normalize": "normalize",
+    "validate_fields": "validate_fields",
+    "validate_new_schemas": "validate_new_schemas",
+    "validate_rules": "validate_rules",
+    "policy": "compatibility_policy",
+    "group": "compatibility_group",
+    "default_metadata": "default_metadata",
+    "override_metadata": "override_metadata",
+    "default_rules": "default_rule_set",
+    "override_rules": "override_rule_set",
+}
+"""Members of `Config`, and what they are called here (before camel case)."""
+
+
+class ModeBody(Struct):
+    """A mode, as put (null clears it), and as answered."""
+
+    mode: str | UnsetType | None = UNSET
+
+
+T = TypeVar("T")
+
+
+def _given(value: T | UnsetType | None) -> T | None:
+    return None if isinstance(value, UnsetType) else value
+
+
+def _unless_none(value: T | None) -> T | UnsetType:
+    return UNSET if value is None else value
+
+
+def _upper(value: str | None) -> str | None:
+    return None if value is None else value.upper()
+
+
+def config_of(body: ConfigBody) -> Config:
+    """Read a config; words of levels and policies come out in capitals. Whether they exist the law says."""
+    level = body.compatibility if body.compatibility is not UNSET else body.compatibility_level
+    return Config(
+        level=_upper(_given(level)),
+        alias=_given(body.alias),
+        alias_for_deks=_given(body.alias_for_deks),
+        normalize=_given(body.normalize),
+        validate_fields=_given(body.validate_fields),
+        validate_new_schemas=_given(body.validate_new_schemas),
+        validate_rules=_given(body.validate_rules),
+        policy=_upper(_given(body.compatibility_policy)),
+        group=_given(body.compatibility_group),
+        default_metadata=metadata_of(_given(body.default_metadata)),
+        override_metadata=metadata_of(_given(body.override_metadata)),
+        default_rules=rules_of(_given(body.default_rule_set)),
+        override_rules=rules_of(_given(body.override_rule_set)),
+    )
+
+
+def config_body(config: Config, *, put: bool = False) -> ConfigBody:
+    """Print a config; `put` calls the level as requests and their answers do."""
+    level = _unless_none(config.level)
+    return ConfigBody(
+        alias=_unless_none(config.alias),
+        alias_for_deks=_unless_none(config.alias_for_deks),
+        normalize=_unless_none(config.normalize),
+        validate_fields=_unless_none(config.validate_fields),
+        validate_new_schemas=_unless_none(config.validate_new_schemas),
+        validate_rules=_unless_none(config.validate_rules),
+        compatibility=level if put else UNSET,
+        compatibility_level=UNSET if put else level,
+        compatibility_policy=_unless_none(config.policy),
+        compatibility_group=_unless_none(config.group),
+        default_metadata=_unless_none(metadata_body(config.default_metadata)),
+        override_metadata=_unless_none(metadata_body(config.override_metadata)),
+        default_rule_set=_unless_none(rules_body(config.default_rules)),
+        override_rule_set=_unless_none(rules_body(config.override_rules)),
+    )
+
+
+def set_config_of(scope: Scope, body: ConfigBody) -> SetConfig:
+    """Read a change of the config: what is given is set, what is null is cleared, what is absent stays."""
+    clear = tuple(name for name, member in MEMBERS.items() if getattr(body, member) is None)
+    return SetConfig(scope, config_of(body), clear)
+
+
+def set_config_body(request: SetConfig) -> ConfigBody:
+    """Print a change of the config."""
+    body = config_body(request.change, put=True)
+    for name in request.clear:
+        setattr(body, MEMBERS[name], None)
+    return body
+
+
+def scope_of(subject: str | None) -> Scope:
+    """Read the scope that a path segment names (None: no segment): a subject, a context, or everywhere."""
+    if not subject:
+        return Scope(DEFAULT_CONTEXT, None)
+    context, name = subject_of(subject)
+    if context in {GLOBAL, f".{GLOBAL}"}:
+        return Scope(EVERYWHERE, None)
+    return Scope(context, name or None)
+
+
+def scope_text(scope: Scope) -> str | None:
+    """Print a scope as a path segment; None where there is none."""
+    if scope.name is not None:
+        return str(Subject(scope.context, scope.name))
+    if scope.context == EVERYWHERE:
+        return f":.{GLOBAL}:"
+    return None if scope.context == DEFAULT_CONTEXT else f":{scope.context}:"

@@ -1,0 +1,168 @@
+"""Schemas and versions as answers."""
+
+from msgspec import UNSET, Struct, UnsetType
+
+from treaty.core.answers import Checked, Registered, SchemaFound, VersionFound
+from treaty.core.finding import Finding
+from treaty.core.names import subject_of
+from treaty.wire.confluent.bodies import (
+    MetadataBody,
+    ReferenceBody,
+    RuleSetBody,
+    metadata_body,
+    metadata_of,
+    pairs_of,
+    reference_bodies,
+    references_of,
+    rules_body,
+    rules_of,
+)
+
+
+class Details(Struct, omit_defaults=True, rename="camel"):
+    """What answers hold and Confluent's bodies have no word for; printed only where it was asked for."""
+
+    id: int | None = None
+    context: str | None = None
+    ordinal: int | None = None
+    properties: dict[str, str] | None = None
+    created: bool | None = None
+    findings: list[Finding] | None = None
+
+
+class SchemaBody(Struct, omit_defaults=True, rename="camel"):
+    """A schema or version in an answer. Members stand in Confluent's order; which are present depends on the route."""
+
+    subject: str | None = None
+    version: int | None = None
+    id: int | None = None
+    guid: str | None = None
+    schema_type: str | None = None
+    references: list[ReferenceBody | None] | None = None
+    metadata: MetadataBody | None = None
+    rule_set: RuleSetBody | None = None
+    schema: str | None = None
+    ts: int | None = None
+    deleted: bool | None = None
+    max_id: int | None = None
+    treaty: Details | None = None
+
+
+def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
+    """Print a version: the answer of lookups, of versions by number and in lists."""
+    more = Details(ordinal=version.ordinal, properties=dict(version.properties) or None) if details else None
+    return SchemaBody(
+        subject=version.subject,
+        version=version.number,
+        id=version.schema_id,
+        guid=version.guid,
+        schema_type=version.format,
+        references=reference_bodies(version.references),
+        metadata=metadata_body(version.metadata),
+        rule_set=rules_body(version.rules),
+        schema=version.text,
+        ts=version.time,
+        deleted=version.deleted,
+        treaty=more,
+    )
+
+
+def registered_body(registered: Registered, *, details: bool = False) -> SchemaBody:
+    """Print a registration's answer: without the subject, and without `ts` and `deleted` where it was the first."""
+    body = version_body(registered.version, details=details)
+    if body.treaty is not None:
+        body.treaty.created = registered.created
+        body.treaty.context = subject_of(registered.version.subject).context
+    body.subject = None
+    if registered.created:
+        body.ts = body.deleted = None
+    return body
+
+
+def schema_body(schema: SchemaFound, *, details: bool = False) -> SchemaBody:
+    """Print a schema by id or guid: without the id, with one use of it where one is known."""
+    return SchemaBody(
+        subject=schema.subject or None,
+        version=schema.number or None,
+        guid=schema.guid,
+        schema_type=schema.format,
+        references=reference_bodies(schema.references),
+        metadata=metadata_body(schema.metadata),
+        rule_set=rules_body(schema.rules),
+        schema=schema.text,
+        ts=schema.time or None,
+        deleted=schema.deleted,
+        max_id=schema.max_id,
+        treaty=Details(id=schema.schema_id, context=schema.context) if details else None,
+    )
+
+
+def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
+    """Read a version; `subject` is its name where the body does not tell. A missing ordinal is -1."""
+    more = body.treaty or Details()
+    return VersionFound(
+        subject=body.subject or subject,
+        number=body.version or 0,
+        ordinal=-1 if more.ordinal is None else more.ordinal,
+        schema_id=-1 if body.id is None else body.id,
+        guid=body.guid or "",
+        format=body.schema_type or "AVRO",
+        text=body.schema or "",
+        references=references_of(body.references),
+        metadata=metadata_of(body.metadata),
+        rules=rules_of(body.rule_set),
+        time=body.ts or 0,
+        deleted=bool(body.deleted),
+        properties=pairs_of(dict(more.properties or {})),
+    )
+
+
+def registered_of(body: SchemaBody, subject: str) -> Registered:
+    """Read a registration's answer; without details, one without `ts` counts as created."""
+    created = body.treaty.created if body.treaty and body.treaty.created is not None else body.ts is None
+    return Registered(version_of(body, subject), created)
+
+
+def schema_of(body: SchemaBody, schema_id: int = -1) -> SchemaFound:
+    """Read a schema by id or guid; `schema_id` is the one that was asked for."""
+    more = body.treaty or Details()
+    context = more.context or (subject_of(body.subject).context if body.subject else ".")
+    return SchemaFound(
+        schema_id=schema_id if more.id is None else more.id,
+        guid=body.guid or "",
+        format=body.schema_type or "AVRO",
+        text=body.schema or "",
+        references=references_of(body.references),
+        metadata=metadata_of(body.metadata),
+        rules=rules_of(body.rule_set),
+        context=context,
+        subject=body.subject or "",
+        number=body.version or 0,
+        time=body.ts or 0,
+        deleted=bool(body.deleted),
+        max_id=body.max_id,
+    )
+
+
+class CheckedBody(Struct):
+    """A verdict on compatibility; `messages` only where verbose, then always."""
+
+    is_compatible: bool
+    messages: list[str] | UnsetType = UNSET
+    treaty: Details | UnsetType = UNSET
+
+
+def checked_body(checked: Checked, *, verbose: bool, details: bool = False) -> CheckedBody:
+    """Print a verdict."""
+    body = CheckedBody(checked.compatible)
+    if verbose:
+        body.messages = list(checked.messages)
+    if details:
+        body.treaty = Details(findings=list(checked.findings))
+    return body
+
+
+def checked_of(body: CheckedBody) -> Checked:
+    """Read a verdict."""
+    findings = body.treaty.findings if isinstance(body.treaty, Details) else None
+    return Checked(body.is_compatible, tuple(body.messages or ()), tuple(findings or ()))
