@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 V = TypeVar("V")
 Json = Any
@@ -29,10 +29,10 @@ def dumps(value: Json) -> str:
     return _COMPACT(value)
 
 
-def encode(value: object) -> Json:
+def encode(value: Any) -> Json:
     """Return the portable JSON form of a frozen dataclass, without the members that stand at their default."""
     members: dict[str, Json] = {}
-    for name, default, to_json, _ in _plan(type(value)):
+    for name, default, to_json, _ in _plan(cast("Any", type(value))):
         member = getattr(value, name)
         if member != default or type(member) is not type(default):
             members[name] = to_json(member) if to_json else member
@@ -48,7 +48,7 @@ def decode(kind: type[V], members: Json, *, ignore: bool = False) -> tuple[V, tu
         message = f"expected an object for {kind.__name__}, got {type(members).__name__}"
         raise DecodeError(message)
     arguments: dict[str, Json] = {}
-    for name, default, _, from_json in _plan(kind):
+    for name, default, _, from_json in _plan(cast("Any", kind)):
         if name in members:
             arguments[name] = from_json(members[name])
         elif default is MISSING:

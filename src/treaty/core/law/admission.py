@@ -37,7 +37,9 @@ def _same_part(view: View, partition: str, new: Read, one: Kept) -> bool:
     return old.get(name) == (new.draft.metadata or Metadata()).get(name)
 
 
-def check(view: View, policy: PolicyValue, new: Read, against: list[Kept], grammar: Grammar, config: Config) -> Checked:
+def check(
+    view: View, grammar: Grammar, new: Read, against: list[Kept], *, policy: PolicyValue, config: Config
+) -> Checked:
     """Compare a schema with versions, the first of `against` first, and stop at the first that fails."""
     if policy.deny:
         return Checked(compatible=False, messages=("The policy of this subject refuses every change",))

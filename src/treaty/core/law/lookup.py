@@ -8,7 +8,7 @@ from treaty.core.grammar import Grammar, Invalid
 from treaty.core.law.admission import PASSED, check, compared_with
 from treaty.core.law.schemas import Read, read, refuse, with_extras
 from treaty.core.law.settings import config_in_force, policy_in_force
-from treaty.core.law.versions import Kept, found, no_subject, select, shown
+from treaty.core.law.versions import Kept, found, no_subject, schema_row, select, shown
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
@@ -68,6 +68,8 @@ def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> K
         ids = {key[1] for key in view.find(index, (subject.context, entry))}
         best: Kept | None = None
         for schema_id in ids:
+            if schema_row(view, subject.context, int(schema_id)).references != one.used and index == "schema.guid":
+                continue  # a guid does not cover what stands at a reference
             for key in view.find("version.schema", (subject.context, schema_id)):
                 value = view.get("version", key) if key[1] == subject.name else None
                 if (
@@ -105,7 +107,7 @@ def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Deci
         against = compared_with(view, policy, one, live)
     if not against:
         return Decision((), PASSED)
-    return Decision((), check(view, policy, one, against, grammar, config))
+    return Decision((), check(view, grammar, one, against, policy=policy, config=config))
 
 
 def _against(view: View, request: Check, live: list[Kept]) -> list[Kept]:
@@ -119,9 +121,9 @@ def _against(view: View, request: Check, live: list[Kept]) -> list[Kept]:
 
 
 def _read_strictly(view: View, subject: Subject, draft: Draft, grammar: Grammar, *, normalize: bool) -> Read:
+    if not draft.text:
+        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", allowed="a schema text")
     one = read(view, subject, draft, grammar, visible="live", strict=True, normalize=normalize)
     if isinstance(one, Invalid):
         raise refuse(one, draft)
-    if not draft.text:
-        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", allowed="a schema text")
     return one

@@ -17,7 +17,7 @@ from treaty.core.values import Used
 from treaty.core.view import View
 
 
-class Unanswered(Exception):  # noqa: N818 - a question, not an error
+class Unanswered(Exception):
     """The grammar can't answer these questions at once; `decide` turns this into `Needs`."""
 
     def __init__(self, questions: tuple[Question, ...]) -> None:

@@ -1,0 +1,122 @@
+"""Deletion: first softly (hidden from lists, still readable by id), then for good.
+
+Existence is asked first, then references, then the mode: that is the order clients can observe (Confluent 2.5).
+"""
+
+from dataclasses import replace
+
+from treaty.core.answers import Deleted
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar
+from treaty.core.law.references import refuse_if_referenced
+from treaty.core.law.removal import remove_version, remove_versions
+from treaty.core.law.settings import refuse_if_readonly, scope_key
+from treaty.core.law.versions import Kept, kept, no_subject, select, shown
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.refusals import AlreadyDeleted, InvalidSetting, NotDeletedFirst, NotEmpty
+from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, Scope
+from treaty.core.rows import Row
+from treaty.core.view import View
+
+
+def delete_version(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
+    """Delete one version, softly or for good."""
+    request = command.request
+    assert isinstance(request, DeleteVersion)
+    subject = request.subject
+    one = select(view, subject, request.version, "live" if request.version < 0 else "all")
+    key, version = one
+    facts = {"subject": str(subject), "version": str(version.number)}
+    if not request.permanent and version.state == "soft":
+        raise AlreadyDeleted.of(
+            "VERSION_SOFT_DELETED",
+            f"Subject '{subject}' Version {version.number} was soft deleted.Set permanent=true to delete permanently",
+            allowed="permanent=true",
+            **facts,
+        )
+    if request.permanent and version.state == "live":
+        raise NotDeletedFirst.of(
+            "VERSION_NOT_SOFT_DELETED",
+            f"Subject '{subject}' Version {version.number} was not deleted first before being permanently deleted",
+            allowed="delete it without permanent=true first",
+            **facts,
+        )
+    refuse_if_referenced(view, one, deleted=request.permanent)
+    refuse_if_readonly(view, Scope(*subject))
+    answer = Deleted((version.number,))
+    if not request.permanent:
+        return Decision((Row("version", key, replace(version, state="soft")),), answer)
+    rows = remove_version(view, one)
+    if len(shown(view, subject, "all")) == 1:
+        rows = _whole_subject(view, subject)
+    return Decision(tuple(rows), answer)
+
+
+def delete_subject(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
+    """Delete all versions of a subject, softly or for good."""
+    request = command.request
+    assert isinstance(request, DeleteSubject)
+    subject = request.subject
+    there, live = shown(view, subject, "all"), shown(view, subject)
+    if not there:
+        raise no_subject(subject)
+    if not request.permanent and not live:
+        raise AlreadyDeleted.of(
+            "SUBJECT_SOFT_DELETED",
+            f"Subject '{subject}' was soft deleted.Set permanent=true to delete permanently",
+            subject=str(subject),
+            allowed="permanent=true",
+        )
+    if request.permanent and live:
+        raise NotDeletedFirst.of(
+            "SUBJECT_NOT_SOFT_DELETED",
+            f"Subject '{subject}' was not deleted first before being permanently deleted",
+            subject=str(subject),
+            allowed="delete it without permanent=true first",
+        )
+    taken = there if request.permanent else live
+    for one in taken:
+        refuse_if_referenced(view, one, deleted=request.permanent, inside=subject)
+    refuse_if_readonly(view, Scope(*subject))
+    answer = Deleted(tuple(version.number for _, version in taken))
+    if request.permanent:
+        return Decision(tuple(_whole_subject(view, subject)), answer)
+    return Decision(tuple(_softly(one) for one in live), answer)
+
+
+def _softly(one: Kept) -> Row:
+    return Row("version", one[0], replace(one[1], state="soft"))
+
+
+def _whole_subject(view: View, subject: Subject) -> list[Row]:
+    """Everything of a subject but its counters: what is made again under its name is somebody else."""
+    rows = remove_versions(view, kept(view, subject))
+    rows.append(Row("subject", tuple(subject), None))
+    for table in ("config", "mode"):
+        key = scope_key(Scope(*subject))
+        if view.get(table, key) is not None:
+            rows.append(Row(table, key, None))
+    return rows
+
+
+def delete_context(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
+    """Forget a context without subjects. One that is not there is forgotten already."""
+    request = command.request
+    assert isinstance(request, DeleteContext)
+    context = request.context
+    if context == DEFAULT_CONTEXT:
+        raise InvalidSetting.of("CONTEXT_DEFAULT", "The default context cannot be deleted", new=context)
+    if any(key[0] == context for key in view.keys("subject")):
+        raise NotEmpty.of(
+            "CONTEXT_NOT_EMPTY",
+            f"The specified context '{context}' is not empty.",
+            old=context,
+            allowed="delete its subjects for good first",
+        )
+    rows = [Row("context", (context,), None)] if view.get("context", (context,)) is not None else []
+    rows.extend(
+        Row(table, ("context", context, ""), None)
+        for table in ("config", "mode")
+        if view.get(table, ("context", context, "")) is not None
+    )
+    return Decision(tuple(rows), Deleted(()))

@@ -1,0 +1,210 @@
+"""Where a new version goes: its number, its ordinal, its schema id, and all rows of its commit."""
+
+import hashlib
+from dataclasses import replace
+
+from treaty.core.answers import Registered, VersionFound
+from treaty.core.command import Command, Decision
+from treaty.core.law.references import referrers, refuse_if_referenced
+from treaty.core.law.removal import remove_version
+from treaty.core.law.schemas import Read
+from treaty.core.law.versions import as_sent, kept, shown
+from treaty.core.limits import COUNTER
+from treaty.core.names import Subject
+from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
+from treaty.core.requests import Creation, Register
+from treaty.core.rows import Key, Row
+from treaty.core.values import Content, Context, Counter, Forced, Name, PolicyValue, Schema, Version
+from treaty.core.values import Subject as SubjectValue
+from treaty.core.view import View
+
+
+def next_number(view: View, subject: Subject) -> int:
+    """Return the number that Confluent's rules give next: one more than the highest there is, deleted ones included."""
+    return max((version.number for _, version in shown(view, subject, "all")), default=0) + 1
+
+
+def new_version(
+    view: View, command: Command[Registered], new: Read, *, imported: bool, policy: PolicyValue
+) -> Decision[Registered]:
+    """Return the commit that makes a schema a version of its subject, and the answer."""
+    request = command.request
+    assert isinstance(request, Register)
+    number = _number(view, request, imported=imported)
+    schema_id, schema_rows = _schema(view, request, new)
+    ordinal = _raised(view, ("ordinals", *request.subject, ""), first=0)
+    type_version = _raised(view, ("types", *request.subject, f"{new.draft.format}:{new.parsed.type_name}"), first=0)
+    content = _content(new)
+    version = Version(
+        number=number,
+        schema_id=schema_id,
+        format=new.draft.format,
+        type_name=new.parsed.type_name,
+        type_version=type_version,
+        content=content.key[0] if content else "",  # type: ignore[arg-type]
+        forced=Forced(request.force.who, request.force.why) if request.force else None,
+        imported=imported,
+        policy=policy,
+        properties=request.properties,
+        time=command.time,
+    )
+    key: Key = (*request.subject, ordinal)
+    rows = (
+        *_home(view, request.subject, request.create_with),
+        *schema_rows,
+        *_vanishing(view, request.subject, schema_id, number, imported=imported),
+        *((content,) if content else ()),
+        Row("version", key, version),
+        Row("counter", ("ordinals", *request.subject, ""), Counter(ordinal)),
+        Row("counter", ("types", *request.subject, f"{version.format}:{version.type_name}"), Counter(type_version)),
+        *_names(view, request, ordinal),
+    )
+    return Decision(rows, Registered(_told(request, new, version, ordinal), created=True))
+
+
+def _told(request: Register, new: Read, version: Version, ordinal: int) -> VersionFound:
+    return VersionFound(
+        subject=str(request.subject),
+        number=version.number,
+        ordinal=ordinal,
+        schema_id=version.schema_id,
+        guid=new.guid,
+        format=version.format,
+        text=new.parsed.canonical,
+        references=as_sent(new.used),
+        metadata=new.draft.metadata,
+        rules=new.draft.rules,
+        time=version.time,
+        properties=version.properties,
+    )
+
+
+def _number(view: View, request: Register, *, imported: bool) -> int:
+    number = next_number(view, request.subject)
+    if imported and request.number > 0:
+        number = request.number
+    elif request.number > 0 and request.number != number:
+        raise InvalidSchema.of(
+            "VERSION_NUMBER",
+            "Version is not one more than previous version",
+            path="/version",
+            new=str(request.number),
+            allowed=str(number),
+        )
+    if number > COUNTER:
+        raise TooLarge.of("COUNTER", f"version number {number}", allowed=f"at most {COUNTER}")
+    return number
+
+
+def _raised(view: View, key: Key, *, first: int) -> int:
+    """Return the number after the highest that a counter ever gave."""
+    value = view.get("counter", key)
+    number = value.highest + 1 if isinstance(value, Counter) else first
+    if number > COUNTER:
+        raise TooLarge.of("COUNTER", f"counter {key[0]} is used up", allowed=f"at most {COUNTER}")
+    return number
+
+
+def _schema(view: View, request: Register, new: Read) -> tuple[int, tuple[Row, ...]]:
+    """Return the schema id, and the rows that make it where it is new in this context."""
+    context = request.subject.context
+    value = Schema(
+        guid=new.guid,
+        format=new.draft.format,
+        text=new.parsed.canonical,
+        likeness=new.likeness,
+        references=new.used,
+        metadata=new.draft.metadata,
+        rules=new.draft.rules,
+        type_name=new.parsed.type_name,
+    )
+    counter: Key = ("ids", context, "", "")
+    if request.schema_id < 0:
+        same = view.find("schema.guid", (context, new.guid))
+        if same and _means_the_same(view, same[0], value):
+            return int(same[0][1]), ()
+        schema_id = _raised(view, counter, first=1)
+        return schema_id, (Row("schema", (context, schema_id), value), Row("counter", counter, Counter(schema_id)))
+    there = view.get("schema", (context, request.schema_id))
+    if isinstance(there, Schema):
+        if there.guid != new.guid:
+            raise NotPermitted.of(
+                "ID_TAKEN",
+                f"Overwrite new schema with id {request.schema_id} in context {context} is not permitted.",
+                subject=str(request.subject),
+                old=there.guid,
+                new=new.guid,
+                allowed="another id, or the schema that has this one",
+            )
+        return request.schema_id, ()
+    highest = view.get("counter", counter)
+    raised = max(request.schema_id, highest.highest if isinstance(highest, Counter) else 0)
+    return request.schema_id, (
+        Row("schema", (context, request.schema_id), value),
+        Row("counter", counter, Counter(raised)),
+    )
+
+
+def _means_the_same(view: View, key: Key, value: Schema) -> bool:
+    """A guid covers subject and number of a reference, not what stands there: after a purge it may be another schema."""
+    there = view.get("schema", key)
+    return isinstance(there, Schema) and there.references == value.references
+
+
+def _vanishing(view: View, subject: Subject, schema_id: int, number: int, *, imported: bool) -> tuple[Row, ...]:
+    """Softly deleted versions of the same schema become hidden, unless something still refers to them; an imported
+    version takes the place of the one with its number.
+    """
+    rows: list[Row] = []
+    for one in kept(view, subject):
+        key, version = one
+        if imported and version.number == number and version.state != "hidden":
+            refuse_if_referenced(view, one, deleted=True)
+            rows.extend(remove_version(view, one, spare_schema=schema_id))
+        elif version.state == "soft" and version.schema_id == schema_id and not referrers(view, one, deleted=True):
+            rows.append(Row("version", key, replace(version, state="hidden")))
+    return tuple(rows)
+
+
+def _content(new: Read) -> Row | None:
+    if new.draft.text == new.parsed.canonical:
+        return None
+    data = new.draft.text.encode("utf-8", "surrogatepass")
+    return Row("content", (hashlib.sha256(data).hexdigest(),), Content(data))
+
+
+def _home(view: View, subject: Subject, creation: Creation) -> tuple[Row, ...]:
+    """Rows for a context and a subject that are not there yet; never one without the first version."""
+    rows: list[Row] = []
+    if view.get("context", (subject.context,)) is None:
+        rows.append(Row("context", (subject.context,), Context()))
+    if view.get("subject", tuple(subject)) is None:
+        made = SubjectValue(
+            generation=view.sequence + 1,
+            origin=creation.origin,
+            types=creation.types,
+            order=creation.order,
+            identity=creation.identity,
+            policy=creation.policy,
+            properties=creation.properties,
+        )
+        rows.append(Row("subject", tuple(subject), made))
+    return tuple(rows)
+
+
+def _names(view: View, request: Register, ordinal: int) -> tuple[Row, ...]:
+    rows = []
+    for scheme, name in request.names:
+        key = (*request.subject, scheme, name)
+        there = view.get("name", key)
+        if isinstance(there, Name):
+            raise NameTaken.of(
+                "NAME_TAKEN",
+                f"Another version of subject '{request.subject}' is called {name} ({scheme})",
+                subject=str(request.subject),
+                old=f"ordinal {there.ordinal}",
+                new=f"ordinal {ordinal}",
+                allowed="another name",
+            )
+        rows.append(Row("name", key, Name(ordinal)))
+    return tuple(rows)

@@ -1,0 +1,206 @@
+"""Queries: what the tables say, as it is told to people who ask."""
+
+from dataclasses import replace
+
+from treaty.core import answers, requests
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar
+from treaty.core.law.references import referrers, uses
+from treaty.core.law.versions import Kept, as_sent, found, no_subject, select, shown, subject_of_key
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
+from treaty.core.refusals import NotFound, SchemaNotFound
+from treaty.core.rows import Key
+from treaty.core.values import Counter, Outcome, Schema
+from treaty.core.view import View
+
+
+def get_schema(view: View, command: Command[answers.SchemaFound], grammar: Grammar) -> Decision[answers.SchemaFound]:
+    """Tell a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
+    request = command.request
+    assert isinstance(request, requests.GetSchema)
+    key = _schema_key(view, request.schema_id, request.subject)
+    told = _told(view, key, request.subject)
+    if request.max_id:
+        highest = view.get("counter", ("ids", key[0], "", ""))
+        told = replace(told, max_id=highest.highest if isinstance(highest, Counter) else 0)
+    return Decision((), told)
+
+
+def _schema_key(view: View, schema_id: int, subject: Subject | None) -> Key:
+    contexts = [subject.context if subject else DEFAULT_CONTEXT]
+    if contexts == [DEFAULT_CONTEXT] and subject is not None and subject.name:
+        contexts += sorted(
+            str(key[0]) for key in view.keys("context") if shown(view, Subject(str(key[0]), subject.name))
+        )
+    for context in contexts:
+        if view.get("schema", (context, schema_id)) is not None:
+            return (context, schema_id)
+    raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {schema_id} not found", version=str(schema_id))
+
+
+def _told(view: View, key: Key, subject: Subject | None) -> answers.SchemaFound:
+    schema = view.get("schema", key)
+    assert isinstance(schema, Schema)
+    use = _use_to_tell(view, key, subject)
+    return answers.SchemaFound(
+        schema_id=int(key[1]),
+        guid=schema.guid,
+        format=schema.format,
+        text=schema.text,
+        references=as_sent(schema.references),
+        metadata=schema.metadata,
+        rules=schema.rules,
+        context=str(key[0]),
+        subject=str(subject_of_key(use[0])) if use else "",
+        number=use[1].number if use else 0,
+        time=use[1].time if use else 0,
+        deleted=use is not None and use[1].state != "live",
+    )
+
+
+def _use_to_tell(view: View, key: Key, subject: Subject | None) -> Kept | None:
+    """The use in the named subject if there is one, else the first: live ones before deleted ones."""
+    candidates = [use for use in uses(view, key) if use[1].state != "hidden"]
+    if subject is not None and subject.name:
+        candidates = [use for use in candidates if use[0][1] == subject.name] or candidates
+    return min(candidates, key=lambda use: (use[1].state != "live", use[0]), default=None)
+
+
+def get_guid(view: View, command: Command[answers.SchemaFound], grammar: Grammar) -> Decision[answers.SchemaFound]:
+    """Tell a schema by guid, in whatever context it is; no subject is named."""
+    request = command.request
+    assert isinstance(request, requests.GetGuid)
+    keys = view.find("schema.everywhere", (request.guid,))
+    if not keys:
+        raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {request.guid} not found", version=request.guid)
+    return Decision((), replace(_told(view, keys[0], None), subject="", number=0))
+
+
+def get_guid_ids(view: View, command: Command[answers.GuidIds], grammar: Grammar) -> Decision[answers.GuidIds]:
+    """Tell the ids of a guid, one per context: the lowest."""
+    request = command.request
+    assert isinstance(request, requests.GetGuidIds)
+    ids: dict[str, int] = {}
+    for context, schema_id in view.find("schema.everywhere", (request.guid,)):
+        ids.setdefault(str(context), int(schema_id))
+    return Decision((), answers.GuidIds(tuple(sorted(ids.items()))))
+
+
+def get_version(view: View, command: Command[answers.VersionFound], grammar: Grammar) -> Decision[answers.VersionFound]:
+    """Tell one version of a subject; an unqualified name is looked for in the other contexts too."""
+    request = command.request
+    assert isinstance(request, requests.GetVersion)
+    visible: requests.Visible = "all" if request.deleted else "live"
+    subject = at_home(view, request.subject, visible)
+    return Decision((), found(view, select(view, subject, request.version, visible)))
+
+
+def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
+    """Return the subject, or the one of this name in another context where the default one has none."""
+    if subject.context != DEFAULT_CONTEXT or shown(view, subject, visible):
+        return subject
+    others = sorted(str(key[0]) for key in view.keys("context"))
+    homes = (Subject(context, subject.name) for context in others if context != DEFAULT_CONTEXT)
+    return next((home for home in homes if shown(view, home, visible)), subject)
+
+
+def find_version(
+    view: View, command: Command[answers.VersionFound], grammar: Grammar
+) -> Decision[answers.VersionFound]:
+    """Tell the newest version whose metadata has the properties."""
+    request = command.request
+    assert isinstance(request, requests.FindVersion)
+    versions = shown(view, request.subject, "all" if request.deleted else "live")
+    if not versions:
+        raise no_subject(request.subject)
+    wanted = set(request.properties)
+    for one in reversed(versions):
+        told = found(view, one)
+        if told.metadata is not None and wanted <= set(told.metadata.properties):
+            return Decision((), told)
+    raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(request.subject))
+
+
+def list_subjects(view: View, command: Command[answers.Subjects], grammar: Grammar) -> Decision[answers.Subjects]:
+    """List subjects by prefix; only those with a version that may be seen."""
+    request = command.request
+    assert isinstance(request, requests.ListSubjects)
+    names = sorted(str(subject) for subject in _matching(view, request.prefix, request.visible))
+    return Decision((), answers.Subjects(tuple(names)))
+
+
+def _matching(view: View, prefix: Subject, visible: requests.Visible) -> list[Subject]:
+    keys = (key for key in view.keys("subject") if prefix.context in {EVERYWHERE, key[0]})
+    named = (Subject(str(key[0]), str(key[1])) for key in keys if str(key[1]).startswith(prefix.name))
+    return [subject for subject in named if _is_visible(view, subject, visible)]
+
+
+def _is_visible(view: View, subject: Subject, visible: requests.Visible) -> bool:
+    if visible == "deleted":  # a subject is deleted when nothing of it lives
+        return bool(shown(view, subject, "deleted")) and not shown(view, subject, "live")
+    return bool(shown(view, subject, visible))
+
+
+def list_versions(view: View, command: Command[answers.Numbers], grammar: Grammar) -> Decision[answers.Numbers]:
+    """List the version numbers of a subject."""
+    request = command.request
+    assert isinstance(request, requests.ListVersions)
+    subject = at_home(view, request.subject, request.visible)
+    versions = [version for _, version in shown(view, subject, request.visible)]
+    if not versions:
+        raise no_subject(request.subject)
+    deleted = tuple(version.number for version in versions if version.state != "live")
+    return Decision((), answers.Numbers(tuple(version.number for version in versions), deleted))
+
+
+def list_schemas(view: View, command: Command[answers.Versions], grammar: Grammar) -> Decision[answers.Versions]:
+    """List versions of many subjects, by subject and number."""
+    request = command.request
+    assert isinstance(request, requests.ListSchemas)
+    told: list[Kept] = []
+    for subject in sorted(_matching(view, request.prefix, "all"), key=str):
+        versions = shown(view, subject, request.visible)
+        told.extend(versions[-1:] if request.latest else versions)
+    page = told[request.offset : request.offset + request.limit]
+    return Decision((), answers.Versions(tuple(found(view, one) for one in page)))
+
+
+def uses_of(view: View, command: Command[answers.Uses], grammar: Grammar) -> Decision[answers.Uses]:
+    """List where a schema is used."""
+    request = command.request
+    assert isinstance(request, requests.UsesOf)
+    key = _schema_key(view, request.schema_id, request.subject)
+    states = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}[request.visible]
+    there = [use for use in uses(view, key) if use[1].state in states]
+    return Decision((), answers.Uses(tuple(sorted((str(subject_of_key(use)), one.number) for use, one in there))))
+
+
+def referenced_by(view: View, command: Command[answers.Ids], grammar: Grammar) -> Decision[answers.Ids]:
+    """List the ids of schemas that refer to a version."""
+    request = command.request
+    assert isinstance(request, requests.ReferencedBy)
+    one = select(view, request.subject, request.version, "all")
+    ids = sorted({int(key[1]) for key in referrers(view, one, deleted=request.deleted)})
+    return Decision((), answers.Ids(tuple(ids)))
+
+
+def list_contexts(view: View, command: Command[answers.Contexts], grammar: Grammar) -> Decision[answers.Contexts]:
+    """List contexts; the default one is always there."""
+    request = command.request
+    assert isinstance(request, requests.ListContexts)
+    names = sorted({DEFAULT_CONTEXT, *(str(key[0]) for key in view.keys("context"))})
+    return Decision((), answers.Contexts(tuple(name for name in names if name.startswith(request.prefix))))
+
+
+def get_outcome(view: View, command: Command[answers.Outcome], grammar: Grammar) -> Decision[answers.Outcome]:
+    """Tell what became of a command."""
+    request = command.request
+    assert isinstance(request, requests.GetOutcome)
+    value = view.get("outcome", (request.command_id,))
+    if not isinstance(value, Outcome):
+        raise NotFound.of(
+            "OUTCOME_UNKNOWN",
+            f"No outcome of command {request.command_id} is remembered: it wrote nothing, or it is too long ago",
+            version=request.command_id,
+        )
+    return Decision((), answers.Outcome(request.command_id, value.sequence, value.kind, value.members))

@@ -1,0 +1,217 @@
+"""Registration: a schema becomes a version of a subject, or turns out to be one already.
+
+The order in which things are asked is what clients can observe (Confluent 2.3): rules and names; is it there already
+(before the mode, so that re-registering works in every mode); mode; strictness; identity; policy; number; id.
+"""
+
+from dataclasses import dataclass, replace
+
+from treaty.core.answers import Config, Registered
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar, Invalid
+from treaty.core.law.admission import check, compared_with
+from treaty.core.law.extras import metadata_for, rules_for
+from treaty.core.law.lookup import same_version
+from treaty.core.law.places import new_version, next_number
+from treaty.core.law.rules import refuse_bad_rules
+from treaty.core.law.schemas import Read, read, refuse, with_extras
+from treaty.core.law.settings import config_in_force, mode_in_force, policy_in_force
+from treaty.core.law.versions import Kept, as_sent, found, schema_row, shown
+from treaty.core.limits import NAME_LENGTH, VERSIONS_PER_SUBJECT
+from treaty.core.messages import listed
+from treaty.core.names import Subject, is_subject_name
+from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason, TooLarge
+from treaty.core.requests import Register, Scope
+from treaty.core.schema import Draft
+from treaty.core.values import PolicyValue, Schema
+from treaty.core.view import View
+
+IMPORTING = ("IMPORT", "FORWARD")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is known of a registration while it is decided."""
+
+    request: Register
+    config: Config
+    mode: str
+    policy: PolicyValue
+    live: list[Kept]
+    last: Schema | None
+    """The schema of the latest live version."""
+
+    @property
+    def importing(self) -> bool:
+        """Whether the sender says ids and numbers."""
+        return self.mode in IMPORTING
+
+    @property
+    def normalize(self) -> bool:
+        """Whether texts are normalised."""
+        return bool(self.request.normalize) or bool(self.config.normalize)
+
+
+def register(view: View, command: Command[Registered], grammar: Grammar) -> Decision[Registered]:
+    """Decide a registration."""
+    request = command.request
+    assert isinstance(request, Register)
+    refuse_bad_rules(request.draft.rules)
+    refuse_bad_subject(request.subject)
+    case = _case(view, request)
+    _refuse_unexpected(case)
+    there = _already_there(view, case, grammar)
+    if there is not None:
+        return Decision((), Registered(found(view, there), created=False))
+    _refuse_by_mode(case)
+    draft = _completed(case)
+    new = _read_new(view, case, draft, grammar)
+    if not case.importing:
+        last = (case.last.metadata, case.last.rules) if case.last else (None, None)
+        number = next_number(view, request.subject) if request.number else 0
+        metadata = metadata_for(draft.metadata, last[0], case.config, number)
+        new = with_extras(new, metadata, rules_for(draft.rules, last[1], case.config))
+    if not request.number and request.schema_id < 0:
+        match = same_version(view, request.subject, new, "live")
+        if match is not None:
+            return Decision((), Registered(found(view, match), created=False))
+    if not case.importing and request.force is None:
+        _refuse_incompatible(view, case, new, grammar)
+    return new_version(view, command, new, imported=case.importing, policy=case.policy)
+
+
+def refuse_bad_subject(subject: Subject) -> None:
+    """Raise `InvalidSubject` for a name that no subject may have."""
+    if (
+        not is_subject_name(subject.name)
+        or subject.context in {"*", ".__GLOBAL"}
+        or not is_subject_name(subject.context)
+    ):
+        raise InvalidSubject.of(
+            "SUBJECT_NAME",
+            f"The specified subject '{subject}' is not a valid.",
+            subject=str(subject),
+            allowed="printable characters, and not __GLOBAL or __EMPTY",
+        )
+    if len(subject.name) + len(subject.context) > NAME_LENGTH:
+        raise InvalidSubject.of(
+            "NAME_LENGTH",
+            f"The specified subject '{str(subject)[:100]}...' is not a valid.",
+            new=f"{len(subject.name)} characters",
+            allowed=f"at most {NAME_LENGTH} characters",
+        )
+
+
+def _case(view: View, request: Register) -> Case:
+    scope = Scope(*request.subject)
+    config = config_in_force(view, scope)
+    live = shown(view, request.subject)
+    if len(live) >= VERSIONS_PER_SUBJECT:
+        raise TooLarge.of(
+            "VERSIONS_PER_SUBJECT",
+            f"Subject '{request.subject}' has {len(live)} versions",
+            subject=str(request.subject),
+            allowed=f"at most {VERSIONS_PER_SUBJECT} versions; delete old ones",
+        )
+    return Case(
+        request,
+        config,
+        mode_in_force(view, scope),
+        policy_in_force(view, request.subject, config),
+        live,
+        schema_row(view, request.subject.context, live[-1][1].schema_id) if live else None,
+    )
+
+
+def _refuse_unexpected(case: Case) -> None:
+    """The sender says what the latest version was when it made up its mind; if it is another, nothing happens."""
+    expected = case.request.expected
+    if expected is None:
+        return
+    actual = -1
+    if case.live:
+        key, version = case.live[-1]
+        actual = {"number": version.number, "ordinal": int(key[2]), "schema_id": version.schema_id}[expected.by]
+    if actual != expected.value:
+        raise NotLatest.of(
+            "EXPECTED_LATEST",
+            f"The latest version of subject '{case.request.subject}' is not the expected one",
+            subject=str(case.request.subject),
+            old=f"{expected.by} {actual}",
+            new=f"{expected.by} {expected.value}",
+            allowed="read the latest version and decide again",
+        )
+
+
+def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
+    """The live version that the draft is, just as sent; only asked where the config changes nothing of it."""
+    request = case.request
+    extras = (case.config.default_metadata, case.config.override_metadata)
+    rules = (case.config.default_rules, case.config.override_rules)
+    if not case.live or request.number or request.schema_id >= 0 or not request.draft.text or any((*extras, *rules)):
+        return None
+    one = read(view, request.subject, request.draft, grammar, visible="all", strict=False, normalize=case.normalize)
+    return None if isinstance(one, Invalid) else same_version(view, request.subject, one, "live")
+
+
+def _refuse_by_mode(case: Case) -> None:
+    subject, mode = case.request.subject, case.mode
+    words = f"Subject {subject} in context {subject.context} is"
+    if mode.startswith("READONLY"):
+        text, allowed = f"{words} in read-only mode", "set the mode to READWRITE first"
+    elif case.request.schema_id >= 0 and not case.importing:
+        text, allowed = f"{words} not in import mode", "leave the id out, or set the mode to IMPORT first"
+    elif case.request.schema_id < 0 and case.importing:
+        text, allowed = f"{words} not in read-write mode", "give the id, or set the mode to READWRITE first"
+    else:
+        return
+    raise NotPermitted.of("MODE", text, subject=str(subject), old=mode, allowed=allowed)
+
+
+def _completed(case: Case) -> Draft:
+    """An empty text with metadata or rules means the latest version's text."""
+    draft = case.request.draft
+    if draft.text:
+        return draft
+    if case.last is None or case.importing or (draft.metadata is None and draft.rules is None):
+        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
+    return replace(draft, text=case.last.text, format=case.last.format, references=as_sent(case.last.references))
+
+
+def _read_new(view: View, case: Case, draft: Draft, grammar: Grammar) -> Read:
+    strict = not case.importing and case.config.validate_new_schemas is not False
+    new = read(
+        view,
+        case.request.subject,
+        draft,
+        grammar,
+        visible="all" if case.importing else "live",
+        strict=strict,
+        normalize=case.normalize and not case.importing,
+    )
+    if isinstance(new, Invalid):
+        raise refuse(new, draft)
+    return new
+
+
+def _refuse_incompatible(view: View, case: Case, new: Read, grammar: Grammar) -> None:
+    against = compared_with(view, case.policy, new, case.live)
+    verdict = check(view, grammar, new, against, policy=case.policy, config=case.config)
+    if verdict.compatible:
+        return
+    subject = case.request.subject
+    first = verdict.findings[0] if verdict.findings else None
+    raise Incompatible(
+        Reason(
+            first.rule if first else "INCOMPATIBLE",
+            "Schema being registered is incompatible with an earlier schema for subject "
+            f'"{subject}", details: {listed(verdict.messages)}',
+            path=first.path if first else "",
+            old=first.writer if first else "",
+            new=first.reader if first else "",
+            allowed=first.remedy if first else "",
+            subject=str(subject),
+            details=verdict.messages,
+        ),
+        verdict.findings,
+    )

@@ -1,0 +1,195 @@
+"""Changing settings: config and mode."""
+
+from dataclasses import replace
+
+from treaty.core.answers import Config, ConfigStored, ModeStored
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar
+from treaty.core.law.references import refuse_if_referenced
+from treaty.core.law.removal import remove_versions
+from treaty.core.law.rules import refuse_bad_rules
+from treaty.core.law.settings import (
+    ALL,
+    DEFAULT_MODE,
+    MODES,
+    config_in_force,
+    merged,
+    mode_in_force,
+    own_config,
+    own_mode,
+    refuse_if_readonly,
+    scope_key,
+)
+from treaty.core.law.versions import Kept, kept
+from treaty.core.names import EVERYWHERE, Subject, is_subject_name
+from treaty.core.policy import DEFAULT_LEVEL, LEVELS
+from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound, SubjectNotFound
+from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
+from treaty.core.rows import Row
+from treaty.core.values import ConfigValue, Mode
+from treaty.core.view import View
+
+
+def set_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:
+    """Change members of the config at a scope; the answer is all of it."""
+    request = command.request
+    assert isinstance(request, SetConfig)
+    _refuse_bad_scope(request.scope)
+    change = request.change
+    if change.level is not None and change.level not in LEVELS:
+        raise InvalidSetting.of(
+            "LEVEL",
+            "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "
+            "forward_transitive, and full_transitive",
+            path="/compatibility",
+            new=change.level,
+            allowed=", ".join(LEVELS),
+        )
+    if change.policy is not None and change.policy not in {"STRICT", "LENIENT", "LOGICAL"}:
+        raise InvalidSetting.of(
+            "COMPATIBILITY_POLICY",
+            "Invalid compatibility policy. Valid values are strict, lenient and logical",
+            path="/compatibilityPolicy",
+            new=change.policy,
+            allowed="STRICT, LENIENT, LOGICAL",
+        )
+    refuse_bad_rules(change.default_rules)
+    refuse_bad_rules(change.override_rules)
+    refuse_if_readonly(view, request.scope)
+    old = own_config(view, request.scope)
+    new = merged(old, change, request.clear)
+    rows = () if new == old else (Row("config", scope_key(request.scope), ConfigValue(new)),)
+    return Decision(rows, ConfigStored(new))
+
+
+def delete_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:
+    """Forget the config at a scope; the answer is what it was."""
+    request = command.request
+    assert isinstance(request, DeleteConfig)
+    old = own_config(view, request.scope)
+    if old is None and request.scope.name is not None:
+        raise _no_setting(request.scope)
+    refuse_if_readonly(view, request.scope)
+    rows = () if old is None else (Row("config", scope_key(request.scope), None),)
+    return Decision(rows, ConfigStored(old or Config(level=DEFAULT_LEVEL)))
+
+
+def set_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Decision[ModeStored]:
+    """Set or clear the mode at a scope. Entering IMPORT wants an empty scope, and purges what is softly deleted."""
+    request = command.request
+    assert isinstance(request, SetMode)
+    _refuse_bad_scope(request.scope)
+    mode = request.mode
+    old = own_mode(view, request.scope)
+    if mode is None:
+        rows = () if old is None else (Row("mode", scope_key(request.scope), None),)
+        return Decision(rows, ModeStored(None))
+    if mode not in MODES:
+        raise InvalidSetting.of(
+            "MODE",
+            "Invalid mode. Valid values are READWRITE, READONLY, IMPORT and FORWARD.",
+            path="/mode",
+            new=mode,
+            allowed=", ".join(MODES),
+        )
+    if mode == "FORWARD" and request.scope != ALL:
+        raise InvalidSetting.of(
+            "MODE_FORWARD", "Forward mode only supported on global level", path="/mode", new=mode, allowed=":.__GLOBAL:"
+        )
+    if old == mode:
+        return Decision((), ModeStored(mode))
+    purged = _empty_scope(view, request.scope) if mode == "IMPORT" and not request.force else []
+    return Decision((*purged, Row("mode", scope_key(request.scope), Mode(mode))), ModeStored(mode))
+
+
+def _empty_scope(view: View, scope: Scope) -> list[Row]:
+    """Rows that purge softly deleted versions of a scope; refuses where live ones are there."""
+    versions = [one for subject in _subjects(view, scope) for one in kept(view, subject)]
+    if any(version.state == "live" for _, version in versions):
+        raise NotPermitted.of(
+            "IMPORT_NOT_EMPTY", "Cannot import since found existing subjects", allowed="an empty scope, or force=true"
+        )
+    for one in versions:
+        if one[1].state == "soft":
+            refuse_if_referenced(view, one, deleted=True)
+    return _purge(view, scope, versions)
+
+
+def _purge(view: View, scope: Scope, versions: list[Kept]) -> list[Row]:
+    rows = remove_versions(view, versions)
+    rows.extend(Row("subject", tuple(subject), None) for subject in _subjects(view, scope))
+    return rows
+
+
+def _subjects(view: View, scope: Scope) -> list[Subject]:
+    if scope.name is not None:
+        subject = Subject(scope.context, scope.name)
+        return [subject] if view.get("subject", tuple(subject)) is not None else []
+    keys = sorted(view.keys("subject"))
+    return [Subject(str(key[0]), str(key[1])) for key in keys if scope.context in {EVERYWHERE, key[0]}]
+
+
+def delete_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Decision[ModeStored]:
+    """Forget the mode at a scope; the answer is what it was."""
+    request = command.request
+    assert isinstance(request, DeleteMode)
+    old = own_mode(view, request.scope)
+    if old is None and request.scope.name is not None and not request.recursive:
+        raise _no_setting(request.scope)
+    rows = [] if old is None else [Row("mode", scope_key(request.scope), None)]
+    if request.recursive and request.scope.name is None:
+        inside = [key for key in sorted(view.keys("mode")) if key[0] == "subject" and key[1] == request.scope.context]
+        rows.extend(Row("mode", key, None) for key in inside)
+    return Decision(tuple(rows), ModeStored(old or DEFAULT_MODE))
+
+
+def get_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:
+    """Tell the config at a scope, or the one in force."""
+    request = command.request
+    assert isinstance(request, GetConfig)
+    own = own_config(view, request.scope)
+    if request.resolve:
+        return Decision((), ConfigStored(config_in_force(view, request.scope)))
+    if own is None and request.scope.name is not None:
+        raise SettingNotFound.of(
+            "CONFIG_NOT_FOUND",
+            f"Subject '{_shown(request.scope)}' does not have subject-level compatibility configured",
+            subject=_shown(request.scope),
+            allowed="defaultToGlobal=true shows what is in force",
+        )
+    return Decision((), ConfigStored(_with_level(own)))
+
+
+def get_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Decision[ModeStored]:
+    """Tell the mode at a scope, or the one in force."""
+    request = command.request
+    assert isinstance(request, GetMode)
+    own = own_mode(view, request.scope)
+    if own is None and request.scope.name is not None and not request.resolve:
+        raise SettingNotFound.of(
+            "MODE_NOT_FOUND",
+            f"Subject '{_shown(request.scope)}' does not have subject-level mode configured",
+            subject=_shown(request.scope),
+            allowed="defaultToGlobal=true shows what is in force",
+        )
+    return Decision((), ModeStored(mode_in_force(view, request.scope) if request.resolve else own or DEFAULT_MODE))
+
+
+def _with_level(config: Config | None) -> Config:
+    """A config without a level is told with the default one."""
+    config = config or Config()
+    return config if config.level is not None else replace(config, level=DEFAULT_LEVEL)
+
+
+def _refuse_bad_scope(scope: Scope) -> None:
+    if scope.name is not None and not is_subject_name(scope.name):
+        shown = _shown(scope)
+        raise InvalidSubject.of("SUBJECT_NAME", f"The specified subject '{shown}' is not a valid.", subject=shown)
+
+
+def _no_setting(scope: Scope) -> SubjectNotFound:
+    return SubjectNotFound.of("SETTING_NOT_FOUND", f"Subject '{_shown(scope)}' not found.", subject=_shown(scope))
+
+
+def _shown(scope: Scope) -> str:
+    return str(Subject(scope.context, scope.name or ""))
