@@ -44,6 +44,10 @@ IN_FLIGHT = 1_024
 """Requests that one worker handles at once."""
 MEMO_BYTES = 67_108_864
 """Bytes of schema texts whose answers a node's grammar remembers."""
+MODEL_ENTRIES = 10_000
+"""Parsed schemas that a process keeps."""
+MODEL_BYTES = 16_777_216
+"""Bytes of schema text whose parsed forms a process keeps; a form takes about ten times its text."""
 HOT_BYTES = 67_108_864
 """Bytes of finished answers that a worker keeps for hot reads."""
 CACHE_SCHEMAS = 10_000

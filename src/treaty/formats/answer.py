@@ -1,0 +1,55 @@
+"""Answers to the law's questions about schemas, given by the table of formats."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.core.finding import Fault
+from treaty.core.grammar import Answer, Compare, Compared, Invalid, Parse, Parsed, Question
+from treaty.core.meaning import Meaning
+from treaty.formats.format import Format, InvalidSchemaError
+from treaty.formats.memo import Memo
+from treaty.formats.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """A table of formats and a memo of parsed models; pure but for the memo."""
+
+    table: Table
+    memo: Memo = field(default_factory=Memo)
+
+    def model(self, meaning: Meaning, *, strict: bool) -> tuple[Format[Any], Any]:
+        """The format of a text and its parsed model; raises `InvalidSchemaError`."""
+        form = self.table.find(meaning.format)
+        if form is None:
+            known = ", ".join(self.table.names)
+            unknown = Fault("FORMAT_UNKNOWN", "", f"there is no format {meaning.format!r} here", f"one of {known}")
+            raise InvalidSchemaError((unknown,))
+        key = (meaning.format, meaning.digest, strict)
+        found = self.memo.get(key)
+        if found is None:
+            found = form.parse(meaning, strict)
+            self.memo.keep(key, found, len(meaning.text))
+        return form, found
+
+    def answer(self, question: Question) -> Answer:
+        """Answer a question; a text that is not valid is an answer too, never an exception."""
+        try:
+            match question:
+                case Parse():
+                    return self._parsed(question)
+                case Compare():
+                    return self._compared(question)
+        except InvalidSchemaError as wrong:
+            return Invalid(wrong.faults)
+
+    def _parsed(self, question: Parse) -> Parsed:
+        form, model = self.model(question.meaning, strict=question.strict)
+        shown = form.show(model, question.normalize)
+        return Parsed(shown.canonical, hashlib.sha256(shown.resolved.encode()).hexdigest(), shown.type_name)
+
+    def _compared(self, question: Compare) -> Compared:
+        form, reader = self.model(question.reader, strict=False)
+        _, writer = self.model(question.writer, strict=False)
+        return Compared(form.compare(reader, writer))

@@ -1,0 +1,251 @@
+"""Can a reader's schema read what a writer's schema wrote: the findings of Java's `SchemaCompatibility`, in its order."""
+
+from collections.abc import Generator, Mapping
+
+from treaty.core.finding import Finding
+from treaty.core.limits import COMPARE_STEPS, FINDINGS
+from treaty.formats.avro.model import (
+    ABSENT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Primitive,
+    Record,
+    Schema,
+    Type,
+    Union,
+    simple_of,
+)
+from treaty.formats.avro.rules import (
+    COMPARISON_TOO_LARGE,
+    FIELD_MATCHES_SEVERAL,
+    FIXED_SIZE_MISMATCH,
+    MISSING_ENUM_SYMBOLS,
+    MISSING_UNION_BRANCH,
+    NAME_MISMATCH,
+    READER_FIELD_MISSING_DEFAULT_VALUE,
+    TYPE_MISMATCH,
+    Rule,
+)
+
+Path = tuple["Path", str | int] | None
+"""Where in the reader: the way to the parent, and the step from there."""
+
+Found = list[Finding]
+Pair = tuple[Type, Type, Path]
+Task = Generator[Pair, Found, Found]
+"""Compares one pair: yields the pairs inside it, is sent what was found there, returns what it found."""
+
+WIDENS: Mapping[str, frozenset[str]] = {
+    "long": frozenset({"int"}),
+    "float": frozenset({"int", "long"}),
+    "double": frozenset({"int", "long", "float"}),
+    "bytes": frozenset({"string"}),
+    "string": frozenset({"bytes"}),
+}
+"""By the reader's primitive type, the other ones that it reads."""
+
+
+class _StopError(Exception):
+    """The comparison ends here with one finding."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.rule)
+        self.finding = finding
+
+
+def compare(reader: Schema, writer: Schema) -> tuple[Finding, ...]:
+    """All findings, none if `reader` can read data written with `writer`.
+
+    Names match without their namespaces, promotions and defaults of enums count; logical types, docs and the order
+    of fields do not. Never raises.
+    """
+    try:
+        return tuple(_Comparison(reader, writer).run())
+    except _StopError as stop:
+        return (stop.finding,)
+
+
+class _Comparison:
+    """One comparison. Pairs wait on a list and not on Python's stack, so that no chain of types is too long for it."""
+
+    __slots__ = ("_memo", "_reader", "_steps", "_writer", "_writer_fields")
+
+    def __init__(self, reader: Schema, writer: Schema) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._memo: dict[tuple[int, int], Found] = {}
+        self._writer_fields: dict[int, dict[str, Field]] = {}
+        self._steps = 0
+
+    def run(self) -> Found:
+        """Compare the two roots."""
+        waiting = [self._pair(self._reader.root, self._writer.root, None)]
+        found: Found | None = None
+        while waiting:
+            try:
+                pair = waiting[-1].send(found)  # type: ignore[arg-type]
+            except StopIteration as done:
+                waiting.pop()
+                found = done.value
+            else:
+                waiting.append(self._pair(*pair))
+                found = None
+        return found or []
+
+    def _pair(self, reading: Type, writing: Type, path: Path) -> Task:
+        """Compare two types. A pair that is being compared further out counts as compatible, which ends recursion.
+
+        As in Java, a pair of definitions that was found wanting once is told again with its first place.
+        """
+        self._steps += 1
+        if self._steps > COMPARE_STEPS:
+            raise _StopError(COMPARISON_TOO_LARGE.finding("/", str(COMPARE_STEPS), writer="", reader=""))
+        reader = self._reader.resolve(reading)
+        writer = self._writer.resolve(writing)
+        if type(reader) is Primitive or type(writer) is Primitive:
+            return (yield from self._calculate(reader, writer, path))
+        key = (id(reader), id(writer))
+        if key not in self._memo:
+            self._memo[key] = []
+            self._memo[key] = (yield from self._calculate(reader, writer, path))[:FINDINGS]
+        return self._memo[key]
+
+    def _calculate(self, reader: Type, writer: Type, path: Path) -> Task:
+        match reader, writer:
+            case (Primitive(), Primitive()):
+                reads = reader.kind == writer.kind or writer.kind in WIDENS.get(reader.kind, ())
+                return [] if reads else [_mismatch(reader, writer, path)]
+            case (Array(), Array()):
+                return (yield reader.items, writer.items, (path, "items"))
+            case (Map(), Map()):
+                return (yield reader.values, writer.values, (path, "values"))
+            case (Fixed(), Fixed()):
+                return [*_names(reader, writer, path), *_sizes(reader, writer, path)]
+            case (Enum(), Enum()):
+                return [*_names(reader, writer, path), *_symbols(reader, writer, path)]
+            case (Record(), Record()):
+                found = list(_names(reader, writer, path))
+                return found + (yield from self._fields(reader, writer, (path, "fields")))
+            case (Union(), Union()):
+                return (yield from self._each_branch(reader, writer, path))
+            case (_, Union()):
+                found = []
+                for at, branch in enumerate(writer.branches):
+                    found += yield reader, branch, (path, at)
+                return found
+            case (Union(), _):
+                for branch in reader.branches:
+                    # What is wrong inside a branch is not told, so its place counts from the branch.
+                    if not (yield branch, writer, None):
+                        return []
+                return [_no_branch(reader, writer, path)]
+        return [_mismatch(reader, writer, path)]
+
+    def _each_branch(self, reader: Union, writer: Union, path: Path) -> Task:
+        found: Found = []
+        for at, branch in enumerate(writer.branches):
+            if (yield reader, branch, None):
+                found.append(_no_branch(reader, self._writer.resolve(branch), (path, at)))
+        return found
+
+    def _fields(self, reader: Record, writer: Record, path: Path) -> Task:
+        found: Found = []
+        written = self._writer_fields.setdefault(id(writer), {})
+        if not written:
+            written.update((field.name, field) for field in writer.fields)
+        for at, field in enumerate(reader.fields):
+            if field.aliases:
+                source = _aliased(field, written, (path, at))
+            else:
+                source = written.get(field.name)
+            if source is not None:
+                if field.type is not source.type or type(field.type) is not Primitive:
+                    found += yield field.type, source.type, ((path, at), "type")
+            elif field.default is ABSENT:
+                own = self._reader.resolve(field.type)
+                if type(own) is Enum and own.default is not None:
+                    # Java compares the enum with the writer's record here, which never fits.
+                    found += yield own, writer, ((path, at), "type")
+                else:
+                    found.append(_no_default(field, writer, (path, at)))
+        return found
+
+
+def _aliased(field: Field, written: Mapping[str, Field], path: Path) -> Field | None:
+    """The one field of the writer that has the name of a reader's field or one of its aliases."""
+    matches = [written[name] for name in (field.name, *field.aliases) if name in written]
+    if len(matches) > 1:
+        names = ", ".join(match.name for match in matches)
+        raise _StopError(FIELD_MATCHES_SEVERAL.finding(pointer(path), field.name, writer=names, reader=field.name))
+    return matches[0] if matches else None
+
+
+def pointer(path: Path) -> str:
+    """A path as a JSON pointer, ``/`` for the root as the Java library writes it."""
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(str(step).replace("~", "~0").replace("/", "~1"))
+    return "/" + "/".join(reversed(steps))
+
+
+def _tell(rule: Rule, path: Path, detail: str, reader: str, writer: str) -> Finding:
+    return rule.finding(pointer(path), detail, writer=writer, reader=reader)
+
+
+def _mismatch(reader: Type, writer: Type, path: Path) -> Finding:
+    words = f"reader type: {_word(reader)} not compatible with writer type: {_word(writer)}"
+    return _tell(TYPE_MISMATCH, path, words, _described(reader), _described(writer))
+
+
+def _no_branch(reader: Type, writer: Type, path: Path) -> Finding:
+    words = f"reader union lacking writer type: {_word(writer)}"
+    return _tell(MISSING_UNION_BRANCH, path, words, _described(reader), _described(writer))
+
+
+def _no_default(field: Field, writer: Record, path: Path) -> Finding:
+    return _tell(READER_FIELD_MISSING_DEFAULT_VALUE, path, field.name, field.name, f"no such field in {writer.full}")
+
+
+def _names(reader: Named, writer: Named, path: Path) -> Found:
+    if simple_of(reader.full) == simple_of(writer.full) or writer.full in _alias_names(reader):
+        return []
+    return [_tell(NAME_MISMATCH, (path, "name"), f"expected: {writer.full}", reader.full, writer.full)]
+
+
+def _alias_names(reader: Named) -> set[str]:
+    """A reader's aliases; one without a namespace on a type with one never matches, as in Java."""
+    spaced = "." in reader.full
+    return {alias for alias in reader.aliases if "." in alias or not spaced}
+
+
+def _sizes(reader: Fixed, writer: Fixed, path: Path) -> Found:
+    if reader.size == writer.size:
+        return []
+    words = f"expected: {writer.size}, found: {reader.size}"
+    return [_tell(FIXED_SIZE_MISMATCH, (path, "size"), words, str(reader.size), str(writer.size))]
+
+
+def _symbols(reader: Enum, writer: Enum, path: Path) -> Found:
+    missing = sorted(set(writer.symbols).difference(reader.symbols))
+    if not missing or reader.default is not None:
+        return []
+    words = f"[{', '.join(missing)}]"
+    symbols = (f"[{', '.join(side.symbols)}]" for side in (reader, writer))
+    return [_tell(MISSING_ENUM_SYMBOLS, (path, "symbols"), words, *symbols)]
+
+
+def _word(node: Type) -> str:
+    return node.kind.upper()  # type: ignore[union-attr]
+
+
+def _described(node: Type) -> str:
+    if isinstance(node, Record | Enum | Fixed):
+        return f"{node.kind} {node.full}"
+    if isinstance(node, Union):
+        return f"union of {len(node.branches)}"
+    return node.kind  # type: ignore[union-attr]

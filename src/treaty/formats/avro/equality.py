@@ -1,0 +1,71 @@
+"""When two definitions of one name are the same definition."""
+
+from collections.abc import Collection, Mapping
+
+from treaty.formats.avro.model import (
+    ABSENT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Primitive,
+    Props,
+    Record,
+    Reference,
+    Type,
+    Union,
+)
+from treaty.formats.literal import literal
+
+
+def same_type(one: Type, other: Type, names: Mapping[str, Named], late: Collection[str]) -> bool:
+    """Tell whether two types are equal to the Java library, which ignores docs, aliases and defaults of enums.
+
+    A type that was used before its definition (`late`) equals nothing there.
+    """
+    if type(one) is Reference and type(other) is Reference:
+        return one.full == other.full and one.full not in late
+    left = names.get(one.full, one) if type(one) is Reference else one
+    right = names.get(other.full, other) if type(other) is Reference else other
+    match left, right:
+        case (Primitive(), Primitive()):
+            return left.kind == right.kind and _same_props(left.props, right.props)
+        case (Array(), Array()):
+            return _same_props(left.props, right.props) and same_type(left.items, right.items, names, late)
+        case (Map(), Map()):
+            return _same_props(left.props, right.props) and same_type(left.values, right.values, names, late)
+        case (Union(), Union()):
+            pairs = zip(left.branches, right.branches, strict=False)
+            return len(left.branches) == len(right.branches) and all(same_type(a, b, names, late) for a, b in pairs)
+        case (Fixed(), Fixed()):
+            return (left.full, left.size) == (right.full, right.size) and _same_props(left.props, right.props)
+        case (Enum(), Enum()):
+            return (left.full, left.symbols) == (right.full, right.symbols) and _same_props(left.props, right.props)
+        case (Record(), Record()):
+            return (
+                left.full == right.full
+                and len(left.fields) == len(right.fields)
+                and _same_props(left.props, right.props)
+                and all(_same_field(a, b, names, late) for a, b in zip(left.fields, right.fields, strict=True))
+            )
+    return False
+
+
+def _same_field(one: Field, other: Field, names: Mapping[str, Named], late: Collection[str]) -> bool:
+    return (
+        (one.name, one.order) == (other.name, other.order)
+        and _default(one) == _default(other)
+        and _same_props(one.props, other.props)
+        and same_type(one.type, other.type, names, late)
+    )
+
+
+def _default(field: Field) -> str | None:
+    # As text, because 1, 1.0 and true are equal values in Python and different ones in a schema.
+    return None if field.default is ABSENT else literal(field.default)
+
+
+def _same_props(one: Props, other: Props) -> bool:
+    return not (one or other) or {name: literal(v) for name, v in one} == {name: literal(v) for name, v in other}

@@ -1,0 +1,29 @@
+"""Avro as a `Format`: the record of functions that the rest of the house knows."""
+
+from treaty.formats.avro.canonical import print_schema
+from treaty.formats.avro.compatibility import compare
+from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, sha256
+from treaty.formats.avro.model import Enum, Fixed, Record, Reference, Schema
+from treaty.formats.avro.parse import parse
+from treaty.formats.avro.references import references
+from treaty.formats.format import Format, Printed
+
+
+def show(schema: Schema, normalize: bool) -> Printed:  # noqa: FBT001 - the signature of `Format.show`
+    """Canonical text, the same with references inlined, and the full name of the top-level type."""
+    chosen = schema
+    canonical = print_schema(chosen, chosen.outside)
+    resolved = print_schema(chosen) if chosen.outside else canonical
+    root = chosen.root
+    return Printed(canonical, resolved, root.full if isinstance(root, Record | Enum | Fixed | Reference) else "")
+
+
+FORMAT = Format(
+    name="AVRO",
+    parse=parse,
+    show=show,
+    references=references,
+    compare=compare,
+    fingerprints={"CRC-64-AVRO": crc64, "MD5": md5, "SHA-256": sha256},
+    views={"resolved": print_schema, "parsing": parsing_form},
+)

@@ -1,0 +1,147 @@
+"""The immutable form of an Avro schema: types that refer to named types by name, so that recursion is a plain value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum as _Enum
+from typing import Literal
+
+from treaty.formats.literal import Json
+
+Props = tuple[tuple[str, Json], ...]
+"""Members that Avro does not know, in the order of the text."""
+
+
+class Absent(_Enum):
+    """The default that a field does not have; ``None`` is the default null."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Literal[Absent.ABSENT] = Absent.ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """One of the eight types without a structure; `kind` is its name."""
+
+    kind: str
+    props: Props = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A list of `items`."""
+
+    items: "Type"
+    props: Props = ()
+    kind: str = "array"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """`values` by string keys."""
+
+    values: "Type"
+    props: Props = ()
+    kind: str = "map"
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One of several branches."""
+
+    branches: tuple["Type", ...]
+    kind: str = "union"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A use of a named type: its full name, to be looked up in `Schema.names`."""
+
+    full: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record; `aliases` is None where the text has none, which is not the same as an empty list."""
+
+    name: str
+    type: "Type"
+    doc: str | None = None
+    default: Json | Absent = ABSENT
+    order: str = "ascending"
+    aliases: tuple[str, ...] = ()
+    props: Props = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Named fields in order; `kind` is ``record``, and `error` says that the text called it an error."""
+
+    full: str
+    fields: tuple[Field, ...]
+    doc: str | None = None
+    aliases: tuple[str, ...] = ()
+    props: Props = ()
+    error: bool = False
+    kind: str = "record"
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """One of several symbols; `default` stands in for symbols that a reader does not know."""
+
+    full: str
+    symbols: tuple[str, ...]
+    default: str | None = None
+    doc: str | None = None
+    aliases: tuple[str, ...] = ()
+    props: Props = ()
+    kind: str = "enum"
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Exactly `size` bytes."""
+
+    full: str
+    size: int
+    doc: str | None = None
+    aliases: tuple[str, ...] = ()
+    props: Props = ()
+    kind: str = "fixed"
+
+
+Named = Record | Enum | Fixed
+Type = Primitive | Array | Map | Union | Named | Reference
+
+KINDS = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+PRIMITIVES: Mapping[str, Primitive] = {kind: Primitive(kind) for kind in KINDS}
+"""The primitives without properties, one object each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A whole schema.
+
+    `names` holds every named type that the text and its references define. `outside` are the full names of the
+    references' own top-level types: the canonical text calls them by name only.
+    """
+
+    root: Type
+    names: Mapping[str, Named]
+    outside: frozenset[str] = frozenset()
+
+    def resolve(self, node: Type) -> "Primitive | Array | Map | Union | Named":
+        """Follow a reference to the definition; any other type is itself."""
+        return self.names[node.full] if type(node) is Reference else node  # type: ignore[return-value]
+
+
+def space_of(full: str) -> str:
+    """The namespace of a full name, "" where it has none."""
+    return full.rpartition(".")[0]
+
+
+def simple_of(full: str) -> str:
+    """The last part of a full name."""
+    return full.rpartition(".")[2]

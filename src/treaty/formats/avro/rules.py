@@ -1,0 +1,123 @@
+"""The rules as rows: those of a valid schema, and those of reading data with another schema."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from treaty.core.finding import Finding
+
+EXPECTED: Mapping[str, str] = {
+    "TYPE_NOT_READABLE": "a type name, an object with a type, or an array of union branches",
+    "TYPE_MISSING": 'a member "type" that is a string',
+    "NAME_MISSING": 'a member "name" that is a string',
+    "NAME_ILLEGAL": "letters, digits and underscores, not beginning with a digit",
+    "NAME_OF_PRIMITIVE": "a name that no primitive type has, or a namespace before it",
+    "NAME_REDEFINED": "one definition; later uses call the type by its name",
+    "NAME_UNDEFINED": "a primitive type, a type defined in this text, or a reference to a schema that defines it",
+    "FIELDS_MISSING": 'a member "fields" that is an array of objects',
+    "FIELD_NAME_MISSING": 'an object with a member "name" that is a string',
+    "FIELD_TYPE_MISSING": 'a member "type"',
+    "FIELD_DUPLICATE": "field names that differ",
+    "ORDER_UNKNOWN": "ascending, descending or ignore",
+    "DEFAULT_INVALID": "a value of the field's type; for a union, of one of its branches",
+    "DEFAULT_NOT_A_NUMBER": "a number, or its text",
+    "SYMBOLS_MISSING": 'a member "symbols" that is an array of strings',
+    "SYMBOL_DUPLICATE": "symbols that differ",
+    "ENUM_DEFAULT_UNKNOWN": "one of the symbols",
+    "ITEMS_MISSING": 'a member "items" with the type of the elements',
+    "VALUES_MISSING": 'a member "values" with the type of the values',
+    "SIZE_INVALID": "a whole number from 0 to 2147483639",
+    "UNION_NESTED": "branches that are not unions themselves",
+    "UNION_DUPLICATE": "at most one branch of each unnamed type and of each name",
+    "ALIASES_INVALID": "an array of strings",
+    "TOO_MANY": "fewer of them, or several schemas with references",
+    "SCHEMA_TOO_DEEP": "fewer levels, or several schemas with references",
+}
+"""Rules of a valid schema, and what the text should have had instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of reading data with another schema than it was written with.
+
+    `sentence` and `remedy` may hold the words ``{path}`` and ``{detail}``; what stays in braces after that are the
+    sides ``{reader}`` and ``{writer}``, which only the caller can name.
+    """
+
+    id: str
+    purpose: str
+    sentence: str
+    remedy: str
+
+    def finding(self, path: str, detail: str, *, writer: str, reader: str) -> Finding:
+        """What breaks this rule at `path`: `writer` and `reader` are what stands there on the two sides."""
+        sentence, remedy = (
+            text.replace("{path}", path).replace("{detail}", detail) for text in (self.sentence, self.remedy)
+        )
+        return Finding(self.id, path, sentence, detail, writer, reader, remedy)
+
+
+NAME_MISMATCH = Rule(
+    "NAME_MISMATCH",
+    "A named type is found under its own name or one of its aliases.",
+    "The name of the schema has changed (path '{path}')",
+    "keep the name, or give the reader's type the writer's full name as an alias",
+)
+FIXED_SIZE_MISMATCH = Rule(
+    "FIXED_SIZE_MISMATCH",
+    "A fixed type keeps its size.",
+    "The size of FIXED type field at path '{path}' in the {reader} schema does not match with the {writer} schema",
+    "keep the size, or add a new field of the new size with a default",
+)
+MISSING_ENUM_SYMBOLS = Rule(
+    "MISSING_ENUM_SYMBOLS",
+    "A reader knows every symbol that a writer may use.",
+    "The {reader} schema is missing enum symbols '{detail}' at path '{path}' in the {writer} schema",
+    "keep these symbols, or give the reader's enum a default symbol",
+)
+READER_FIELD_MISSING_DEFAULT_VALUE = Rule(
+    "READER_FIELD_MISSING_DEFAULT_VALUE",
+    "A field that the writer does not have has a default.",
+    "The field '{detail}' at path '{path}' in the {reader} schema has no default value and is missing in the "
+    "{writer} schema",
+    "give the field a default, or an alias that is the name of a field of the writer",
+)
+TYPE_MISMATCH = Rule(
+    "TYPE_MISMATCH",
+    "A value is of the same type, or of one that widens into it.",
+    "The type (path '{path}') of a field in the {reader} schema does not match with the {writer} schema",
+    "keep the type, widen it (int to long, float or double; long to float or double; float to double; string to and "
+    "from bytes), or make it a union that holds the writer's type",
+)
+MISSING_UNION_BRANCH = Rule(
+    "MISSING_UNION_BRANCH",
+    "A reader's union can read every type that the writer may use.",
+    "The {reader} schema is missing a type inside a union field at path '{path}' in the {writer} schema",
+    "keep the branch in the reader's union",
+)
+FIELD_MATCHES_SEVERAL = Rule(
+    "FIELD_MATCHES_SEVERAL",
+    "A field of the reader leads to one field of the writer.",
+    "The field '{detail}' at path '{path}' in the {reader} schema matches several fields in the {writer} schema",
+    "leave one: a name or an alias that only one field of the writer has",
+)
+COMPARISON_TOO_LARGE = Rule(
+    "COMPARISON_TOO_LARGE",
+    "Two schemas can be compared in bounded time.",
+    "Comparing the {reader} schema with the {writer} schema takes more than {detail} steps",
+    "fewer branches in the unions that meet each other",
+)
+
+RULES: Mapping[str, Rule] = {
+    rule.id: rule
+    for rule in (
+        NAME_MISMATCH,
+        FIXED_SIZE_MISMATCH,
+        MISSING_ENUM_SYMBOLS,
+        READER_FIELD_MISSING_DEFAULT_VALUE,
+        TYPE_MISMATCH,
+        MISSING_UNION_BRANCH,
+        FIELD_MATCHES_SEVERAL,
+        COMPARISON_TOO_LARGE,
+    )
+}
+"""Rules of compatibility by their identifiers."""

@@ -1,0 +1,38 @@
+"""Parsed models kept by meaning, within a bound of bytes and entries."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.core.limits import MODEL_BYTES, MODEL_ENTRIES
+
+
+@dataclass(slots=True)
+class Memo:
+    """The models used last, by format, digest of the meaning and strictness; the one unused for longest goes first."""
+
+    entries: int = MODEL_ENTRIES
+    text_bytes: int = MODEL_BYTES
+    _models: OrderedDict[tuple[str, bytes, bool], tuple[Any, int]] = field(default_factory=OrderedDict, repr=False)
+    _bytes: int = 0
+
+    def get(self, key: tuple[str, bytes, bool]) -> Any | None:
+        """The model kept under `key`, or None."""
+        found = self._models.get(key)
+        if found is None:
+            return None
+        self._models.move_to_end(key)
+        return found[0]
+
+    def keep(self, key: tuple[str, bytes, bool], model: Any, size: int) -> None:
+        """Keep a model that was made of `size` bytes of text; one larger than the whole bound is not kept."""
+        if size > self.text_bytes or key in self._models:
+            return
+        self._models[key] = (model, size)
+        self._bytes += size
+        while len(self._models) > self.entries or self._bytes > self.text_bytes:
+            _, (_, gone) = self._models.popitem(last=False)
+            self._bytes -= gone
+
+    def __len__(self) -> int:
+        return len(self._models)

@@ -1,0 +1,43 @@
+"""The table of formats: a name leads to its `Format`, loaded when it is first asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from treaty.formats.format import Format
+
+BUILT_IN: Mapping[str, str] = {"AVRO": "treaty.formats.avro.format:FORMAT"}
+"""The formats of this package: name and place of the record."""
+
+GROUP = "treaty.formats"
+"""The entry point group in which other packages offer a `Format`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Formats by name. `places` says where each one lies; what has been loaded is kept."""
+
+    places: Mapping[str, str]
+    _loaded: dict[str, Format[Any]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self.places))
+
+    def find(self, name: str) -> Format[Any] | None:
+        """The format called `name`, or None; raises `ImportError` if a plug-in is there and broken."""
+        if name not in self._loaded:
+            if name not in self.places:
+                return None
+            module, _, attribute = self.places[name].partition(":")
+            self._loaded[name] = getattr(import_module(module), attribute)
+        return self._loaded[name]
+
+
+def table() -> Table:
+    """The formats of this package and of all installed plug-ins; a built-in one can't be replaced."""
+    plugins = {point.name: point.value for point in entry_points(group=GROUP)}
+    return Table({**plugins, **BUILT_IN})

@@ -1,0 +1,118 @@
+"""Schema text to JSON values, within named limits and with a place for everything that is wrong."""
+
+import re
+from collections.abc import Callable
+from json import JSONDecodeError, JSONDecoder
+from typing import NoReturn
+
+from treaty.core.finding import Fault
+from treaty.core.limits import NUMBER_DIGITS, SCHEMA_BYTES, SCHEMA_DEPTH
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.literal import Json
+
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
+_TOKEN = re.compile(rf"{_STRING}|[\[\]{{}}]", re.DOTALL)
+_COMMENT = re.compile(rf"({_STRING})|//[^\r\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"[ \t\r\n]*")
+
+
+class _TooLongError(ValueError):
+    """A number has more digits than the limit allows."""
+
+
+def _constant(word: str) -> NoReturn:
+    message = f"{word} is not a JSON value"
+    raise _TooLongError(message)
+
+
+def _number(read: Callable[[str], int] | Callable[[str], float]) -> Callable[[str], int | float]:
+    def number(text: str) -> int | float:
+        if len(text) > NUMBER_DIGITS:
+            message = f"a number of {len(text)} characters, more than the limit NUMBER_DIGITS of {NUMBER_DIGITS}"
+            raise _TooLongError(message)
+        return read(text)
+
+    return number
+
+
+_DECODER = JSONDecoder(parse_int=_number(int), parse_float=_number(float), parse_constant=_constant)
+
+
+def fault(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
+    """An error with one fault about the text as a whole."""
+    return InvalidSchemaError((Fault(rule, "", message, expected),))
+
+
+def read(text: str) -> Json:
+    """The JSON value of a schema text.
+
+    Comments before and inside the value are skipped, as the Java library does; of equal keys the last one counts.
+    Raises `InvalidSchemaError` for anything else that is not JSON, and past the limits of size, depth and digits.
+    """
+    if len(text) * 4 > SCHEMA_BYTES and (size := len(text.encode("utf-8", "surrogatepass"))) > SCHEMA_BYTES:
+        message = f"the text has {size} bytes, more than the limit SCHEMA_BYTES of {SCHEMA_BYTES}"
+        raise fault("SCHEMA_TOO_LARGE", message, f"at most {SCHEMA_BYTES} bytes")
+    if text.count("{") + text.count("[") > SCHEMA_DEPTH:
+        _check_depth(text)
+    try:
+        value: Json = _DECODER.decode(text)
+    except JSONDecodeError as wrong:
+        if "/" not in text:
+            raise _malformed(wrong) from None
+        value = _read_commented(text)
+    except _TooLongError as wrong:
+        raise fault("NUMBER_NOT_ALLOWED", str(wrong), f"a number of at most {NUMBER_DIGITS} characters") from None
+    if not text.isascii() or "\\u" in text:
+        _check_scalars(text, value)
+    return value
+
+
+def _malformed(wrong: JSONDecodeError) -> InvalidSchemaError:
+    message = f"not JSON: {wrong.msg[0].lower()}{wrong.msg[1:]}"
+    return InvalidSchemaError((Fault("JSON_MALFORMED", "", message, "a JSON text", wrong.lineno, wrong.colno),))
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        char = text[token.start()]
+        if char in "{[":
+            depth += 1
+            if depth > SCHEMA_DEPTH:
+                message = f"the text nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH}"
+                raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels of brackets")
+        elif char in "}]":
+            depth -= 1
+
+
+def _read_commented(text: str) -> Json:
+    blank = _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\r\n]", " ", found[0]), text)
+    try:
+        value: Json
+        value, end = _DECODER.raw_decode(blank, _SPACE.match(blank).end())  # type: ignore[union-attr]
+    except JSONDecodeError as wrong:
+        raise _malformed(wrong) from None
+    except _TooLongError as wrong:
+        raise fault("NUMBER_NOT_ALLOWED", str(wrong)) from None
+    if rest := text[end:].strip():
+        message = f"there is text after the end of the schema: {rest[:40]!r}"
+        raise fault("JSON_MALFORMED", message, "nothing after the schema, not even a comment")
+    return value
+
+
+def _check_scalars(text: str, value: Json) -> None:
+    """Refuse halves of surrogate pairs: such a text has no UTF-8 form, so it can't be stored or hashed."""
+    if _SURROGATE.search(text) or ("\\u" in text and _has_surrogate(value)):
+        message = "the text contains half of a surrogate pair"
+        raise fault("TEXT_NOT_UNICODE", message, "whole Unicode characters")
+
+
+def _has_surrogate(value: Json) -> bool:
+    if isinstance(value, str):
+        return _SURROGATE.search(value) is not None
+    if isinstance(value, list):
+        return any(map(_has_surrogate, value))
+    if isinstance(value, dict):
+        return any(_has_surrogate(name) or _has_surrogate(member) for name, member in value.items())
+    return False
