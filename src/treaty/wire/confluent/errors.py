@@ -108,13 +108,13 @@ _BY_ID = (q.GetSchema, q.GetGuid, q.GetGuidIds)
 _SETTINGS = (q.DeleteConfig, q.DeleteMode)
 
 TABLE = (
-    Line(40401, r.SubjectNotFound, _words("Subject '{subject}' not found.")),
     Line(40401, r.SettingNotFound, _words("Subject '{subject}' not found."), _SETTINGS),
+    Line(40401, r.SubjectNotFound, _words("Subject '{subject}' not found.")),
     Line(40408, r.SettingNotFound, _words("Subject '{subject}' does not have subject-level compatibility configured"),
          (q.GetConfig,)),
     Line(40409, r.SettingNotFound, _words("Subject '{subject}' does not have subject-level mode configured"),
          (q.GetMode,)),
-    Line(40401, r.SettingNotFound, _said),
+    Line(40408, r.SettingNotFound, _said),
     Line(40402, r.VersionNotFound, _words("Version {version} not found.")),
     Line(40403, r.SchemaNotFound, _words("Schema {version} not found"), _BY_ID),
     Line(40403, r.SchemaNotFound, _words("Schema not found")),
