@@ -1,0 +1,214 @@
+"""`Connection`: a registry with a method for everything that is usually asked, answers without wrapping.
+
+It is a `Registry` itself, so serializers and caches take it as it is. Subjects are given as strings in their qualified
+form (``orders-value``, ``:.context:orders-value``), schemas as texts or as `Draft`.
+"""
+
+from types import TracebackType
+from typing import TypeVar
+
+from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, VersionFound
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
+from treaty.core.registry import CALL, Call, Registry, Reply
+from treaty.core.requests import (
+    LATEST,
+    Check,
+    DeleteConfig,
+    DeleteContext,
+    DeleteMode,
+    DeleteSubject,
+    DeleteVersion,
+    Expected,
+    FindVersion,
+    Force,
+    GetConfig,
+    GetGuid,
+    GetGuidIds,
+    GetMode,
+    GetOutcome,
+    GetSchema,
+    GetVersion,
+    ListContexts,
+    ListSchemas,
+    ListSubjects,
+    ListVersions,
+    Lookup,
+    ReferencedBy,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+    SetMode,
+    UsesOf,
+    Visible,
+)
+from treaty.core.schema import Draft, Pairs
+
+A = TypeVar("A")
+
+EVERY_SCOPE = "*"
+"""In place of a subject: the settings that hold everywhere."""
+
+
+class Connection:
+    """A registry and the `Call` that its methods are made with."""
+
+    def __init__(self, registry: Registry, call: Call = CALL) -> None:
+        """Stand before `registry`, which is closed with this one."""
+        self.registry = registry
+        self.call = call
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def ask(self, request: Request[A], call: Call | None = None) -> Reply[A]:
+        """Answer any request, with the token of the state that the answer was taken from."""
+        return self.registry.ask(request, call or self.call)
+
+    def close(self) -> None:
+        """Give back connections, threads and files."""
+        self.registry.close()
+
+    # --------------------------------------------------------------------------------------------------- versions
+
+    def register(
+        self,
+        subject: str,
+        schema: Draft | str,
+        *,
+        normalize: bool | None = None,
+        expected: Expected | None = None,
+        force: Force | None = None,
+        properties: Pairs = (),
+    ) -> Registered:
+        """Make the schema a version of the subject, unless it is one already."""
+        draft = _draft(schema)
+        return self._answer(
+            Register(subject_of(subject), draft, normalize, expected=expected, force=force, properties=properties)
+        )
+
+    def lookup(self, subject: str, schema: Draft | str, *, deleted: bool = False) -> VersionFound:
+        """Return the version of the subject that this schema is."""
+        return self._answer(Lookup(subject_of(subject), _draft(schema), deleted=deleted))
+
+    def check(self, subject: str, schema: Draft | str, version: int | None = None) -> Checked:
+        """Tell whether the schema would pass: against one version, or those that the subject's policy compares."""
+        return self._answer(Check(subject_of(subject), _draft(schema), version))
+
+    def version(self, subject: str, number: int = LATEST, *, deleted: bool = False) -> VersionFound:
+        """Return one version of the subject, the latest by default."""
+        return self._answer(GetVersion(subject_of(subject), number, deleted))
+
+    def find(self, subject: str, properties: Pairs, *, deleted: bool = False) -> VersionFound:
+        """Return the newest version whose metadata has all these properties."""
+        return self._answer(FindVersion(subject_of(subject), properties, deleted))
+
+    def versions(self, subject: str, visible: Visible = "live") -> tuple[int, ...]:
+        """Return the subject's version numbers, ascending."""
+        return self._answer(ListVersions(subject_of(subject), visible)).numbers
+
+    def subjects(self, prefix: str = ":*:", visible: Visible = "live") -> tuple[str, ...]:
+        """Return qualified names of subjects, sorted; of all contexts by default."""
+        return self._answer(ListSubjects(subject_of(prefix), visible)).names
+
+    def schemas(
+        self, prefix: str = "", visible: Visible = "live", *, latest: bool = False, limit: int = 1000
+    ) -> tuple[VersionFound, ...]:
+        """Return versions of all subjects whose names begin with `prefix`; at most `limit` of them."""
+        return self._answer(ListSchemas(subject_of(prefix), visible, latest, limit=limit)).versions
+
+    def delete_version(self, subject: str, number: int, *, permanent: bool = False) -> tuple[int, ...]:
+        """Hide a version, or (when it is hidden) remove it for good."""
+        return self._answer(DeleteVersion(subject_of(subject), number, permanent)).numbers
+
+    def delete_subject(self, subject: str, *, permanent: bool = False) -> tuple[int, ...]:
+        """Hide all versions of a subject, or (when they are hidden) remove it for good; returns their numbers."""
+        return self._answer(DeleteSubject(subject_of(subject), permanent)).numbers
+
+    # ---------------------------------------------------------------------------------------------------- schemas
+
+    def schema(self, schema_id: int, subject: str | None = None) -> SchemaFound:
+        """Return the schema with this id, in the subject's context if one is given."""
+        return self._answer(GetSchema(schema_id, None if subject is None else subject_of(subject)))
+
+    def by_guid(self, guid: str) -> SchemaFound:
+        """Return the schema with this guid."""
+        return self._answer(GetGuid(guid))
+
+    def ids_of(self, guid: str) -> tuple[tuple[str, int], ...]:
+        """Return the (context, id) pairs of a guid."""
+        return self._answer(GetGuidIds(guid)).ids
+
+    def uses(
+        self, schema_id: int, subject: str | None = None, visible: Visible = "live"
+    ) -> tuple[tuple[str, int], ...]:
+        """Return every (subject, number) that has the schema with this id."""
+        return self._answer(UsesOf(schema_id, None if subject is None else subject_of(subject), visible)).uses
+
+    def referenced_by(self, subject: str, number: int = LATEST, *, deleted: bool = False) -> tuple[int, ...]:
+        """Return ids of the schemas that refer to this version."""
+        return self._answer(ReferencedBy(subject_of(subject), number, deleted)).ids
+
+    # --------------------------------------------------------------------------------------------------- settings
+
+    def config(self, scope: str = "", *, resolve: bool = True) -> Config:
+        """Return the config in force at a subject or context ("": the default one); or only what is set there."""
+        return self._answer(GetConfig(_scope(scope), resolve)).config
+
+    def set_config(self, scope: str, change: Config, clear: tuple[str, ...] = ()) -> Config:
+        """Change members of the config and forget those named in `clear`; returns what is set there now."""
+        return self._answer(SetConfig(_scope(scope), change, clear)).config
+
+    def set_level(self, scope: str, level: str) -> Config:
+        """Set the compatibility level at a subject or context."""
+        return self.set_config(scope, Config(level=level))
+
+    def delete_config(self, scope: str) -> Config:
+        """Forget the config at a scope; returns what it was."""
+        return self._answer(DeleteConfig(_scope(scope))).config
+
+    def mode(self, scope: str = "", *, resolve: bool = True) -> str | None:
+        """Return the mode in force at a subject or context, or only what is set there."""
+        return self._answer(GetMode(_scope(scope), resolve)).mode
+
+    def set_mode(self, scope: str, mode: str | None, *, force: bool = False) -> str | None:
+        """Set the mode at a scope, or clear it with None."""
+        return self._answer(SetMode(_scope(scope), mode, force)).mode
+
+    def delete_mode(self, scope: str, *, recursive: bool = False) -> str | None:
+        """Forget the mode at a scope; returns what it was."""
+        return self._answer(DeleteMode(_scope(scope), recursive)).mode
+
+    # ----------------------------------------------------------------------------------------------------- others
+
+    def contexts(self, prefix: str = "") -> tuple[str, ...]:
+        """Return the names of all contexts, the default one first."""
+        return self._answer(ListContexts(prefix)).names
+
+    def delete_context(self, context: str) -> None:
+        """Forget an empty context."""
+        self._answer(DeleteContext(context_of(context)))
+
+    def outcome(self, command_id: str) -> Outcome:
+        """Return what became of a command; raises `NotFound` where nobody remembers it."""
+        return self._answer(GetOutcome(command_id))
+
+    def _answer(self, request: Request[A]) -> A:
+        return self.registry.ask(request, self.call).answer
+
+
+def _draft(schema: Draft | str) -> Draft:
+    return Draft(schema) if isinstance(schema, str) else schema
+
+
+def _scope(text: str) -> Scope:
+    """Read a scope: a subject, a context (``:.context:``), the default context (``""``) or everywhere (``*``)."""
+    if text == EVERY_SCOPE:
+        return Scope(EVERYWHERE, None)
+    subject = subject_of(text)
+    return Scope(subject.context, subject.name or None) if text else Scope(DEFAULT_CONTEXT, None)
