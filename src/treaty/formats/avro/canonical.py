@@ -3,14 +3,12 @@
 from collections.abc import Collection, Mapping
 
 from treaty.core.limits import SCHEMA_DEPTH
-from treaty.formats.literal import literal, quoted
 from treaty.formats.avro.model import (
     ABSENT,
     KINDS,
     Array,
     Enum,
     Field,
-    Fixed,
     Map,
     Named,
     Primitive,
@@ -24,6 +22,7 @@ from treaty.formats.avro.model import (
     space_of,
 )
 from treaty.formats.avro.rules import EXPECTED
+from treaty.formats.literal import literal, quoted
 from treaty.formats.text import fault
 
 _WORDS = frozenset(KINDS) | {"record", "enum", "array", "map", "union", "fixed"}
@@ -50,30 +49,32 @@ class _Printer:
     def write(self, node: Type, space: str | None, depth: int) -> None:
         """Append one type as it stands inside the namespace `space`."""
         if depth > SCHEMA_DEPTH:
-            message = f"the schema nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once its names are resolved"
+            message = (
+                f"the schema nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once its names are resolved"
+            )
             raise fault("SCHEMA_TOO_DEEP", message, EXPECTED["SCHEMA_TOO_DEEP"])
-        if type(node) is Primitive:
+        if isinstance(node, Primitive):
             self.parts.append(_PLAIN[node.kind])
             if node.props:
                 self.parts[-1] = f'{{"type":{_PLAIN[node.kind]}'
                 self._close(node.props)
-        elif type(node) is Reference:
+        elif isinstance(node, Reference):
             if node.full in self._known:
                 self.parts.append(quoted(name_within(node.full, space)))
             else:
                 self._named(self._names[node.full], space, depth)
-        elif type(node) is Union:
+        elif isinstance(node, Union):
             self._union(node, space, depth)
-        elif type(node) is Array:
+        elif isinstance(node, Array):
             self.parts.append('{"type":"array","items":')
             self.write(node.items, space, depth + 1)
             self._close(node.props)
-        elif type(node) is Map:
+        elif isinstance(node, Map):
             self.parts.append('{"type":"map","values":')
             self.write(node.values, space, depth + 1)
             self._close(node.props)
         else:
-            self._named(node, space, depth)  # type: ignore[arg-type]
+            self._named(node, space, depth)
 
     def _union(self, node: Union, space: str | None, depth: int) -> None:
         separator = "["
@@ -89,20 +90,20 @@ class _Printer:
             return
         self._known.add(node.full)
         inner = space_of(node.full) or None
-        word = "error" if type(node) is Record and node.error else node.kind
+        word = "error" if isinstance(node, Record) and node.error else node.kind
         head = f'{{"type":"{word}","name":{quoted(simple_of(node.full))}'
         if inner != space:
             head += f',"namespace":{quoted(inner or "")}'
         if node.doc is not None:
             head += f',"doc":{quoted(node.doc)}'
         self.parts.append(head)
-        if type(node) is Record:
+        if isinstance(node, Record):
             self._fields(node.fields, inner, depth)
-        elif type(node) is Enum:
+        elif isinstance(node, Enum):
             self.parts.append(f',"symbols":[{",".join(map(quoted, node.symbols))}]')
             if node.default is not None:
                 self.parts.append(f',"default":{quoted(node.default)}')
-        elif type(node) is Fixed:
+        else:
             self.parts.append(f',"size":{node.size}')
         aliases = [quoted(name_within(alias, inner)) for alias in node.aliases]
         self._close(node.props, f',"aliases":[{",".join(aliases)}]' if aliases else "")
@@ -111,7 +112,7 @@ class _Printer:
         parts = self.parts
         separator = ',"fields":['
         for field in fields:
-            if type(field.type) is Primitive and not field.type.props:
+            if isinstance(field.type, Primitive) and not field.type.props:
                 parts.append(f'{separator}{{"name":{quoted(field.name)},"type":{_PLAIN[field.type.kind]}')
             else:
                 parts.append(f'{separator}{{"name":{quoted(field.name)},"type":')

@@ -14,6 +14,7 @@ from treaty.formats.avro.model import (
     Named,
     Primitive,
     Record,
+    Resolved,
     Schema,
     Type,
     Union,
@@ -30,9 +31,7 @@ from treaty.formats.avro.rules import (
     TYPE_MISMATCH,
     Rule,
 )
-
-Path = tuple["Path", str | int] | None
-"""Where in the reader: the way to the parent, and the step from there."""
+from treaty.formats.place import Path, pointer
 
 Found = list[Finding]
 Pair = tuple[Type, Type, Path]
@@ -114,7 +113,7 @@ class _Comparison:
             self._memo[key] = (yield from self._calculate(reader, writer, path))[:FINDINGS]
         return self._memo[key]
 
-    def _calculate(self, reader: Type, writer: Type, path: Path) -> Task:
+    def _calculate(self, reader: Resolved, writer: Resolved, path: Path) -> Task:
         match reader, writer:
             case (Primitive(), Primitive()):
                 reads = reader.kind == writer.kind or writer.kind in WIDENS.get(reader.kind, ())
@@ -158,10 +157,7 @@ class _Comparison:
         if not written:
             written.update((field.name, field) for field in writer.fields)
         for at, field in enumerate(reader.fields):
-            if field.aliases:
-                source = _aliased(field, written, (path, at))
-            else:
-                source = written.get(field.name)
+            source = _aliased(field, written, (path, at)) if field.aliases else written.get(field.name)
             if source is not None:
                 if field.type is not source.type or type(field.type) is not Primitive:
                     found += yield field.type, source.type, ((path, at), "type")
@@ -184,25 +180,16 @@ def _aliased(field: Field, written: Mapping[str, Field], path: Path) -> Field | 
     return matches[0] if matches else None
 
 
-def pointer(path: Path) -> str:
-    """A path as a JSON pointer, ``/`` for the root as the Java library writes it."""
-    steps: list[str] = []
-    while path is not None:
-        path, step = path
-        steps.append(str(step).replace("~", "~0").replace("/", "~1"))
-    return "/" + "/".join(reversed(steps))
-
-
 def _tell(rule: Rule, path: Path, detail: str, reader: str, writer: str) -> Finding:
-    return rule.finding(pointer(path), detail, writer=writer, reader=reader)
+    return rule.finding(pointer(path) or "/", detail, writer=writer, reader=reader)
 
 
-def _mismatch(reader: Type, writer: Type, path: Path) -> Finding:
+def _mismatch(reader: Resolved, writer: Resolved, path: Path) -> Finding:
     words = f"reader type: {_word(reader)} not compatible with writer type: {_word(writer)}"
     return _tell(TYPE_MISMATCH, path, words, _described(reader), _described(writer))
 
 
-def _no_branch(reader: Type, writer: Type, path: Path) -> Finding:
+def _no_branch(reader: Resolved, writer: Resolved, path: Path) -> Finding:
     words = f"reader union lacking writer type: {_word(writer)}"
     return _tell(MISSING_UNION_BRANCH, path, words, _described(reader), _described(writer))
 
@@ -239,13 +226,13 @@ def _symbols(reader: Enum, writer: Enum, path: Path) -> Found:
     return [_tell(MISSING_ENUM_SYMBOLS, (path, "symbols"), words, *symbols)]
 
 
-def _word(node: Type) -> str:
-    return node.kind.upper()  # type: ignore[union-attr]
+def _word(node: Resolved) -> str:
+    return node.kind.upper()
 
 
-def _described(node: Type) -> str:
+def _described(node: Resolved) -> str:
     if isinstance(node, Record | Enum | Fixed):
         return f"{node.kind} {node.full}"
     if isinstance(node, Union):
         return f"union of {len(node.branches)}"
-    return node.kind  # type: ignore[union-attr]
+    return node.kind

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 
 from treaty.core.limits import DEFAULT_STEPS
-from treaty.formats.avro.model import ABSENT, Array, Map, Named, Primitive, Record, Reference, Type, Union
+from treaty.formats.avro.model import ABSENT, Array, Map, Named, Record, Reference, Resolved, Type, Union
 from treaty.formats.literal import Json
 
 _DECIMAL = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
@@ -52,21 +52,19 @@ class Checker:
         self._steps += 1
         if self._steps > DEFAULT_STEPS:
             return False
-        if type(node) is Reference:
-            found = self._names.get(node.full)
-            if found is None:
-                self.waiting = True
-                return type(value) is dict and node.full not in self._enclosing
-            node = found
-        if type(node) is Primitive or not isinstance(value, list | dict):
-            return self._simple(node, value)
-        key = (id(node), id(value))
+        found = self._names.get(node.full) if isinstance(node, Reference) else node
+        if found is None:
+            self.waiting = True
+            return isinstance(value, dict) and node.full not in self._enclosing  # type: ignore[union-attr]
+        if not isinstance(value, list | dict):
+            return self._simple(found, value)
+        key = (id(found), id(value))
         if key not in self._seen:
-            self._seen[key] = self._nested(node, value)
+            self._seen[key] = self._nested(found, value)
         return self._seen[key]
 
-    def _simple(self, node: Type, value: Json) -> bool:
-        match node.kind if type(node) is not Reference else "":
+    def _simple(self, node: Resolved, value: Json) -> bool:
+        match node.kind:
             case "null":
                 return value is None
             case "boolean":
@@ -81,7 +79,7 @@ class Checker:
                 return type(value) is str
         return type(node) is Union and any(self.allows(branch, value) for branch in node.branches)
 
-    def _nested(self, node: Type, value: list[Json] | dict[str, Json]) -> bool:
+    def _nested(self, node: Resolved, value: list[Json] | dict[str, Json]) -> bool:
         if type(node) is Union:
             return any(self.allows(branch, value) for branch in node.branches)
         if isinstance(value, list):

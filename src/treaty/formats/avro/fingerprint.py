@@ -2,7 +2,7 @@
 
 import hashlib
 
-from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Reference, Schema, Type, Union
+from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Schema, Type, Union
 
 _EMPTY = 0xC15D213AA4D7A795
 """The fingerprint of nothing, which is also the polynomial."""

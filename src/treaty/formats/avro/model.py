@@ -1,8 +1,8 @@
 """The immutable form of an Avro schema: types that refer to named types by name, so that recursion is a plain value."""
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum as _Enum
 from typing import Literal
 
 from treaty.formats.literal import Json
@@ -11,7 +11,7 @@ Props = tuple[tuple[str, Json], ...]
 """Members that Avro does not know, in the order of the text."""
 
 
-class Absent(_Enum):
+class Absent(enum.Enum):
     """The default that a field does not have; ``None`` is the default null."""
 
     ABSENT = "absent"
@@ -63,7 +63,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a record; `aliases` is None where the text has none, which is not the same as an empty list."""
+    """One field of a record; `order` is ``ascending``, ``descending`` or ``ignore``."""
 
     name: str
     type: "Type"
@@ -113,7 +113,8 @@ class Fixed:
 
 
 Named = Record | Enum | Fixed
-Type = Primitive | Array | Map | Union | Named | Reference
+Resolved = Primitive | Array | Map | Union | Named
+Type = Resolved | Reference
 
 KINDS = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 PRIMITIVES: Mapping[str, Primitive] = {kind: Primitive(kind) for kind in KINDS}
@@ -132,9 +133,9 @@ class Schema:
     names: Mapping[str, Named]
     outside: frozenset[str] = frozenset()
 
-    def resolve(self, node: Type) -> "Primitive | Array | Map | Union | Named":
+    def resolve(self, node: Type) -> Resolved:
         """Follow a reference to the definition; any other type is itself."""
-        return self.names[node.full] if type(node) is Reference else node  # type: ignore[return-value]
+        return self.names[node.full] if isinstance(node, Reference) else node
 
 
 def space_of(full: str) -> str:

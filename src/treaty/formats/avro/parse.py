@@ -1,66 +1,15 @@
-"""Schema text to model, as strict as the Java library and with every fault's place."""
+"""Schema text to model: the text's references first, then the text itself."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from treaty.core.finding import Fault
-from treaty.core.limits import FAULTS, REFERENCE_DEPTH, REFERENCES, SCHEMA_MEMBERS, SCHEMA_NAMES
+from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.avro.canonical import print_schema
-from treaty.formats.avro.defaults import Checker, number_of
-from treaty.formats.avro.equality import same_type
-from treaty.formats.avro.model import (
-    ABSENT,
-    PRIMITIVES,
-    Absent,
-    Array,
-    Enum,
-    Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
-    Props,
-    Record,
-    Reference,
-    Schema,
-    Type,
-    Union,
-    simple_of,
-    space_of,
-)
-from treaty.formats.avro.names import full_name, illegal_part, is_name
-from treaty.formats.avro.rules import EXPECTED
+from treaty.formats.avro.model import Enum, Fixed, Named, Record, Reference, Schema
+from treaty.formats.avro.reader import Reader
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.literal import Json
 from treaty.formats.text import fault, read
-
-Path = tuple["Path", str | int] | None
-"""Where in the text: the way to the parent, and the step from there."""
-
-_RESERVED = frozenset({"doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"})
-_RESERVED_ENUM = _RESERVED | {"default"}
-_RESERVED_FIELD = frozenset({"default", "doc", "name", "order", "type", "aliases"})
-_ORDERS = frozenset({"ascending", "descending", "ignore"})
-_LARGEST_FIXED = 2_147_483_639
-_REDUCED = frozenset({"type"})
-
-
-class _Refused(Exception):
-    """One fault, on its way to the next place from which reading can go on."""
-
-    def __init__(self, rule: str, path: Path, message: str) -> None:
-        super().__init__(message)
-        self.fault = Fault(rule, pointer(path), message, EXPECTED[rule])
-
-
-def pointer(path: Path) -> str:
-    """A path as a JSON pointer."""
-    steps: list[str] = []
-    while path is not None:
-        path, step = path
-        steps.append(str(step).replace("~", "~0").replace("/", "~1"))
-    return "".join(f"/{step}" for step in reversed(steps))
 
 
 def parse(meaning: Meaning, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
@@ -71,7 +20,7 @@ def parse(meaning: Meaning, strict: bool) -> Schema:  # noqa: FBT001 - the signa
     """
     names: dict[str, Named] = {}
     outside = frozenset(_outside(meaning, names))
-    reader = _Reader(names, strict)
+    reader = Reader(names, strict)
     root = reader.whole(read(meaning.text))
     schema = Schema(root, names, outside)
     if reader.forward:
@@ -87,7 +36,7 @@ def _outside(meaning: Meaning, names: dict[str, Named]) -> Iterator[str]:
             if len(seen) > REFERENCES:
                 raise fault("TOO_MANY_REFERENCES", f"more references than the limit REFERENCES of {REFERENCES}")
             try:
-                root = _Reader(names, strict=False).whole(read(bound.meaning.text))
+                root = Reader(names, strict=False).whole(read(bound.meaning.text))
             except InvalidSchemaError as wrong:
                 first = wrong.faults[0]
                 message = f"the reference {bound.name!r} ({bound.subject} version {bound.version}): {first.message}"
@@ -99,288 +48,9 @@ def _outside(meaning: Meaning, names: dict[str, Named]) -> Iterator[str]:
 def _bindings(bindings: tuple[Binding, ...], depth: int) -> Iterator[Binding]:
     """All bindings, those that another one needs before it."""
     if bindings and depth > REFERENCE_DEPTH:
-        raise fault("REFERENCES_TOO_DEEP", f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}")
+        raise fault(
+            "REFERENCES_TOO_DEEP", f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
+        )
     for bound in bindings:
         yield from _bindings(bound.meaning.bindings, depth + 1)
         yield bound
-
-
-def _text(node: dict[str, Json], member: str) -> str | None:
-    value = node.get(member)
-    return value if type(value) is str else None
-
-
-def _props(node: dict[str, Json], reserved: frozenset[str]) -> Props:
-    if node.keys() <= reserved:
-        return ()
-    return tuple((name, value) for name, value in node.items() if name not in reserved)
-
-
-class _Reader:
-    """Reads one text; what it learns goes into `names`, which it shares with the texts read before."""
-
-    __slots__ = ("_again", "_enclosing", "_faults", "_late", "_names", "_strict", "_unions", "forward")
-
-    def __init__(self, names: dict[str, Named], strict: bool) -> None:  # noqa: FBT001
-        self._names = names
-        self._strict = strict
-        self._faults: list[Fault] = []
-        self._enclosing: list[str] = []
-        self._late: dict[str, Path] = {}
-        self._unions: list[tuple[Union, Path]] = []
-        self._again: list[tuple[Field, Path]] = []
-        self.forward = False
-        """Whether a type was used before its definition began."""
-
-    def whole(self, node: Json) -> Type:
-        """The type that the text stands for; raises when there was any fault."""
-        root: Type = PRIMITIVES["null"]
-        try:
-            root = self._type(node, None, None)
-        except _Refused as refused:
-            self._note(refused.fault)
-        self._settle()
-        if self._faults:
-            raise InvalidSchemaError(tuple(self._faults))
-        return root
-
-    def _note(self, found: Fault) -> None:
-        self._faults.append(found)
-        if len(self._faults) >= FAULTS:
-            raise InvalidSchemaError(tuple(self._faults))
-
-    def _settle(self) -> None:
-        """Look again at all that had to wait for definitions further down."""
-        for full, path in self._late.items():
-            if full not in self._names and not self._faults:
-                self._note(_Refused("NAME_UNDEFINED", path, f"the type {full!r} is not defined").fault)
-        if self._faults:
-            return
-        for union, path in self._unions:
-            try:
-                self._check_branches(union, path)
-            except _Refused as refused:
-                self._note(refused.fault)
-        for field, path in self._again:
-            if not Checker(self._names, ()).allows(field.type, field.default):  # type: ignore[arg-type]
-                self._note(self._bad_default(field, path).fault)
-
-    # ------------------------------------------------------------------------------------------------- types
-
-    def _type(self, node: Json, space: str | None, path: Path) -> Type:
-        if type(node) is str:
-            return PRIMITIVES.get(node) or self._use(node, space, path)
-        if type(node) is dict:
-            kind = node.get("type")
-            if type(kind) is not str:
-                raise _Refused("TYPE_MISSING", path, "the object has no type")
-            if kind in PRIMITIVES:
-                props = _props(node, _RESERVED)
-                return Primitive(kind, props) if props else PRIMITIVES[kind]
-            build = _BUILDERS.get(kind)
-            return build(self, node, space, path) if build else self._use(kind, space, (path, "type"))
-        if type(node) is list:
-            return self._union(node, space, path)
-        raise _Refused("TYPE_NOT_READABLE", path, f"{_shown(node)} is not a type")
-
-    def _use(self, name: str, space: str | None, path: Path) -> Reference:
-        """A use of a name: in the namespace in force, else without one, else of a type that comes later."""
-        full = f"{space}.{name}" if space and "." not in name else name
-        if full in self._names:
-            return Reference(full)
-        if name in self._names:
-            return Reference(name)
-        if full not in self._late:
-            self._late[full] = path
-            self.forward = self.forward or full not in self._enclosing
-        return Reference(full)
-
-    def _union(self, node: list[Json], space: str | None, path: Path) -> Union:
-        self._count(node, "branches", path)
-        union = Union(tuple(self._type(branch, space, (path, at)) for at, branch in enumerate(node)))
-        if self._check_branches(union, path):
-            self._unions.append((union, path))
-        return union
-
-    def _check_branches(self, union: Union, path: Path) -> bool:
-        """Refuse unions and repetitions among the branches; True if some branch is not known yet."""
-        seen: set[str] = set()
-        waiting = False
-        for at, branch in enumerate(union.branches):
-            if type(branch) is Union:
-                raise _Refused("UNION_NESTED", (path, at), "a branch of a union is a union")
-            if type(branch) is Reference or type(branch) in {Record, Enum, Fixed}:
-                word = branch.full  # type: ignore[union-attr]
-                if word not in self._names:
-                    waiting = True
-                    continue
-            else:
-                word = branch.kind  # type: ignore[union-attr]
-            if word in seen:
-                raise _Refused("UNION_DUPLICATE", (path, at), f"the union has two branches {word!r}")
-            seen.add(word)
-        return waiting
-
-    def _array(self, node: dict[str, Json], space: str | None, path: Path) -> Array:
-        if "items" not in node:
-            raise _Refused("ITEMS_MISSING", path, "the array has no items")
-        return Array(self._type(node["items"], space, (path, "items")), _props(node, _RESERVED))
-
-    def _map(self, node: dict[str, Json], space: str | None, path: Path) -> Map:
-        if "values" not in node:
-            raise _Refused("VALUES_MISSING", path, "the map has no values")
-        return Map(self._type(node["values"], space, (path, "values")), _props(node, _RESERVED))
-
-    # ------------------------------------------------------------------------------------------- named types
-
-    def _name(self, node: dict[str, Json], space: str | None, path: Path) -> str:
-        name = _text(node, "name")
-        if name is None:
-            raise _Refused("NAME_MISSING", path, "the named type has no name")
-        given = _text(node, "namespace")
-        full = full_name(name, space if given is None else given)
-        if full in PRIMITIVES:
-            raise _Refused("NAME_OF_PRIMITIVE", (path, "name"), f"a type can't be called {full!r}")
-        if self._strict and (bad := illegal_part(full)) is not None:
-            raise _Refused("NAME_ILLEGAL", (path, "name"), f"{bad[:80]!r} is not a legal name")
-        return full
-
-    def _aliases(self, node: dict[str, Json], path: Path) -> tuple[str, ...]:
-        aliases = node.get("aliases")
-        if aliases is None and "aliases" not in node:
-            return ()
-        if type(aliases) is not list or not all(type(alias) is str for alias in aliases):
-            raise _Refused("ALIASES_INVALID", (path, "aliases"), "the aliases are not a list of strings")
-        return tuple(dict.fromkeys(aliases))  # type: ignore[arg-type]
-
-    def _type_aliases(self, node: dict[str, Json], full: str, path: Path) -> tuple[str, ...]:
-        aliases = self._aliases(node, path)
-        if self._strict:
-            for alias in aliases:
-                if not is_name(simple_of(alias)):
-                    raise _Refused("NAME_ILLEGAL", (path, "aliases"), f"the alias {alias[:80]!r} is not a legal name")
-        space = space_of(full)
-        return tuple(dict.fromkeys(full_name(alias, space) for alias in aliases))
-
-    def _define(self, named: Named, path: Path) -> Named:
-        known = self._names.get(named.full)
-        if known is None:
-            if len(self._names) >= SCHEMA_NAMES:
-                raise _Refused("TOO_MANY", path, f"more named types than the limit SCHEMA_NAMES of {SCHEMA_NAMES}")
-            self._names[named.full] = named
-        elif not same_type(known, named, self._names, self._late):
-            raise _Refused("NAME_REDEFINED", (path, "name"), f"{named.full!r} is defined twice, with a difference")
-        return named
-
-    def _record(self, node: dict[str, Json], space: str | None, path: Path) -> Named:
-        full = self._name(node, space, path)
-        members = node.get("fields")
-        if type(members) is not list:
-            raise _Refused("FIELDS_MISSING", path, f"the record {full!r} has no list of fields")
-        self._count(members, "fields", path)
-        fields: list[Field] = []
-        seen: set[str] = set()
-        self._enclosing.append(full)
-        inner = space_of(full) or None
-        fields_path = (path, "fields")
-        for at, member in enumerate(members):
-            try:
-                field = self._field(member, inner, (fields_path, at))
-                if field.name in seen:
-                    raise _Refused("FIELD_DUPLICATE", (fields_path, at), f"the field {field.name!r} stands there twice")
-                seen.add(field.name)
-                fields.append(field)
-            except _Refused as refused:
-                self._note(refused.fault)
-        self._enclosing.pop()
-        aliases = self._type_aliases(node, full, path) if "aliases" in node else ()
-        error = node["type"] == "error"
-        record = Record(full, tuple(fields), _text(node, "doc"), aliases, _props(node, _RESERVED), error)
-        return self._define(record, path)
-
-    def _field(self, node: Json, space: str | None, path: Path) -> Field:
-        name = _text(node, "name") if type(node) is dict else None
-        if name is None or type(node) is not dict:
-            raise _Refused("FIELD_NAME_MISSING", path, "the field has no name")
-        if "type" not in node:
-            raise _Refused("FIELD_TYPE_MISSING", path, f"the field {name!r} has no type")
-        kind = self._type(node["type"], space, (path, "type"))
-        if self._strict and not is_name(name):
-            raise _Refused("NAME_ILLEGAL", (path, "name"), f"{name[:80]!r} is not a legal name")
-        if len(node) == 2:  # noqa: PLR2004 - name and type, as most fields have it
-            return Field(name, kind)
-        order = "ascending"
-        if "order" in node:
-            order = (_text(node, "order") or "").upper().lower()
-            if order not in _ORDERS:
-                raise _Refused("ORDER_UNKNOWN", (path, "order"), f"{_shown(node['order'])} is not an order")
-        default: Json | Absent = node.get("default", ABSENT)
-        if type(default) is str and type(kind) is Primitive and kind.kind in {"float", "double"}:
-            number = number_of(default)
-            if number is None:
-                raise _Refused("DEFAULT_NOT_A_NUMBER", (path, "default"), f"{_shown(default)} is not a number")
-            default = number
-        aliases = self._aliases(node, path)
-        field = Field(name, kind, _text(node, "doc"), default, order, aliases, _props(node, _RESERVED_FIELD))
-        if default is not ABSENT and self._strict:
-            self._check_default(field, path)
-        return field
-
-    def _check_default(self, field: Field, path: Path) -> None:
-        checker = Checker(self._names, self._enclosing)
-        if not checker.allows(field.type, field.default):  # type: ignore[arg-type]
-            raise self._bad_default(field, path)
-        if checker.waiting:
-            self._again.append((field, path))
-
-    def _bad_default(self, field: Field, path: Path) -> _Refused:
-        message = f"the default {_shown(field.default)} of the field {field.name!r} does not fit its type"
-        return _Refused("DEFAULT_INVALID", (path, "default"), message)
-
-    def _enum(self, node: dict[str, Json], space: str | None, path: Path) -> Named:
-        full = self._name(node, space, path)
-        symbols = node.get("symbols")
-        if type(symbols) is not list or not all(type(symbol) is str for symbol in symbols):
-            raise _Refused("SYMBOLS_MISSING", path, f"the enum {full!r} has no list of symbols")
-        self._count(symbols, "symbols", path)
-        words: tuple[str, ...] = tuple(symbols)  # type: ignore[arg-type]
-        seen: set[str] = set()
-        for at, symbol in enumerate(words):
-            if self._strict and not is_name(symbol):
-                raise _Refused("NAME_ILLEGAL", ((path, "symbols"), at), f"the symbol {symbol[:80]!r} is not a legal name")
-            if symbol in seen:
-                raise _Refused("SYMBOL_DUPLICATE", ((path, "symbols"), at), f"the symbol {symbol!r} stands there twice")
-            seen.add(symbol)
-        default = _text(node, "default")
-        if default is not None and default not in seen:
-            raise _Refused("ENUM_DEFAULT_UNKNOWN", (path, "default"), f"the default {default!r} is not a symbol")
-        aliases = self._type_aliases(node, full, path)
-        return self._define(Enum(full, words, default, _text(node, "doc"), aliases, _props(node, _RESERVED_ENUM)), path)
-
-    def _fixed(self, node: dict[str, Json], space: str | None, path: Path) -> Named:
-        full = self._name(node, space, path)
-        size = node.get("size")
-        if type(size) is not int or not 0 <= size <= _LARGEST_FIXED:
-            raise _Refused("SIZE_INVALID", (path, "size"), f"{_shown(size)} is not a size")
-        aliases = self._type_aliases(node, full, path)
-        return self._define(Fixed(full, size, _text(node, "doc"), aliases, _props(node, _RESERVED)), path)
-
-    def _count(self, members: list[Json], what: str, path: Path) -> None:
-        if len(members) > SCHEMA_MEMBERS:
-            message = f"{len(members)} {what}, more than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
-            raise _Refused("TOO_MANY", path, message)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-_BUILDERS = {
-    "record": _Reader._record,
-    "error": _Reader._record,
-    "enum": _Reader._enum,
-    "array": _Reader._array,
-    "map": _Reader._map,
-    "fixed": _Reader._fixed,
-}
