@@ -20,6 +20,7 @@ HOMES: dict[str, frozenset[str]] = {
     "confluent_kafka": frozenset({"log", "metastore"}),
     "delta": frozenset({"spark"}),
     "fastavro": frozenset({"client", "spark"}),
+    "httpcore2": frozenset({"client"}),
     "httptools": frozenset({"api", "assemble"}),
     "jwt": frozenset({"api"}),
     "msgspec": frozenset({"formats", "log", "wire", "node", "client", "metastore", "api", "web", "assemble", "cli"}),
