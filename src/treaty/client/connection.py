@@ -5,7 +5,7 @@ form (``orders-value``, ``:.context:orders-value``), schemas as texts or as `Dra
 """
 
 from types import TracebackType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
@@ -58,7 +58,7 @@ class Connection:
         self.registry = registry
         self.call = call
 
-    def __enter__(self) -> "Connection":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

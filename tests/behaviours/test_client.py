@@ -1,0 +1,253 @@
+"""The conversation with a registry over HTTP, through both drivers, with a real server that answers by a script."""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.behaviours.scripted import Hang, Say, Seen, scripted
+from treaty.client.aio import AsyncHttpRegistry
+from treaty.client.settings import Settings, settings_of
+from treaty.client.sync import HttpRegistry
+from treaty.core.names import Subject
+from treaty.core.refusals import (
+    AlreadyDeleted,
+    Incompatible,
+    OutcomeUnknown,
+    Refusal,
+    SchemaNotFound,
+    SubjectNotFound,
+    Unavailable,
+    VersionNotFound,
+)
+from treaty.core.registry import CALL, Call, Reply, Token
+from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListSchemas, ListSubjects, Register, Request
+from treaty.core.schema import Draft
+
+Ask = Callable[..., Reply[Any]]
+
+FOUND = Say(200, {"schema": '"int"', "guid": "g", "subject": "s", "version": 3})
+REGISTERED = Say(200, {"id": 7, "version": 1, "guid": "g", "schema": '"int"'})
+S = Subject(".", "s")
+INT = Draft('"int"')
+
+
+def _ask_in_loop(request: Request[Any], settings: Settings, call: Call = CALL) -> Reply[Any]:
+    async def once() -> Reply[Any]:
+        registry = AsyncHttpRegistry(settings)
+        try:
+            return await registry.ask(request, call)
+        finally:
+            await registry.close()
+
+    return asyncio.run(once())
+
+
+def _ask(request: Request[Any], settings: Settings, call: Call = CALL) -> Reply[Any]:
+    registry = HttpRegistry(settings)
+    try:
+        return registry.ask(request, call)
+    finally:
+        registry.close()
+
+
+@pytest.fixture(params=[_ask, _ask_in_loop], ids=["sync", "asyncio"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    found: Ask = request.param
+    return found
+
+
+def quick(url: str) -> Settings:
+    return replace(settings_of(url), pause=0.001, longest_pause=0.01, rounds=3, attempt_timeout=5.0)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def test_an_answer_comes_with_its_token(ask: Ask) -> None:
+    with scripted(replace(FOUND, headers=(("treaty-sequence", "aa.5.bb"),))) as server:
+        reply = ask(GetSchema(7), quick(server.url))
+    assert reply.token == Token("aa", 5, "bb")
+    assert (reply.answer.schema_id, reply.answer.text, reply.answer.number) == (7, '"int"', 3)
+    assert server.seen[0].target == "/schemas/ids/7"
+
+
+def test_how_a_call_is_made_travels_in_headers(ask: Ask) -> None:
+    with scripted(FOUND) as server:
+        ask(GetSchema(7), quick(server.url), Call(consistency="latest", after=Token("aa", 5, "bb")))
+    headers = server.seen[0].headers
+    assert headers["treaty-consistency"] == "latest"
+    assert headers["treaty-sequence"] == "aa.5.bb"
+    assert "treaty-command" not in headers
+
+
+def test_user_and_password_of_the_url_are_sent_and_never_told(ask: Ask) -> None:
+    with scripted(FOUND, Say(500)) as server:
+        settings = quick(server.url.replace("//", "//me:se%20cret@"))
+        ask(GetSchema(7), settings)
+        with pytest.raises(Unavailable) as caught:
+            ask(GetSchema(7), settings)
+    assert server.seen[0].headers["authorization"] == "Basic bWU6c2UgY3JldA=="
+    assert "cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (40401, SubjectNotFound),
+        (40402, VersionNotFound),
+        (40403, SchemaNotFound),
+        (40901, Incompatible),
+        (409, Incompatible),
+    ],
+)
+def test_a_refusal_is_raised_at_once(ask: Ask, code: int, kind: type[Refusal]) -> None:
+    with scripted(Say(int(str(code)[:3]), {"error_code": code, "message": "no"})) as server, pytest.raises(kind):
+        ask(GetVersion(S, 1), quick(server.url))
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Say(500, {"error_code": 50001, "message": "store"}),
+        Say(502, b"<html>bad gateway</html>"),
+        Say(503, {"error_code": 503, "message": "starting"}, (("Retry-After", "0"),)),
+        Say(429, b""),
+        Say(404, b"<html>nothing here</html>"),
+        Say(404, {"detail": "Not Found"}),
+        Say(404, {"error_code": 404, "message": "HTTP 404 Not Found"}),
+        Say(200, b"<html>please log in</html>"),
+        Say(200, b"\xff\xfe"),
+        Say(200, {"schema": 7}),
+        Hang(),
+    ],
+    ids=str,
+)
+def test_what_is_no_answer_of_a_registry_is_tried_again_and_then_unavailable(ask: Ask, failure: Say | Hang) -> None:
+    with scripted(failure, FOUND) as server:
+        assert ask(GetSchema(7), quick(server.url)).answer.text == '"int"'
+        assert len(server.seen) == 2
+    with scripted(failure) as server, pytest.raises(Unavailable):
+        ask(GetSchema(7), quick(server.url))
+    assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize("status", [401, 403, 407, 418])
+def test_a_no_of_somebody_else_is_not_asked_again(ask: Ask, status: int) -> None:
+    with scripted(Say(status, b"who are you?")) as server, pytest.raises(Unavailable, match=str(status)):
+        ask(GetSchema(7), quick(server.url))
+    assert len(server.seen) == 1
+
+
+def test_a_server_that_is_not_there_is_unavailable(ask: Ask) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    with pytest.raises(Unavailable, match=url):
+        ask(GetSchema(7), quick(url))
+    with pytest.raises(Unavailable):
+        ask(Register(S, INT), quick(url))
+
+
+def test_the_next_node_is_asked_where_one_is_gone(ask: Ask) -> None:
+    with scripted(FOUND) as server:
+        reply = ask(GetSchema(7), quick(f"http://127.0.0.1:{free_port()}/,{server.url}/base/"))
+    assert reply.answer.text == '"int"'
+    assert server.seen[0].target == "/base/schemas/ids/7"
+
+
+def test_a_command_that_is_sent_again_is_the_same_command(ask: Ask) -> None:
+    with scripted(Hang(), Say(504, b""), REGISTERED) as server:
+        assert ask(Register(S, INT), quick(server.url)).answer.version.schema_id == 7
+    ids = {seen.headers["treaty-command"] for seen in server.seen}
+    assert len(server.seen) == 3
+    assert len(ids) == 1
+    assert all(len(each) == 32 for each in ids)
+
+
+def test_a_given_command_id_is_kept(ask: Ask) -> None:
+    with scripted(REGISTERED) as server:
+        ask(Register(S, INT), quick(server.url), Call(command_id="mine"))
+    assert server.seen[0].headers["treaty-command"] == "mine"
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [Hang(), Say(500, b""), Say(504, {"error_code": 504, "message": "?", "treaty": {"command": "mine"}})],
+    ids=str,
+)
+def test_a_command_that_may_have_been_done_is_unknown_and_a_query_is_not(ask: Ask, failure: Say | Hang) -> None:
+    with scripted(failure, Say(503, {"error_code": 503, "message": "busy"})) as server:
+        with pytest.raises(OutcomeUnknown) as caught:
+            ask(Register(S, INT), quick(server.url), Call(command_id="mine"))
+        assert caught.value.command_id == "mine"
+        with pytest.raises(Unavailable):
+            ask(ListSubjects(), quick(server.url))
+
+
+def test_a_busy_registry_has_written_nothing(ask: Ask) -> None:
+    with scripted(Say(503, {"error_code": 503, "message": "busy"})) as server, pytest.raises(Unavailable):
+        ask(Register(S, INT), quick(server.url))
+    assert len(server.seen) == 3
+
+
+def test_a_refusal_after_a_lost_answer_counts_only_where_commands_are_remembered(ask: Ask) -> None:
+    gone = {"error_code": 40406, "message": "soft deleted"}
+    with scripted(Hang(), Say(404, gone)) as server, pytest.raises(OutcomeUnknown):
+        ask(DeleteVersion(S, 1), quick(server.url))
+    with scripted(Hang(), Say(404, gone, (("Treaty-Sequence", "aa.5.bb"),))) as server, pytest.raises(AlreadyDeleted):
+        ask(DeleteVersion(S, 1), quick(server.url))
+
+
+def test_redirects_stay_within_the_host(ask: Ask) -> None:
+    with scripted(Say(307, b"", (("Location", "/there/schemas/ids/7"),)), FOUND) as server:
+        assert ask(GetSchema(7), quick(server.url)).answer.text == '"int"'
+        assert [seen.target for seen in server.seen] == ["/schemas/ids/7", "/there/schemas/ids/7"]
+    with scripted(FOUND) as other, scripted(Say(307, b"", (("Location", f"{other.url}/schemas/ids/7"),))) as server:
+        with pytest.raises(Unavailable, match="307"):
+            ask(GetSchema(7), quick(server.url))
+        assert not other.seen
+    with scripted(Say(302, b"", (("Location", "/there"),))) as server, pytest.raises(Unavailable):
+        ask(Register(S, INT), quick(server.url))
+    assert [seen.method for seen in server.seen] == ["POST"]
+
+
+def test_redirects_in_a_circle_end(ask: Ask) -> None:
+    def next_door(seen: Seen) -> Say:
+        return Say(307, b"", (("Location", f"{seen.target}x"),))
+
+    with scripted(next_door) as server, pytest.raises(Unavailable):
+        ask(GetSchema(7), quick(server.url))
+    assert len(server.seen) == 9
+
+
+def test_an_answer_past_the_limit_is_not_read(ask: Ask) -> None:
+    with scripted(Say(200, b"[" + b" " * 5000 + b"]")) as server, pytest.raises(Unavailable, match="more than 4000"):
+        ask(ListSubjects(), replace(quick(server.url), answer_bytes=4000))
+
+
+def test_a_long_list_is_asked_for_in_pages(ask: Ask) -> None:
+    def page(seen: Seen) -> Say:
+        members = dict(part.split("=") for part in seen.target.split("?")[1].split("&"))
+        start, size = int(members.get("offset", "0")), int(members["limit"])
+        listed = [{"subject": f"s{n}", "version": 1} for n in range(start, min(start + size, 2500))]
+        return Say(200, listed, (("Treaty-Sequence", "aa.5.bb"),))
+
+    with scripted(page) as server:
+        found = ask(ListSchemas(limit=10_000), quick(server.url)).answer.versions
+        assert [each.subject for each in found] == [f"s{n}" for n in range(2500)]
+        assert len(server.seen) == 3
+        assert server.seen[1].headers["treaty-sequence"] == "aa.5.bb"
+        assert len(ask(ListSchemas(offset=10, limit=1200), quick(server.url)).answer.versions) == 1200
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8081", "ftp://host", "http://", "http://host?x=1", " , "])
+def test_a_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="http"):
+        settings_of(url)
