@@ -2,7 +2,7 @@
 
 from treaty.core.answers import Checked, Config
 from treaty.core.finding import Finding
-from treaty.core.grammar import Compare, Compared, Grammar
+from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid
 from treaty.core.law.references import meaning_of
 from treaty.core.law.schemas import Read, answers
 from treaty.core.law.versions import Kept, schema_row
@@ -80,9 +80,17 @@ def _pairs(
         if old.format != new.draft.format or old.format not in grammar.formats:
             pairs.append(((), ()))
             continue
-        backward = next(told) if policy.backward else Compared()
-        forward = next(told) if policy.forward else Compared()
-        assert isinstance(backward, Compared)
-        assert isinstance(forward, Compared)
-        pairs.append((backward.findings, forward.findings))
+        backward = _findings(next(told)) if policy.backward else ()
+        forward = _findings(next(told)) if policy.forward else ()
+        pairs.append((backward, forward))
     return pairs
+
+
+def _findings(answer: Answer) -> tuple[Finding, ...]:
+    """A stored schema that no longer parses (an imported one may not) can't be compared: that is a finding too."""
+    if isinstance(answer, Compared):
+        return answer.findings
+    assert isinstance(answer, Invalid)
+    told = "; ".join(map(str, answer.faults))
+    sentence = "The {reader} schema and the {writer} schema can't be compared: one of them is not valid"
+    return (Finding("UNREADABLE", "", sentence, told, remedy="delete the version that is not valid, or force"),)
