@@ -56,3 +56,11 @@ RULES = 200
 """Rules in one rule set."""
 RULE_NAME = 256
 """Characters of a rule's name."""
+DECODE_WRITERS = 1_000
+"""Schema ids that one decode plan reads."""
+UNKNOWN_IDS = 100
+"""Unknown schema ids that one batch of a stream asks the registry for; rows of further ones are bad rows."""
+AVRO_ITEMS = 1_000_000
+"""Items of one array or map that a Spark job decodes."""
+AVRO_TEXT_BYTES = 50_000_000
+"""Bytes of one string or bytes value that a Spark job decodes."""

@@ -1,0 +1,146 @@
+"""Frames to rows: a decode plan as Spark columns, in batch or streaming, classic or Connect."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+
+from treaty.core.registry import Registry
+from treaty.spark.plan.making import make_plan
+from treaty.spark.plan.value import DecodePlan
+from treaty.spark.plan.weaving import TAIL, TAIL_VALUE, branch_number, header
+from treaty.spark.repair import repaired
+
+CODES = ("TOO_SHORT", "BAD_MAGIC", "UNKNOWN_ID", "WRONG_SUBJECT", "MALFORMED", "TRAILING", "INVALID", "RESOLUTION")
+"""Why a row is bad. A null value is none of these: it is a delete marker."""
+ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
+DECODED = "_treaty"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of the columns that decoding adds; an empty one is not added."""
+
+    record: str = "record"
+    error: str = "error"
+    schema_id: str = ""
+    version: str = ""
+    subject: str = ""
+
+
+NAMES = Names()
+
+
+def from_registry(
+    frame: DataFrame,
+    registry: Registry,
+    subject: str | None = None,
+    *,
+    reader: str | int = "latest",
+    ids: Iterable[int] = (),
+    column: str = "value",
+    names: Names = NAMES,
+    flatten: bool = False,
+) -> DataFrame:
+    """Decode a binary column of registry frames: `make_plan` and `decode` in one call."""
+    return decode(
+        frame, make_plan(registry, subject, reader=reader, ids=ids), column=column, names=names, flatten=flatten
+    )
+
+
+def decode(
+    frame: DataFrame, plan: DecodePlan, *, column: str = "value", names: Names = NAMES, flatten: bool = False
+) -> DataFrame:
+    """The frame with its decoded rows beside the columns it had.
+
+    A good row has a record and no error; a bad row an error ``{code, message, schema_id, payload}`` and no record; a
+    null value neither. With `flatten` the record's fields stand as columns of their own. Filters on the result are
+    not pushed below the decoding (each row is decoded once), so filter on other columns before.
+    """
+    value = F.col(column)
+    raw = frame.withColumn(DECODED, _barrier(_decoded(plan, value)))
+    good = F.col(DECODED)["t"].eqNullSafe(F.lit(TAIL_VALUE))
+    added = {
+        names.record: F.when(good, repaired(F.col(DECODED)["r"], plan, value)),
+        names.error: F.when(good, None).otherwise(_error(plan, value)),
+        names.schema_id: F.when(_starts(value), _id(value)),
+        names.version: _looked_up(value, {one.schema_id: F.lit(one.version) for one in plan.writers}),
+        names.subject: _looked_up(value, {one.schema_id: F.lit(one.subject) for one in plan.writers}),
+    }
+    kept = [F.col(f"`{name}`") for name in frame.columns]
+    result = raw.select(*kept, *(made.alias(name) for name, made in added.items() if name))
+    if not flatten:
+        return result
+    others = [F.col(f"`{name}`") for name in result.columns if name != names.record]
+    if not plan.columns:
+        return result
+    fields = [F.col(names.record)[name].alias(name) for name, _ in plan.columns]
+    return result.select(*others, *fields)
+
+
+def _decoded(plan: DecodePlan, value: Column) -> Column:
+    """The envelope of the record, null or with a wrong tail for a bad row."""
+    options = {"avroSchema": plan.reader_text, "mode": "PERMISSIVE"}
+    if not plan.union:
+        # One writer: its frame is known, so the row itself is the payload and the frame its first field.
+        mine = _frame(value) == F.lit(header(plan.writers[0].schema_id))
+        return F.when(mine, from_avro(F.concat(value, F.lit(TAIL)), plan.writer_text, options))
+    numbers = {one.schema_id: F.lit(branch_number(place)) for place, one in enumerate(plan.writers)}
+    return from_avro(F.concat(_looked_up(value, numbers), value, F.lit(TAIL)), plan.writer_text, options)
+
+
+def _barrier(decoded: Column) -> Column:
+    """The same column, but one that a filter is not moved below: Spark would decode a second time for it."""
+    return F.when(F.monotonically_increasing_id() >= 0, decoded)
+
+
+def _frame(value: Column) -> Column:
+    return F.substring(value, 1, 5)
+
+
+def _id(value: Column) -> Column:
+    """The id that a frame claims, an INT; null where there are too few bytes."""
+    number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).cast("bigint")
+    return F.when(F.length(value) >= 5, F.when(number < 2**31, number).cast("int"))
+
+
+def _starts(value: Column) -> Column:
+    return F.substring(value, 1, 1) == F.lit(b"\0")
+
+
+def _looked_up(value: Column, by_id: dict[int, Column]) -> Column:
+    """The column that belongs to the frame's magic and id, or null."""
+    if not by_id:
+        return F.lit(None)
+    pairs = [part for schema_id, made in by_id.items() for part in (F.lit(header(schema_id)), made)]
+    return F.try_element_at(F.create_map(*pairs), _frame(value))
+
+
+def _error(plan: DecodePlan, value: Column) -> Column:
+    """Why a row that did not come out good is bad; null for a delete marker."""
+
+    def bad(code: str | Column, message: Column, schema_id: Column | None = None) -> Column:
+        made = F.lit(code) if isinstance(code, str) else code
+        number = F.lit(None).cast("int") if schema_id is None else schema_id
+        return F.struct(made.alias("code"), message.alias("message"), number.alias("schema_id"), value.alias("payload"))
+
+    size, number = F.length(value), _id(value)
+    magic = F.format_string("the first byte is 0x%s, not the magic 0x00", F.hex(F.substring(value, 1, 1)))
+    reasons = F.when(value.isNull(), None).when(
+        size < 5, bad("TOO_SHORT", F.format_string("%d bytes are shorter than the 5 of a frame", size))
+    )
+    reasons = reasons.when(~_starts(value), bad("BAD_MAGIC", magic))
+    if plan.rejected:
+        code = _looked_up(value, {one.schema_id: F.lit(one.code) for one in plan.rejected})
+        message = _looked_up(value, {one.schema_id: F.lit(one.message) for one in plan.rejected})
+        reasons = reasons.when(code.isNotNull(), bad(code, message, number))
+    known = _looked_up(value, {one.schema_id: F.lit(True) for one in plan.writers})
+    unknown = F.format_string("the registry has no id %d, or not for this subject", number)
+    tail = F.col(DECODED)["t"]
+    return (
+        reasons.when(known.isNull(), bad("UNKNOWN_ID", unknown, number))
+        .when(tail.isNull(), bad("MALFORMED", F.lit("the payload is cut short or not what its schema says"), number))
+        .otherwise(bad("TRAILING", F.lit("bytes follow the end of the record"), number))
+    )

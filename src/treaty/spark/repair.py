@@ -1,0 +1,78 @@
+"""Repairs of a decoded record: fields whose value came through a hidden field take it from there, converted."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from treaty.spark.plan.value import DecodePlan, Repair
+from treaty.spark.plan.weaving import header
+
+
+def repaired(record: Column, plan: DecodePlan, value: Column) -> Column:
+    """The record without hidden fields; `value` is the frame, whose id says which field counts."""
+    if not plan.repairs:
+        return record
+    return _Mender(plan, value).at(record, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Mender:
+    plan: DecodePlan
+    value: Column
+
+    def at(self, part: Column, path: tuple[str, ...]) -> Column:
+        """The part of a record at `path`, built anew where something in it or below it is repaired."""
+        if not any(one.path[: len(path)] == path for one in self.plan.repairs):
+            return part
+        layout = next((one for one in self.plan.layouts if one.path == path), None)
+        if layout is not None:
+            fields = [self.field(part, path, name).alias(name) for name in layout.fields]
+            return F.when(part.isNotNull(), F.struct(*fields))
+        steps = {one.path[len(path)] for one in self.plan.repairs if one.path[: len(path)] == path}
+        if steps == {"[]"}:
+            return F.transform(part, lambda item: self.at(item, (*path, "[]")))
+        if steps == {"{}"}:
+            return F.transform_values(part, lambda _, item: self.at(item, (*path, "{}")))
+        for step in sorted(steps):  # members of a union
+            part = F.when(part.isNotNull(), part.withField(step, self.at(part[step], (*path, step))))
+        return part
+
+    def field(self, record: Column, path: tuple[str, ...], name: str) -> Column:
+        """One field of a record: from its hidden field for the writers that fill that one."""
+        chosen = self.at(record[name], (*path, name))
+        for one in self.plan.repairs:
+            if one.path == path and one.field == name:
+                mine = F.substring(self.value, 1, 5).isin([header(number) for number in one.ids])
+                chosen = F.when(mine, converted(record[one.hidden], one)).otherwise(chosen)
+        return chosen
+
+
+def converted(hidden: Column, one: Repair) -> Column:
+    """The value of a hidden field as the type of the field it stands for.
+
+    Spark reads both units of a timestamp as the same type, and a cast gives a decimal its scale; what Spark reads as a
+    plain number (times of day, nanoseconds) is counted over.
+    """
+    old, new = one.how.split(",")[0].split(":")[:2]
+    if "nanos" not in old + new and not old.startswith("time-"):
+        return hidden.cast(one.type)
+    return _each(hidden, one.type, lambda leaf: _counted(leaf, old, new))
+
+
+def _each(column: Column, kind: str, change: Callable[[Column], Column]) -> Column:
+    if kind.startswith("ARRAY<"):
+        return F.transform(column, lambda item: _each(item, kind[6:-1], change))
+    if kind.startswith("MAP<STRING, "):
+        return F.transform_values(column, lambda _, item: _each(item, kind[12:-1], change))
+    return change(column)
+
+
+def _counted(leaf: Column, old: str, new: str) -> Column:
+    if old.startswith("time-"):
+        return leaf.cast("bigint") * 1000 if new == "time-micros" else F.floor(leaf / 1000).cast("int")
+    if old.endswith("nanos"):
+        instant = F.timestamp_micros(F.floor(leaf / 1000).cast("bigint"))
+        return instant.cast("timestamp_ntz") if new.startswith("local") else instant
+    return F.unix_micros(leaf.cast("timestamp")) * 1000
