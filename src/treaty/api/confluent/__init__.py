@@ -1,0 +1,1 @@
+"""Routes of Confluent's REST dialect, at the root of the server."""

@@ -1,0 +1,26 @@
+"""Compatibility checks that change nothing."""
+
+from treaty.api.confluent.exchange import Exchange
+from treaty.api.confluent.query import version_of
+from treaty.core import requests as q
+from treaty.core.answers import Checked
+from treaty.core.refusals import InvalidSchema
+from treaty.wire.confluent.drafts import DraftBody, draft_of
+from treaty.wire.confluent.versions import checked_body
+
+
+async def check(x: Exchange) -> object:
+    """``POST /compatibility/subjects/{subject}/versions`` and ``…/{version}``.
+
+    A schema that is not valid is a refusal, or where verbose a verdict that says so.
+    """
+    version = version_of(x.values[1]) if len(x.values) > 1 else None
+    draft = draft_of(await x.body(DraftBody))
+    verbose = x.query.flag("verbose")
+    try:
+        checked = await x.ask(q.Check(x.subject, draft, version, x.query.flag("normalize") or None))
+    except InvalidSchema as invalid:
+        if not verbose:
+            raise
+        checked = Checked(compatible=False, messages=(invalid.reason.message,))
+    return checked_body(checked, verbose=verbose, details=x.details)

@@ -1,0 +1,84 @@
+"""The dialect as an ASGI application: from a raw request to an endpoint, from its answer to a response."""
+
+from dataclasses import dataclass
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from treaty.api.bodies import announced
+from treaty.api.confluent.exchange import Exchange, Nothing, Text
+from treaty.api.confluent.paths import follow_alias, in_context
+from treaty.api.confluent.query import NoSuchPath, Query
+from treaty.api.confluent.routes import ROUTES, Endpoint
+from treaty.api.failures import HttpError, told
+from treaty.api.routing import decode
+from treaty.api.ticket import ROUTE, ticket_of
+from treaty.core.registry import AsyncRegistry
+from treaty.wire.confluent.headers import DETAILS, TOKEN, V1, call_of, negotiate, readable
+
+_ENCODER = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Confluent's REST dialect over a registry."""
+
+    registry: AsyncRegistry
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        http = HttpRequest(scope, receive)
+        media = negotiate(http.headers.get("accept", ""))
+        details = http.headers.get(DETAILS, "").lower() == "true"
+        exchange: Exchange | None = None
+        try:
+            if media is None:
+                raise HttpError(406)
+            exchange, endpoint = await self._exchange(http, details=details)
+            result = await endpoint(exchange)
+            response = _response(exchange, result, media)
+        except NoSuchPath:
+            response = told(HttpError(404), media=media or V1)
+        except Exception as failure:  # noqa: BLE001 (every failure has its answer)
+            response = told(failure, exchange.asked if exchange else None, media=media or V1, details=details)
+        else:
+            ticket = ticket_of(scope)
+            if exchange.hot and ticket is not None:
+                ticket.keep((media, details), response.raw_headers, bytes(response.body))
+        await response(scope, receive, send)
+
+    async def _exchange(self, http: HttpRequest, *, details: bool) -> tuple[Exchange, Endpoint]:
+        """Find the endpoint; raises `HttpError` where there is none, or where it doesn't take such a request."""
+        try:
+            segments = decode(http.scope["raw_path"])
+        except UnicodeDecodeError:
+            raise HttpError(400, "the path is not UTF-8") from None
+        segments, query = in_context(segments, Query.of(http.scope["query_string"]))
+        found = ROUTES.find(segments)
+        if found is None:
+            raise HttpError(404)
+        method = "GET" if http.method == "HEAD" else http.method
+        if method not in found.methods:
+            raise HttpError(405, allow=found.allow)
+        path, endpoint = found.methods[method]
+        http.scope[ROUTE] = path
+        if method in {"POST", "PUT"} and not readable(http.headers.get("content-type", "")) and announced(http):
+            raise HttpError(415)
+        call = call_of(http.headers.get, query.get("consistency") or "")
+        segments, query = await follow_alias(self.registry, segments, query, call)
+        values = ROUTES.find(segments)
+        assert values is not None, "an alias stands where the subject stood"
+        return Exchange(self.registry, http, values.values, query, call, details), endpoint
+
+
+def _response(exchange: Exchange, result: object, media: str) -> Response:
+    headers = {"cache-control": "no-cache, no-store, must-revalidate"}
+    if exchange.token is not None:
+        headers[TOKEN] = str(exchange.token)
+    if isinstance(result, Nothing):
+        return Response(None, 204, headers)
+    if isinstance(result, Text):
+        return Response(result.text.encode(), 200, headers, media)
+    return Response(_ENCODER.encode(result), 200, headers, media)

@@ -1,0 +1,77 @@
+"""One request and its answer, as endpoints see them."""
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+
+from treaty.api.bodies import read_body
+from treaty.api.confluent.query import Query
+from treaty.api.failures import HttpError
+from treaty.core.names import Subject, subject_of
+from treaty.core.registry import AsyncRegistry, Call, Token
+from treaty.core.requests import Request
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An answer that is a bare text under the content type of JSON, as schemas by ``/schema`` are."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """An answer without a body: 204."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What an endpoint reads and asks. `asked` and `token` remember the last question, for errors and headers."""
+
+    registry: AsyncRegistry
+    http: HttpRequest
+    values: tuple[str, ...]
+    """Open segments of the path, decoded."""
+    query: Query
+    call: Call
+    details: bool = False
+    asked: Request[object] | None = None
+    token: Token | None = None
+    hot: bool = field(default=False)
+    """Whether the same request may be answered with the same bytes until the next commit."""
+
+    @property
+    def subject(self) -> Subject:
+        """The subject in the path; always its first open segment."""
+        return subject_of(self.values[0])
+
+    async def ask(self, request: Request[A]) -> A:
+        """Ask the registry."""
+        self.asked = request
+        reply = await self.registry.ask(request, self.call)
+        self.token = reply.token
+        return reply.answer
+
+    async def body(self, kind: type[B]) -> B:
+        """Read the body as JSON of this kind.
+
+        Raises `HttpError`: 413 past the limit, 422 where there is none, 400 where it is not JSON or not of this kind.
+        """
+        data = await read_body(self.http)
+        if not data.strip() or data.strip() == b"null":
+            raise HttpError(422, "the body must not be null (was null)")
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except msgspec.ValidationError as wrong:
+            raise HttpError(400, f"The body has a member of the wrong type: {wrong}") from None
+        except msgspec.DecodeError as wrong:
+            raise HttpError(400, f"Malformed JSON: {wrong}") from None
+        except UnicodeDecodeError:
+            raise HttpError(400, "Malformed JSON: not UTF-8") from None
+        except RecursionError:
+            raise HttpError(400, "Malformed JSON: nested too deeply") from None

@@ -1,0 +1,71 @@
+"""Paths before they are looked up: ``/contexts/{ctx}/…`` becomes qualified names, and aliases are followed."""
+
+from treaty.api.confluent.query import Query
+from treaty.core.names import DEFAULT_CONTEXT, context_of, subject_of
+from treaty.core.refusals import Invalid, SettingNotFound
+from treaty.core.registry import AsyncRegistry, Call
+from treaty.core.requests import GetConfig, Scope
+
+Segments = tuple[str, ...]
+
+
+def in_context(segments: Segments, query: Query) -> tuple[Segments, Query]:
+    """Take a context prefix off a path and qualify with it what the rest names.
+
+    Names that are qualified already stay as they are. Raises `Invalid` for a context with a colon.
+    """
+    if len(segments) < 3 or segments[0] != "contexts":
+        return segments, query
+    word, rest = segments[1], segments[2:]
+    bare = word.removeprefix(":").removesuffix(":") if word.startswith(":.") else word
+    if ":" in bare:
+        raise Invalid.of("CONTEXT_NAME", f"Context name '{word}' cannot contain a colon", new=word, allowed="no colon")
+    context = context_of(bare) if bare else DEFAULT_CONTEXT
+    prefix = f":{context}:"
+    if rest[0] in {"config", "mode"}:
+        return (rest[0], _qualified(prefix, rest[1] if len(rest) > 1 else ""), *rest[2:]), query
+    if rest in {("schemas",), ("subjects",)}:
+        return rest, query.with_member("subjectPrefix", _qualified(prefix, query.get("subjectPrefix") or ""))
+    if rest[:2] == ("schemas", "ids"):
+        return rest, query.with_member("subject", _qualified(prefix, query.get("subject") or ""))
+    at = _subject_place(rest)
+    return (rest if at is None else (*rest[:at], _qualified(prefix, rest[at]), *rest[at + 1 :])), query
+
+
+def _qualified(prefix: str, name: str) -> str:
+    return name if name.startswith((":.", ":*:")) else prefix + name
+
+
+def _subject_place(segments: Segments) -> int | None:
+    """Where the subject stands in a path that names one; config and mode are left out, aliases don't count there."""
+    for at in (0, 1):
+        if len(segments) > at + 1 and segments[at] == "subjects" and (at == 0 or segments[0] == "compatibility"):
+            return at + 1
+    return None
+
+
+async def follow_alias(registry: AsyncRegistry, segments: Segments, query: Query, call: Call) -> tuple[Segments, Query]:
+    """Replace a subject by its alias: one hop, and an unqualified alias stays in the subject's context.
+
+    The alias is read from memory, unless the call asks for more, so that it costs no look at the log.
+    """
+    at = _subject_place(segments)
+    if at is not None:
+        alias = await _alias(registry, segments[at], call)
+        return ((*segments[:at], alias, *segments[at + 1 :]) if alias else segments), query
+    named = query.get("subject") if segments[:2] == ("schemas", "ids") else None
+    alias = await _alias(registry, named, call) if named else None
+    return segments, query.with_member("subject", alias) if alias else query
+
+
+async def _alias(registry: AsyncRegistry, text: str, call: Call) -> str | None:
+    subject = subject_of(text)
+    if not subject.name or subject.context == "*":
+        return None
+    eventual = Call(call.consistency or "eventual", call.after, timeout=call.timeout, principal=call.principal)
+    try:
+        found = await registry.ask(GetConfig(Scope(*subject)), eventual)
+    except SettingNotFound:
+        return None
+    alias = found.answer.config.alias
+    return str(subject.sibling(alias)) if alias else None

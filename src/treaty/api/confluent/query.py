@@ -1,0 +1,100 @@
+"""Query members, read as the original reads them: generous with booleans, strict with integers."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+from urllib.parse import parse_qsl
+
+from treaty.core.limits import COUNTER
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import InvalidVersion
+from treaty.core.requests import LATEST, Visible
+
+T = TypeVar("T")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
+
+
+class NoSuchPath(ValueError):
+    """A number in the path or query is not one: the original has no such address then."""
+
+
+def integer(text: str) -> int:
+    """Read a 32-bit integer; raises `NoSuchPath`."""
+    if not _INTEGER.fullmatch(text) or not -COUNTER - 1 <= int(text) <= COUNTER:
+        raise NoSuchPath(text)
+    return int(text)
+
+
+def version_of(text: str) -> int:
+    """Read a version in a path: 1 and up, ``latest`` or -1; raises `InvalidVersion`."""
+    word = text.strip()
+    if word.lower() == "latest" or word == "-1":
+        return LATEST
+    if _INTEGER.fullmatch(word) and 1 <= int(word) <= COUNTER:
+        return int(word)
+    raise InvalidVersion.of(
+        "VERSION_ID",
+        f"'{text[:100]}' is not a version",
+        new=text[:100],
+        version=text[:100],
+        allowed="1 to 2^31-1, latest",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The members of a query string, in order."""
+
+    members: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def of(raw: bytes) -> "Query":
+        """Read a raw query string; empty pairs are skipped, a member without a value is empty."""
+        if not raw:
+            return NONE
+        return Query(tuple(parse_qsl(raw.decode("latin-1"), keep_blank_values=True)))
+
+    def get(self, *names: str) -> str | None:
+        """Return the first value under any of these names, or None."""
+        return next((value for name, value in self.members if name in names), None)
+
+    def all(self, name: str) -> list[str]:
+        """Return every value under a name."""
+        return [value for given, value in self.members if given == name]
+
+    def flag(self, *names: str) -> bool:
+        """Tell whether a member is ``true``, in any letter case."""
+        return (self.get(*names) or "").lower() == "true"
+
+    def with_member(self, name: str, value: str) -> "Query":
+        """Return the query with one member set."""
+        return replace(self, members=(*(pair for pair in self.members if pair[0] != name), (name, value)))
+
+    def subject(self, name: str = "subject") -> Subject | None:
+        """Return the subject under a name; None where it is absent or empty."""
+        text = self.get(name)
+        return subject_of(text) if text else None
+
+    def visible(self) -> Visible:
+        """Which versions a list shows; `deletedOnly` wins (Python's client spells it `deleted_only`)."""
+        if self.flag("deletedOnly", "deleted_only"):
+            return "deleted"
+        return "all" if self.flag("deleted") else "live"
+
+    def offset(self) -> int:
+        """Entries to skip."""
+        return max(0, integer(self.get("offset") or "0"))
+
+    def limit(self, default: int = COUNTER) -> int:
+        """Entries to show at most; out of its range it means the default, as in the original."""
+        asked = integer(self.get("limit") or "-1")
+        return asked if 1 <= asked <= default else default
+
+    def page(self, entries: Sequence[T]) -> list[T]:
+        """Cut a list to the page that was asked for."""
+        offset = self.offset()
+        return list(entries[offset : offset + self.limit()])
+
+
+NONE = Query()

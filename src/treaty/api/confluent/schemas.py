@@ -1,0 +1,91 @@
+"""Schemas by id and guid, and lists of them."""
+
+import re
+
+from treaty.api.confluent.exchange import Exchange, Text
+from treaty.api.confluent.query import integer
+from treaty.core import requests as q
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import SchemaNotFound
+from treaty.wire.confluent.listings import PlaceBody, UseBody
+from treaty.wire.confluent.versions import schema_body, version_body
+
+_GUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}")
+TYPES = ("AVRO", "JSON", "PROTOBUF")
+LISTED = 1000
+"""Schemas in one page of ``GET /schemas`` at most."""
+
+
+async def list_schemas(x: Exchange) -> object:
+    """``GET /schemas``: without a prefix the default context only."""
+    request = q.ListSchemas(
+        prefix=subject_of(x.query.get("subjectPrefix") or ""),
+        visible=x.query.visible(),
+        latest=x.query.flag("latestOnly"),
+        offset=x.query.offset(),
+        limit=x.query.limit(LISTED),
+    )
+    return [version_body(version, details=x.details) for version in (await x.ask(request)).versions]
+
+
+async def get_schema(x: Exchange) -> object:
+    """``GET /schemas/ids/{id}``."""
+    request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"))
+    found = await x.ask(request)
+    x.hot = True
+    return schema_body(found, details=x.details)
+
+
+async def get_schema_text(x: Exchange) -> object:
+    """``GET /schemas/ids/{id}/schema``."""
+    found = await x.ask(q.GetSchema(integer(x.values[0]), x.query.subject()))
+    x.hot = True
+    return Text(found.text)
+
+
+async def subjects_of(x: Exchange) -> object:
+    """``GET /schemas/ids/{id}/subjects``."""
+    found = await x.ask(q.UsesOf(integer(x.values[0]), _context(x), x.query.visible()))
+    return x.query.page(list(dict.fromkeys(subject for subject, _ in found.uses)))
+
+
+async def versions_of(x: Exchange) -> object:
+    """``GET /schemas/ids/{id}/versions``."""
+    found = await x.ask(q.UsesOf(integer(x.values[0]), _context(x), x.query.visible()))
+    return x.query.page([UseBody(subject, number) for subject, number in found.uses])
+
+
+def _context(x: Exchange) -> Subject | None:
+    return x.query.subject()
+
+
+async def get_guid(x: Exchange) -> object:
+    """``GET /schemas/guids/{guid}``: without subject and version, because a guid means no context."""
+    found = await x.ask(q.GetGuid(_guid(x.values[0])))
+    body = schema_body(found, details=x.details)
+    body.subject = body.version = None
+    x.hot = True
+    return body
+
+
+async def get_guid_ids(x: Exchange) -> object:
+    """``GET /schemas/guids/{guid}/ids``; nothing where nobody has it."""
+    try:
+        found = await x.ask(q.GetGuidIds(_guid(x.values[0])))
+    except SchemaNotFound:
+        return []
+    return [PlaceBody(context, schema_id) for context, schema_id in found.ids]
+
+
+def _guid(text: str) -> str:
+    """Read a guid with or without dashes; what is not one cannot be found."""
+    word = text.strip().lower()
+    if not _GUID.fullmatch(word):
+        raise SchemaNotFound.of("GUID", f"Schema {text[:100]} not found", version=text[:100], allowed="a UUID")
+    digits = word.replace("-", "")
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+async def list_types(_x: Exchange) -> object:
+    """``GET /schemas/types``."""
+    return TYPES

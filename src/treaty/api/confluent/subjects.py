@@ -1,0 +1,105 @@
+"""Subjects and their versions."""
+
+from urllib.parse import unquote
+
+from treaty.api.confluent.exchange import Exchange, Text
+from treaty.api.confluent.query import version_of
+from treaty.core import requests as q
+from treaty.core.answers import VersionFound
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.refusals import SchemaNotFound
+from treaty.core.schema import Pairs
+from treaty.wire.confluent.drafts import DraftBody, draft_of, register_of
+from treaty.wire.confluent.versions import SchemaBody, registered_body, version_body
+
+
+async def list_subjects(x: Exchange) -> object:
+    """``GET /subjects``."""
+    prefix = x.query.get("subjectPrefix", "subject")
+    start = Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix)
+    return x.query.page((await x.ask(q.ListSubjects(start, x.query.visible()))).names)
+
+
+async def lookup(x: Exchange) -> object:
+    """``POST /subjects/{subject}``."""
+    draft = draft_of(await x.body(DraftBody))
+    deleted = x.query.flag("deleted")
+    return _shown(x, await x.ask(q.Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted)))
+
+
+async def find(x: Exchange) -> object:
+    """``GET /subjects/{subject}/metadata``: values that some clients encode twice are tried as they meant them too."""
+    members = tuple(zip(x.query.all("key"), x.query.all("value"), strict=False))
+    deleted = x.query.flag("deleted")
+    try:
+        return _shown(x, await x.ask(q.FindVersion(x.subject, tuple(sorted(members)), deleted)))
+    except SchemaNotFound:
+        again = _decoded_again(members)
+        if again == tuple(sorted(members)):
+            raise
+        return _shown(x, await x.ask(q.FindVersion(x.subject, again, deleted)))
+
+
+def _decoded_again(members: Pairs) -> Pairs:
+    return tuple(sorted((unquote(key), unquote(value)) for key, value in members))
+
+
+async def delete_subject(x: Exchange) -> object:
+    """``DELETE /subjects/{subject}``."""
+    return (await x.ask(q.DeleteSubject(x.subject, x.query.flag("permanent")))).numbers
+
+
+async def list_versions(x: Exchange) -> object:
+    """``GET /subjects/{subject}/versions``; `deletedAsNegative` shows softly deleted ones below zero."""
+    negative = x.query.flag("deletedAsNegative")
+    visible = x.query.visible()
+    found = await x.ask(q.ListVersions(x.subject, "all" if negative and visible == "live" else visible))
+    hidden = frozenset(found.deleted) if negative else frozenset()
+    return x.query.page([-number if number in hidden else number for number in found.numbers])
+
+
+async def register(x: Exchange) -> object:
+    """``POST /subjects/{subject}/versions``."""
+    body = await x.body(DraftBody)
+    force = q.Force(x.call.principal, "force=true") if x.query.flag("force") else None
+    request = register_of(x.subject, body, normalize=x.query.flag("normalize") or None, force=force)
+    return registered_body(await x.ask(request), details=x.details)
+
+
+async def get_version(x: Exchange) -> object:
+    """``GET /subjects/{subject}/versions/{version}``."""
+    number = version_of(x.values[1])
+    found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
+    x.hot = number != q.LATEST
+    return _shown(x, found)
+
+
+async def get_text(x: Exchange) -> object:
+    """``GET /subjects/{subject}/versions/{version}/schema``."""
+    number = version_of(x.values[1])
+    found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
+    x.hot = number != q.LATEST
+    return Text(found.text)
+
+
+async def referenced_by(x: Exchange) -> object:
+    """``GET /subjects/{subject}/versions/{version}/referencedby``."""
+    found = await x.ask(q.ReferencedBy(x.subject, version_of(x.values[1]), x.query.flag("deleted")))
+    return x.query.page(found.ids)
+
+
+async def delete_version(x: Exchange) -> object:
+    """``DELETE /subjects/{subject}/versions/{version}``."""
+    request = q.DeleteVersion(x.subject, version_of(x.values[1]), x.query.flag("permanent"))
+    return (await x.ask(request)).numbers[0]
+
+
+def _shown(x: Exchange, found: VersionFound) -> SchemaBody:
+    body = version_body(found, details=x.details)
+    if x.query.get("referenceFormat", "reference_format") == "qualified":
+        context = subject_of(found.subject).context
+        if context != DEFAULT_CONTEXT:
+            for reference in body.references or ():
+                if reference is not None and reference.subject:
+                    reference.subject = str(subject_of(reference.subject, context))
+    return body

@@ -1,0 +1,44 @@
+"""Failures of HTTP itself, and the response that any failure becomes."""
+
+import logging
+import math
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from treaty.core.refusals import OutcomeUnknown, RegistryError, Unavailable
+from treaty.core.requests import Request
+from treaty.wire.confluent.errors import ErrorBody, error_body, status_of
+from treaty.wire.confluent.headers import COMMAND, V1
+
+log = logging.getLogger("treaty.api")
+
+
+class HttpError(Exception):
+    """A request that no route takes, or takes so: an HTTP status, and what to say."""
+
+    def __init__(self, status: int, message: str = "", **headers: str) -> None:
+        """Keep the status; without a message the standard phrase is said."""
+        phrase = HTTPStatus(status).phrase
+        super().__init__(message or f"HTTP {status} {phrase}")
+        self.status = status
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def told(failure: Exception, asked: Request[Any] | None = None, *, media: str = V1, details: bool = False) -> Response:
+    """Print a failure as a response. What nobody foresaw is logged and said as 500."""
+    headers = {}
+    if isinstance(failure, HttpError):
+        body, headers = ErrorBody(failure.status, str(failure)), failure.headers
+    elif isinstance(failure, RegistryError):
+        body = error_body(failure, asked, details=details)
+        if isinstance(failure, Unavailable):
+            headers["retry-after"] = str(max(1, math.ceil(failure.retry_after)))
+        if isinstance(failure, OutcomeUnknown):
+            headers[COMMAND] = failure.command_id
+    else:
+        log.error("a request failed in a way that nobody foresaw", exc_info=failure)
+        body = ErrorBody(500, "Internal Server Error")
+    return Response(msgspec.json.encode(body), status_of(body.error_code), headers, media)

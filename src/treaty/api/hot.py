@@ -1,0 +1,217 @@
+"""Hot reads: a request that came before, byte for byte, is answered from memory, without parsing it again.
+
+A chunk from the network is looked up as two parts: its first line, and the rest, which is the block of headers. A
+block is known once a request with it went the slow path whole, in one chunk, without a body, and with no header that
+could change the answer but ``Accept``. Whatever else comes (another method, another order of headers, half a request,
+two at once) takes the slow path. Finished answers are forgotten as soon as a commit has been applied.
+
+The class leans on attributes of uvicorn's protocol that are not documented; where one is missing, every request takes
+the slow path (see `supported`), and `pyproject.toml` keeps uvicorn within the range that was tested.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from treaty.api.ticket import leave_ticket
+from treaty.core.limits import HOT_BYTES
+
+HARMLESS = frozenset({
+    b"accept", b"accept-encoding", b"accept-language", b"confluent-accept-unknown-properties",
+    b"confluent-client-version", b"connection", b"content-type", b"host", b"treaty-details", b"user-agent",
+})  # fmt: skip
+"""Headers of which at most ``Accept`` and ``Treaty-Details`` change an answer, and these are part of its variant."""
+
+BLOCKS = 512
+"""Header blocks that are remembered: one or two for each kind of client."""
+HEAD_BYTES = 65_536
+"""Bytes of a request before its headers are complete; a longer one is refused."""
+
+Answers = dict[bytes, bytes]
+Headers = list[tuple[bytes, bytes]]
+Variant = tuple[str, bool]
+
+
+@dataclass(slots=True)
+class Memo:
+    """Finished answers by request line, in one table for each variant, reached through the header block."""
+
+    limit: int = HOT_BYTES
+    blocks: dict[bytes, Answers] = field(default_factory=dict)
+    variants: dict[Variant, Answers] = field(default_factory=dict)
+    epoch: int = 0
+    """Rises whenever the memo is emptied; an answer that was begun before is not kept."""
+    size: int = 0
+    hits: int = 0
+    head: bytes = b""
+    """Status line and default headers (the date), the same for all answers of one second."""
+    head_of: Headers | None = None
+
+    def empty(self) -> None:
+        """Forget all answers: a commit has been applied."""
+        self.epoch += 1
+        if self.size:
+            for answers in self.variants.values():
+                answers.clear()
+            self.size = 0
+
+    def keep(self, request: "Begun", variant: Variant, answer: bytes) -> None:
+        """Keep an answer, unless it may be stale or there is no room."""
+        size = len(request.line) + len(answer)
+        if request.epoch != self.epoch or self.size + size > self.limit:
+            return
+        answers = self.variants.setdefault(variant, {})
+        if request.block not in self.blocks and len(self.blocks) >= BLOCKS:
+            self.blocks.clear()
+        self.blocks[request.block] = answers
+        if answers.get(request.line) is None:
+            self.size += size
+        answers[request.line] = answer
+
+    def head_for(self, default_headers: Headers) -> bytes:
+        """Return what stands before every kept answer; uvicorn makes a new list of default headers every second."""
+        if default_headers is not self.head_of:
+            lines = b"".join(name + b": " + value + b"\r\n" for name, value in default_headers)
+            self.head, self.head_of = b"HTTP/1.1 200 OK\r\n" + lines, default_headers
+        return self.head
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A request that may be answered from memory the next time: the ticket that the slow path gets."""
+
+    memo: Memo
+    line: bytes
+    block: bytes
+    epoch: int
+
+    def keep(self, variant: Variant, headers: Headers, body: bytes) -> None:
+        """Keep a finished answer, in the bytes that uvicorn would send."""
+        lines = b"".join(name.lower() + b": " + value + b"\r\n" for name, value in headers)
+        self.memo.keep(self, variant, lines + b"\r\n" + body)
+
+
+class HotProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with a memo before it. Make a subclass for each server with `protocol`."""
+
+    memo: ClassVar[Memo]
+    at_rest = True
+    """No byte of a message has come that is not complete yet."""
+    messages = 0
+    """Messages begun in the present chunk."""
+    waiting = 0
+    """Bytes of a message whose headers are not complete."""
+    last_answer = 0.0
+    """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being set anew."""
+
+    def data_received(self, data: bytes) -> None:
+        """Answer from memory, or feed the parser."""
+        if self.at_rest:
+            line, _, block = data.partition(b"\r\n")
+            answers = self.memo.blocks.get(block)
+            if answers is not None:
+                answer = answers.get(line)
+                if answer is not None and self._free():
+                    self.transport.write(self.memo.head_for(self.server_state.default_headers) + answer)
+                    self.memo.hits += 1
+                    self.last_answer = self.loop.time()
+                    if self.timeout_keep_alive_task is None:
+                        self._arm(self.timeout_keep_alive)
+                    return
+            self._feed(data, line, block)
+        else:
+            super().data_received(data)
+        self._bound(len(data))
+
+    def _free(self) -> bool:
+        """Tell whether nothing is being answered on this connection and the peer reads what it gets."""
+        cycle: RequestResponseCycle | None = self.cycle
+        done = cycle is None or (cycle.response_complete and cycle.keep_alive)
+        return done and not self.flow.write_paused and not self.pipeline
+
+    def _feed(self, data: bytes, line: bytes, block: bytes) -> None:
+        """Let the parser have a chunk that begins a message, and give the slow path a ticket if it was one message."""
+        self.messages = 0
+        super().data_received(data)
+        if self.messages != 1 or not self.at_rest or self.transport.is_closing():
+            return
+        cycle = self.cycle
+        if self.scope["method"] == "GET" and cycle.keep_alive and not cycle.response_complete and not self.pipeline:
+            harmless = all(name in HARMLESS for name, _ in self.headers)
+            if harmless and line.endswith(b" HTTP/1.1") and block.endswith(b"\r\n\r\n") and not cycle.body:
+                leave_ticket(cast("dict[str, Any]", self.scope), Begun(self.memo, line, block, self.memo.epoch))
+
+    def _bound(self, size: int) -> None:
+        """Refuse a message whose headers don't end."""
+        if self.at_rest or self.waiting < 0:
+            return
+        self.waiting += size
+        if self.waiting > HEAD_BYTES and not self.transport.is_closing():
+            self.transport.write(_refusal(431, "Request Header Fields Too Large"))
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """Note that a message has begun."""
+        self.at_rest = False
+        self.messages += 1
+        self.waiting = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Note that only a body can follow."""
+        self.waiting = -1
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Note that the message is complete."""
+        self.at_rest = True
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer bytes that are not HTTP, in the shape of all errors."""
+        del msg
+        self.transport.write(_refusal(400, "Bad Request"))
+        self.transport.close()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection; one that was answered from memory meanwhile gets the rest of its time."""
+        left = self.last_answer + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._arm(left)
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _arm(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+
+def _refusal(status: int, phrase: str) -> bytes:
+    body = b'{"error_code":%d,"message":"HTTP %d %s"}' % (status, status, phrase.encode())
+    return (
+        b"HTTP/1.1 %d %s\r\ncontent-type: application/vnd.schemaregistry.v1+json\r\ncontent-length: %d\r\n"
+        b"connection: close\r\n\r\n%s" % (status, phrase.encode(), len(body), body)
+    )
+
+
+NEEDED = (
+    "cycle", "flow", "headers", "loop", "pipeline", "scope", "server_state", "timeout_keep_alive",
+    "timeout_keep_alive_task", "transport",
+)  # fmt: skip
+"""What `HotProtocol` uses of a connection that uvicorn made."""
+OVERRIDDEN = (
+    "data_received", "on_message_begin", "on_headers_complete", "on_message_complete", "send_400_response",
+    "timeout_keep_alive_handler",
+)  # fmt: skip
+
+
+def supported(kind: type[asyncio.Protocol], made: asyncio.Protocol) -> bool:
+    """Tell whether a protocol of uvicorn, its class and one made of it, has all that the hot reads lean on."""
+    return all(callable(getattr(kind, name, None)) for name in OVERRIDDEN) and all(hasattr(made, n) for n in NEEDED)
+
+
+def protocol(memo: Memo) -> type[HttpToolsProtocol]:
+    """Return the protocol class of one server, which shares `memo` among its connections."""
+    members: dict[str, Any] = {"memo": memo}
+    return type("ServersHotProtocol", (HotProtocol,), members)

@@ -1,0 +1,68 @@
+"""Routes for those who run the server: is it alive, is it ready, what does it know, what does it count."""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+from starlette.responses import Response
+
+from treaty.api.hot import Memo
+from treaty.api.member import Member
+from treaty.api.metrics import Metrics
+from treaty.core import limits
+from treaty.core.refusals import RegistryError
+from treaty.core.registry import Call
+from treaty.core.requests import ListContexts
+
+READY_SECONDS = 3.0
+"""A member that can't look at its log within this time is not ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """The routes, over one member."""
+
+    member: Member
+    metrics: Metrics
+    memo: Memo
+
+    def paths(self) -> Mapping[bytes, Callable[[], Awaitable[Response]]]:
+        """Endpoints by raw path; all are asked with GET."""
+        return {b"/healthz": self.healthy, b"/readyz": self.ready, b"/status": self.status, b"/metrics": self.scraped}
+
+    async def healthy(self) -> Response:
+        """The process answers; nothing more is said."""
+        return _json({"status": "ok"})
+
+    async def ready(self) -> Response:
+        """The log can be looked at; 503 with the reason where it can't."""
+        try:
+            reply = await self.member.ask(ListContexts(), Call("latest", timeout=READY_SECONDS))
+        except RegistryError as reason:
+            return _json({"status": "not ready", "reason": str(reason)}, 503)
+        return _json({"status": "ready", "sequence": reply.token.sequence})
+
+    async def status(self) -> Response:
+        """What this worker knows of its log, and of itself."""
+        known = {
+            name.lower(): value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)
+        }
+        worker = {
+            "index": self.metrics.worker,
+            "pid": os.getpid(),
+            "inFlight": self.metrics.in_flight,
+            "hotHits": self.memo.hits,
+            "hotBytes": self.memo.size,
+        }
+        return _json({"node": self.member.status(), "worker": worker, "limits": known})
+
+    async def scraped(self) -> Response:
+        """Numbers of all workers, for Prometheus."""
+        self.metrics.hot(self.memo.hits)
+        return Response(self.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _json(members: object, status: int = 200) -> Response:
+    headers = {"cache-control": "no-store"}
+    return Response(msgspec.json.encode(members), status, headers, "application/json")

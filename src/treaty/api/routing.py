@@ -1,0 +1,65 @@
+"""Paths to endpoints: segments are taken apart before they are decoded, so that a name may hold any character."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+from urllib.parse import unquote
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[E]):
+    """A path that fits: endpoints by method, and the values of its open segments, in order."""
+
+    methods: Mapping[str, E]
+    values: tuple[str, ...]
+
+    @property
+    def allow(self) -> str:
+        """The ``Allow`` header of this path."""
+        names = {*self.methods, *(("HEAD",) if "GET" in self.methods else ())}
+        return ", ".join(sorted(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Routes(Generic[E]):
+    """A table of paths. Build it with `routes`."""
+
+    by_length: Mapping[int, Sequence[tuple[tuple[str | None, ...], Mapping[str, E]]]] = field(default_factory=dict)
+
+    def find(self, segments: tuple[str, ...]) -> Found[E] | None:
+        """Return what is at a path, or None. Paths written first win."""
+        for pattern, methods in self.by_length.get(len(segments), ()):
+            for wanted, given in zip(pattern, segments, strict=True):
+                if wanted is not None and wanted != given:
+                    break
+            else:
+                pairs = zip(pattern, segments, strict=True)
+                return Found(methods, tuple(given for wanted, given in pairs if wanted is None))
+        return None
+
+
+def routes(table: Mapping[str, Mapping[str, E]]) -> Routes[E]:
+    """Build a table from paths such as ``/subjects/{}/versions`` to endpoints by method."""
+    by_length: dict[int, list[tuple[tuple[str | None, ...], Mapping[str, E]]]] = {}
+    for path, methods in table.items():
+        pattern = tuple(None if part == "{}" else part for part in split(path))
+        by_length.setdefault(len(pattern), []).append((pattern, methods))
+    return Routes(by_length)
+
+
+def split(path: str) -> tuple[str, ...]:
+    """Take a path apart; the root has no segments, one slash at the end does not count."""
+    trimmed = path[1:-1] if path.endswith("/") else path[1:]
+    return tuple(trimmed.split("/")) if trimmed or len(path) > 1 else ()
+
+
+def decode(raw_path: bytes) -> tuple[str, ...]:
+    """Take a raw path apart and decode each segment once.
+
+    Raises `UnicodeDecodeError` where a segment is not UTF-8.
+    """
+    return tuple(
+        unquote(part, errors="strict") if "%" in part else part for part in split(raw_path.decode("ascii", "strict"))
+    )

@@ -1,0 +1,111 @@
+"""One worker: the application on a listening socket, until it is told to stop."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from treaty.api.application import Application
+from treaty.api.hot import HotProtocol, protocol, supported
+
+log = logging.getLogger("treaty.server")
+
+DRAIN_SECONDS = 15
+"""Requests that are being answered when the server is told to stop get this long."""
+KEEP_ALIVE_SECONDS = 65
+"""An idle connection is closed after this: longer than common proxies keep theirs, so that they close first."""
+BEAT_SECONDS = 1.0
+"""How often a worker writes its gauges and looks after its parent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """How a worker listens."""
+
+    socket: socket.socket
+    access_log: bool = False
+    parent: int = 0
+    """Process that started this worker; the worker stops when it is gone. 0: nobody."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling: the worker closes its member before it goes."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Leave signals alone."""
+        yield
+
+
+async def serve(application: Application, listening: Listening) -> None:
+    """Serve until SIGTERM or SIGINT, then let running requests end."""
+    config = uvicorn.Config(
+        application.gate,
+        http=_protocol(application, access_log=listening.access_log),
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=listening.access_log,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+    server = _Server(config)
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    beat = asyncio.create_task(_beat(application, listening, stop))
+    try:
+        await server.serve(sockets=[listening.socket])
+    finally:
+        beat.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await beat
+
+
+def _protocol(application: Application, *, access_log: bool) -> type[HttpToolsProtocol]:
+    """The protocol with hot reads; the plain one where each request has to be logged, or uvicorn has changed."""
+    if access_log:
+        return HttpToolsProtocol
+    probe = uvicorn.Config(application.gate, ws="none", lifespan="off", log_config=None)
+    made = HttpToolsProtocol(probe, ServerState(), {})
+    if supported(HotProtocol, made):
+        return protocol(application.memo)
+    log.warning("this uvicorn lacks what the hot reads lean on; all requests take the slow path")
+    return HttpToolsProtocol
+
+
+async def _beat(application: Application, listening: Listening, stop: Callable[[], None]) -> None:
+    metrics = application.metrics
+    while True:
+        metrics.hot(application.memo.hits)
+        metrics.gauge("in_flight", metrics.in_flight)
+        for name, value in _gauges(application.member.status()).items():
+            metrics.gauge(name, value)
+        if listening.parent and os.getppid() != listening.parent:
+            log.warning("the process that started this worker is gone; stopping")
+            stop()
+            return
+        await asyncio.sleep(BEAT_SECONDS)
+
+
+def _gauges(status: object) -> dict[str, float]:
+    """Members of the member's status that are numbers."""
+    return {
+        name: float(value)
+        for name in ("sequence", "quarantined")
+        if isinstance(value := getattr(status, name, None), int | float)
+    }

@@ -1,0 +1,28 @@
+"""Words that the layers of the server leave for each other in an ASGI scope."""
+
+from typing import Protocol
+
+from starlette.types import Scope
+
+ROUTE = "treaty.route"
+"""The path pattern of the route that took the request; metrics count by it."""
+_TICKET = "treaty.ticket"
+
+
+class Ticket(Protocol):
+    """Leave to keep an answer for the next time the same request comes."""
+
+    def keep(self, variant: tuple[str, bool], headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+        """Keep a complete answer with status 200. `variant` is what the bytes depend on besides the request line."""
+        ...
+
+
+def leave_ticket(scope: Scope, ticket: Ticket) -> None:
+    """Leave a ticket for the slow path."""
+    scope[_TICKET] = ticket
+
+
+def ticket_of(scope: Scope) -> Ticket | None:
+    """Return the ticket of a request, if it may be kept at all."""
+    ticket: Ticket | None = scope.get(_TICKET)
+    return ticket
