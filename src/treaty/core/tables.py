@@ -1,0 +1,105 @@
+"""`DictTables`: state tables as dictionaries, every index kept in order, so that loading in any order ends alike."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping
+
+from treaty.core.commit import START, Position
+from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row
+from treaty.core.view import BY_TABLE
+
+_MODULUS = 2**256
+
+
+class DictTables:
+    """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
+
+    __slots__ = ("_digest", "_indexes", "_position", "_quarantine", "_shares", "_tables")
+
+    def __init__(self) -> None:
+        """Hold nothing, at the start of no log."""
+        self._clear(START)
+
+    def _clear(self, position: Position) -> None:
+        self._tables: dict[str, dict[Key, Value]] = {}
+        self._shares: dict[str, dict[Key, int]] = {}
+        self._indexes: dict[str, dict[Key, list[Key]]] = {}
+        self._quarantine: dict[tuple[str, Key], str] = {}
+        self._digest = 0
+        self._position = position
+
+    @property
+    def sequence(self) -> int:
+        """Sequence of the last commit that these tables show."""
+        return self._position.sequence
+
+    @property
+    def position(self) -> Position:
+        """The place in the log that these tables show."""
+        return self._position
+
+    @property
+    def digest(self) -> int:
+        """The sum of all live rows' digests modulo 2**256."""
+        return self._digest
+
+    @property
+    def quarantine(self) -> Mapping[tuple[str, Key], str]:
+        """Rows that this version can't read, and why."""
+        return self._quarantine
+
+    def get(self, table: str, key: Key) -> Value | None:
+        """Return the value of a row, or None."""
+        rows = self._tables.get(table)
+        return None if rows is None else rows.get(key)
+
+    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
+        """Return the keys of all rows that claim an index entry, ascending."""
+        entries = self._indexes.get(index)
+        return () if entries is None else tuple(entries.get(entry, ()))
+
+    def keys(self, table: str) -> Iterable[Key]:
+        """Return all keys of a table, in no order."""
+        return self._tables.get(table, {}).keys()
+
+    def apply(self, rows: Iterable[Encoded], position: Position) -> None:
+        """Put rows in (tombstones take out) and move to `position`."""
+        for encoded in rows:
+            row = decode_row(encoded)
+            self._take_out(row)
+            if row.value is not None:
+                self._put_in(row, row.value, encoded.digest)
+        self._position = position
+
+    def load(self, rows: Iterable[Encoded], position: Position) -> None:
+        """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
+        self._clear(position)
+        self.apply(rows, position)
+
+    def _take_out(self, row: Row) -> None:
+        table = self._tables.get(row.table)
+        old = None if table is None else table.pop(row.key, None)
+        if old is None:
+            return
+        self._digest = (self._digest - self._shares[row.table].pop(row.key)) % _MODULUS
+        if isinstance(old, Alien):
+            del self._quarantine[row.table, row.key]
+            return
+        for name, index in BY_TABLE.get(row.table, ()):
+            entries = self._indexes[name]
+            for entry in index.entries(row.key, old):
+                keys = entries[entry]
+                del keys[bisect_left(keys, row.key)]
+                if not keys:
+                    del entries[entry]
+
+    def _put_in(self, row: Row, value: Value, share: int) -> None:
+        self._tables.setdefault(row.table, {})[row.key] = value
+        self._shares.setdefault(row.table, {})[row.key] = share
+        self._digest = (self._digest + share) % _MODULUS
+        if isinstance(value, Alien):
+            self._quarantine[row.table, row.key] = value.why
+            return
+        for name, index in BY_TABLE.get(row.table, ()):
+            entries = self._indexes.setdefault(name, {})
+            for entry in index.entries(row.key, value):
+                insort(entries.setdefault(entry, []), row.key)
