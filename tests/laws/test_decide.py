@@ -1,0 +1,459 @@
+"""The law as its users see it: registration, deletion, references, settings."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.laws.toy import Bench
+from treaty.core.answers import Config, VersionFound
+from treaty.core.names import Subject
+from treaty.core.refusals import (
+    AlreadyDeleted,
+    Incompatible,
+    InvalidRules,
+    InvalidSchema,
+    InvalidSetting,
+    InvalidSubject,
+    NameTaken,
+    NotDeletedFirst,
+    NotEmpty,
+    NotLatest,
+    NotPermitted,
+    Referenced,
+    SchemaNotFound,
+    SettingNotFound,
+    SubjectNotFound,
+    TooLarge,
+    VersionNotFound,
+)
+from treaty.core.requests import (
+    LATEST,
+    Check,
+    Creation,
+    DeleteConfig,
+    DeleteContext,
+    DeleteMode,
+    DeleteSubject,
+    DeleteVersion,
+    Expected,
+    Force,
+    GetConfig,
+    GetGuidIds,
+    GetMode,
+    GetOutcome,
+    GetSchema,
+    GetVersion,
+    ListContexts,
+    ListSubjects,
+    ListVersions,
+    Lookup,
+    ReferencedBy,
+    Register,
+    Scope,
+    SetConfig,
+    SetMode,
+    UsesOf,
+)
+from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
+from treaty.core.values import PolicyValue, Version
+
+S = Subject(".", "s")
+OTHER = Subject(".", "other")
+
+
+def toy(*names: str, **members: object) -> Draft:
+    return replace(Draft(json.dumps(names), "TOY"), **members)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=[False, True], ids=["at-once", "after-needs"])
+def bench(request: pytest.FixtureRequest) -> Bench:
+    return Bench(slow=request.param)
+
+
+def put(bench: Bench, subject: Subject, *names: str, **members: object) -> VersionFound:
+    return bench.do(Register(subject, toy(*names), **members)).version  # type: ignore[arg-type]
+
+
+def test_the_same_schema_has_one_id_everywhere_and_one_version_per_subject(bench: Bench) -> None:
+    first, again, elsewhere = put(bench, S, "a"), put(bench, S, "a"), put(bench, OTHER, "a")
+
+    assert first == again
+    assert (elsewhere.schema_id, elsewhere.number) == (first.schema_id, 1)
+    assert bench.do(UsesOf(1)).uses == (("other", 1), ("s", 1))
+
+
+def test_a_schema_that_is_there_writes_nothing(bench: Bench) -> None:
+    put(bench, S, "a")
+    before = bench.position
+
+    assert not bench.do(Register(S, toy("a"))).created
+    assert bench.position == before
+
+
+def test_an_incompatible_schema_is_refused_with_the_version_and_the_reason(bench: Bench) -> None:
+    put(bench, S, "a")
+
+    with pytest.raises(Incompatible) as caught:
+        put(bench, S, "a", "b")
+
+    assert caught.value.findings[0].rule == "NO_DEFAULT"
+    assert "{oldSchemaVersion: 1}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("level", "fits"),
+    [("NONE", True), ("BACKWARD", True), ("BACKWARD_TRANSITIVE", False), ("FORWARD", True), ("FULL_TRANSITIVE", False)],
+)
+def test_transitive_levels_compare_with_every_version(bench: Bench, level: str, fits: bool) -> None:  # noqa: FBT001
+    bench.do(SetConfig(Scope(*S), Config(level="NONE")))
+    put(bench, S, "a")
+    put(bench, S, "b")
+    bench.do(SetConfig(Scope(*S), Config(level=level)))
+
+    assert bench.do(Check(S, toy("b", "c?"))).compatible is fits
+
+
+def test_only_versions_of_one_group_are_compared(bench: Bench) -> None:
+    bench.do(SetConfig(Scope(*S), Config(group="major")))
+    one, two = Metadata(properties=(("major", "1"),)), Metadata(properties=(("major", "2"),))
+    bench.do(Register(S, toy("a", metadata=one)))
+    bench.do(Register(S, toy("b", metadata=two)))
+
+    with pytest.raises(Incompatible):
+        bench.do(Register(S, toy("c", metadata=one)))
+    with pytest.raises(Incompatible):
+        bench.do(Register(S, toy("c", metadata=two)))
+    assert bench.do(Register(S, toy("a", "d?", metadata=one))).version.number == 3
+
+
+def test_a_version_keeps_the_policy_it_passed(bench: Bench) -> None:
+    bench.do(SetConfig(Scope(*S), Config(level="FULL")))
+    put(bench, S, "a")
+    bench.do(SetConfig(Scope(*S), Config(level="NONE")))
+    row = bench.tables.get("version", (*S, 0))
+
+    assert isinstance(row, Version)
+    assert row.policy == PolicyValue(backward=True, forward=True)
+
+
+def test_force_is_written_down(bench: Bench) -> None:
+    put(bench, S, "a")
+    put(bench, S, "b", force=Force("ann", "migration"))
+    row = bench.tables.get("version", (*S, 1))
+
+    assert isinstance(row, Version)
+    assert row.forced is not None
+    assert (row.forced.who, row.forced.why) == ("ann", "migration")
+
+
+def test_expected_latest_is_compare_and_set(bench: Bench) -> None:
+    put(bench, S, "a", expected=Expected("number", -1))
+    put(bench, S, "a", "b?", expected=Expected("ordinal", 0))
+
+    with pytest.raises(NotLatest, match="not the expected"):
+        put(bench, S, "a", "c?", expected=Expected("schema_id", 1))
+
+
+def test_an_explicit_number_must_be_the_next_one(bench: Bench) -> None:
+    put(bench, S, "a")
+
+    with pytest.raises(InvalidSchema, match="not one more"):
+        put(bench, S, "a", "b?", number=5)
+    assert put(bench, S, "a", "b?", number=2).metadata == Metadata(properties=(("confluent:version", "2"),))
+
+
+def test_names_are_unique_in_their_scheme(bench: Bench) -> None:
+    put(bench, S, "a", names=(("schemaver", "1-0-0"),))
+
+    with pytest.raises(NameTaken):
+        put(bench, S, "a", "b?", names=(("schemaver", "1-0-0"),))
+    assert put(bench, S, "a", "b?", names=(("md5", "1-0-0"),)).number == 2
+
+
+def test_deletion_has_two_steps(bench: Bench) -> None:
+    put(bench, S, "a")
+    with pytest.raises(NotDeletedFirst):
+        bench.do(DeleteVersion(S, 1, permanent=True))
+    assert bench.do(DeleteVersion(S, LATEST)).numbers == (1,)
+    with pytest.raises(AlreadyDeleted):
+        bench.do(DeleteVersion(S, 1))
+    assert bench.do(GetSchema(1)).deleted
+    assert bench.do(DeleteVersion(S, 1, permanent=True)).numbers == (1,)
+    with pytest.raises(SubjectNotFound):
+        bench.do(GetVersion(S, 1, deleted=True))
+    with pytest.raises(SchemaNotFound):
+        bench.do(GetSchema(1))
+
+
+def test_an_id_is_never_given_again(bench: Bench) -> None:
+    first = put(bench, S, "a")
+    bench.do(DeleteSubject(S))
+    bench.do(DeleteSubject(S, permanent=True))
+    again = put(bench, S, "a")
+
+    assert (first.schema_id, again.schema_id) == (1, 2)
+    assert (first.number, again.number) == (1, 1)
+    assert (first.ordinal, again.ordinal) == (0, 1)
+
+
+def test_registering_again_after_soft_deletion_gives_the_id_and_the_next_number(bench: Bench) -> None:
+    put(bench, S, "a")
+    put(bench, S, "a", "b?")
+    bench.do(DeleteSubject(S))
+    again = put(bench, S, "a")
+
+    assert (again.schema_id, again.number) == (1, 3)
+    assert bench.do(ListVersions(S, "all")).numbers == (2, 3)
+    hidden = bench.tables.get("version", (*S, 0))
+    assert isinstance(hidden, Version)
+    assert hidden.state == "hidden"
+
+
+def test_a_made_again_subject_is_somebody_else(bench: Bench) -> None:
+    put(bench, S, "a", create_with=Creation(properties=(("owner", "x"),)))
+    first = bench.tables.get("subject", tuple(S))
+    bench.do(DeleteSubject(S))
+    bench.do(DeleteSubject(S, permanent=True))
+    put(bench, S, "a")
+    second = bench.tables.get("subject", tuple(S))
+
+    assert first is not None
+    assert second is not None
+    assert first.generation < second.generation  # type: ignore[union-attr]
+
+
+def test_what_is_referred_to_stays(bench: Bench) -> None:
+    put(bench, S, "a")
+    refers = bench.do(Register(OTHER, toy("x", references=(Reference("n", "s", -1),)))).version
+
+    assert refers.references == (Reference("n", "s", 1),)
+    assert bench.do(ReferencedBy(S, 1)).ids == (2,)
+    with pytest.raises(Referenced, match="subject=s,version=1"):
+        bench.do(DeleteVersion(S, 1))
+    with pytest.raises(Referenced):
+        bench.do(DeleteSubject(S))
+    bench.do(DeleteSubject(OTHER))
+    bench.do(DeleteVersion(S, 1))
+    with pytest.raises(Referenced):
+        bench.do(DeleteVersion(S, 1, permanent=True))
+    bench.do(DeleteSubject(OTHER, permanent=True))
+    assert bench.do(DeleteVersion(S, 1, permanent=True)).numbers == (1,)
+
+
+def test_references_inside_a_subject_do_not_hold_it(bench: Bench) -> None:
+    put(bench, S, "a")
+    bench.do(Register(S, toy("a", "b?", references=(Reference("n", "s", 1),))))
+
+    assert bench.do(DeleteSubject(S)).numbers == (1, 2)
+    assert bench.do(DeleteSubject(S, permanent=True)).numbers == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "reference", [Reference("n", "s", 7), Reference("n", "none", 1), Reference("", "s", 1), Reference("n", "s", 0)]
+)
+def test_a_reference_that_leads_nowhere_is_refused(bench: Bench, reference: Reference) -> None:
+    put(bench, S, "a")
+
+    with pytest.raises(InvalidSchema, match=r"reference"):
+        bench.do(Register(OTHER, toy("x", references=(reference,))))
+
+
+def test_an_inlined_schema_is_found_by_its_likeness(bench: Bench) -> None:
+    put(bench, S, "a")
+    bench.do(Register(OTHER, toy("x", references=(Reference("n", "s", 1),))))
+
+    assert bench.do(Lookup(OTHER, toy("x", "a"))).number == 1
+    assert not bench.do(Register(OTHER, toy("x", "a"))).created
+
+
+def test_lookup_says_which_of_the_two_is_missing(bench: Bench) -> None:
+    put(bench, S, "a")
+
+    with pytest.raises(SchemaNotFound):
+        bench.do(Lookup(S, toy("zz")))
+    with pytest.raises(SubjectNotFound):
+        bench.do(Lookup(OTHER, toy("a")))
+    with pytest.raises(InvalidSchema):
+        bench.do(Lookup(S, Draft("[", "TOY")))
+
+
+def test_a_subject_is_found_in_another_context_where_the_default_has_none(bench: Bench) -> None:
+    away = Subject(".x", "away")
+    put(bench, away, "a")
+
+    assert bench.do(Lookup(Subject(".", "away"), toy("a"))).subject == ":.x:away"
+    assert bench.do(GetVersion(Subject(".", "away"), LATEST)).subject == ":.x:away"
+    assert bench.do(ListContexts()).names == (".", ".x")
+    assert bench.do(GetGuidIds(bench.do(GetVersion(away, 1)).guid)).ids == ((".x", 1),)
+    with pytest.raises(NotEmpty):
+        bench.do(DeleteContext(".x"))
+
+
+def test_readonly_stops_changes_but_not_what_is_there(bench: Bench) -> None:
+    put(bench, S, "a")
+    bench.do(SetMode(Scope(*S), "READONLY"))
+
+    assert not bench.do(Register(S, toy("a"))).created
+    for request in (Register(S, toy("b?")), DeleteSubject(S), SetConfig(Scope(*S), Config(level="NONE"))):
+        with pytest.raises(NotPermitted, match="read-only"):
+            bench.do(request)  # type: ignore[arg-type]
+
+
+def test_import_says_ids_and_numbers(bench: Bench) -> None:
+    bench.do(SetMode(Scope("."), "IMPORT"))
+    imported = put(bench, S, "a", schema_id=41, number=7)
+    put(bench, S, "q", schema_id=42, number=3)
+    with pytest.raises(NotPermitted, match="Overwrite"):
+        put(bench, OTHER, "z", schema_id=41)
+    with pytest.raises(NotPermitted, match="read-write"):
+        put(bench, S, "b")
+    bench.do(SetMode(Scope("."), "READWRITE"))
+    with pytest.raises(NotPermitted, match="import mode"):
+        put(bench, S, "n", schema_id=50)
+    following = put(bench, S, "a", "b?")
+
+    assert (imported.schema_id, imported.number) == (41, 7)
+    assert (following.schema_id, following.number) == (43, 8)
+    assert bench.do(ListVersions(S)).numbers == (3, 7, 8)
+    assert bench.do(GetVersion(S, LATEST)).number == 8
+
+
+def test_import_wants_an_empty_scope_and_purges_what_was_deleted(bench: Bench) -> None:
+    put(bench, S, "a")
+    with pytest.raises(NotPermitted, match="existing subjects"):
+        bench.do(SetMode(Scope(*S), "IMPORT"))
+    bench.do(DeleteSubject(S))
+    bench.do(SetMode(Scope(*S), "IMPORT"))
+
+    with pytest.raises(SubjectNotFound):
+        bench.do(ListVersions(S, "all"))
+
+
+def test_config_chain(bench: Bench) -> None:
+    assert bench.do(GetConfig(Scope("."))).config.level == "BACKWARD"
+    bench.do(SetConfig(Scope("*"), Config(level="FORWARD")))
+    assert bench.do(GetConfig(Scope(".", "s"), resolve=True)).config.level == "FORWARD"
+    bench.do(SetConfig(Scope("."), Config(level="NONE", normalize=True)))
+    assert bench.do(GetConfig(Scope(".", "s"), resolve=True)).config.level == "NONE"
+    with pytest.raises(SettingNotFound):
+        bench.do(GetConfig(Scope(".", "s")))
+    bench.do(SetConfig(Scope(".", "s"), Config(alias="t")))
+    own = bench.do(GetConfig(Scope(".", "s"), resolve=True)).config
+    assert (own.level, own.normalize, own.alias) == ("NONE", True, "t")
+    bench.do(SetConfig(Scope(".", "s"), Config(level="FULL"), clear=("alias",)))
+    assert bench.do(DeleteConfig(Scope(".", "s"))).config == Config(level="FULL")
+    with pytest.raises(SubjectNotFound):
+        bench.do(DeleteConfig(Scope(".", "s")))
+
+
+def test_mode_chain(bench: Bench) -> None:
+    bench.do(SetMode(Scope("."), "READONLY"))
+    bench.do(SetMode(Scope(".", "s"), "READWRITE"))
+
+    assert bench.do(GetMode(Scope(".", "t"), resolve=True)).mode == "READONLY"
+    with pytest.raises(SettingNotFound):
+        bench.do(GetMode(Scope(".", "t")))
+    assert bench.do(DeleteMode(Scope("."), recursive=True)).mode == "READONLY"
+    assert bench.do(GetMode(Scope(".", "s"), resolve=True)).mode == "READWRITE"
+
+
+def test_normalised_texts_are_one_schema(bench: Bench) -> None:
+    bench.do(SetConfig(Scope("."), Config(normalize=True)))
+    put(bench, S, "b", "a")
+
+    assert put(bench, S, "a", "b").number == 1
+    assert bench.do(GetVersion(S, 1)).text == '["a","b"]'
+
+
+def test_defaults_and_overrides_of_metadata_and_rules(bench: Bench) -> None:
+    under, over = Metadata(properties=(("owner", "x"), ("tier", "3"))), Metadata(properties=(("tier", "1"),))
+    rules = RuleSet(domain=(Rule("r", type="CEL", mode="WRITE"),))
+    bench.do(SetConfig(Scope("."), Config(default_metadata=under, override_metadata=over, default_rules=rules)))
+    told = bench.do(Register(S, toy("a", metadata=Metadata(properties=(("owner", "me"),))))).version
+
+    assert told.metadata == Metadata(properties=(("owner", "me"), ("tier", "1")))
+    assert told.rules == rules
+
+
+def test_an_empty_text_takes_the_latest_one(bench: Bench) -> None:
+    put(bench, S, "a")
+    told = bench.do(Register(S, Draft("", "TOY", metadata=Metadata(properties=(("k", "v"),))))).version
+
+    assert (told.text, told.number) == ('["a"]', 2)
+    with pytest.raises(InvalidSchema, match="Empty"):
+        bench.do(Register(OTHER, Draft("", "TOY")))
+
+
+@pytest.mark.parametrize(
+    ("request_", "refusal"),
+    [
+        (Register(Subject(".", "__GLOBAL"), toy("a")), InvalidSubject),
+        (Register(Subject(".", "a\x00b"), toy("a")), InvalidSubject),
+        (Register(Subject(".", "n" * 5000), toy("a")), InvalidSubject),
+        (Register(S, Draft("x" * 2_000_000, "TOY")), TooLarge),
+        (Register(S, toy("-bad")), InvalidSchema),
+        (Register(S, toy("a", references=(Reference("n", "s", 1),) * 300)), TooLarge),
+        (Register(S, toy("a", rules=RuleSet(domain=(Rule("1x"),)))), InvalidRules),
+        (SetConfig(Scope("."), Config(level="SOMEWHAT")), InvalidSetting),
+        (SetMode(Scope("."), "SLOW"), InvalidSetting),
+        (SetMode(Scope("."), "FORWARD"), InvalidSetting),
+        (GetVersion(S, 1), SubjectNotFound),
+        (Check(S, toy("a"), 4), VersionNotFound),
+        (DeleteMode(Scope(".", "s")), SubjectNotFound),
+    ],
+    ids=[
+        "reserved-name",
+        "control-character",
+        "long-name",
+        "large-text",
+        "bad-text",
+        "many-references",
+        "bad-rule",
+        "bad-level",
+        "bad-mode",
+        "mode-out-of-scope",
+        "no-subject",
+        "no-version",
+        "no-mode",
+    ],
+)
+def test_bad_requests_are_refused_by_name(bench: Bench, request_: Register, refusal: type[Exception]) -> None:
+    with pytest.raises(refusal):
+        bench.do(request_)
+    assert bench.position.sequence == 0
+
+
+def test_opaque_formats_are_kept_to_the_byte(bench: Bench) -> None:
+    bench.do(SetConfig(Scope("."), Config(level="NONE")))
+    told = bench.do(Register(S, Draft(" anything \n", "THRIFT"))).version
+
+    assert told.text == " anything \n"
+
+
+def test_the_bytes_as_sent_are_kept_where_they_differ(bench: Bench) -> None:
+    put(bench, S, "a", "b")
+    bench.do(DeleteSubject(S))
+    row = bench.tables.get("version", (*S, 0))
+    assert isinstance(row, Version)
+    content = bench.tables.get("content", (row.content,))
+    bench.do(DeleteSubject(S, permanent=True))
+
+    assert content is not None
+    assert content.data == b'["a", "b"]'  # type: ignore[union-attr]
+    assert bench.tables.get("content", (row.content,)) is None
+
+
+def test_a_command_that_comes_twice_is_one_command(bench: Bench) -> None:
+    first = bench.do(Register(S, toy("a")), "same")
+    before = bench.position
+    again = bench.do(Register(S, toy("a")), "same")
+    deleted = bench.do(DeleteSubject(S), "delete")
+    repeated = bench.do(DeleteSubject(S), "delete")
+
+    assert again == first
+    assert before.sequence == 1
+    assert repeated == deleted
+    assert bench.do(GetOutcome("same")).sequence == 1
+    assert bench.do(ListSubjects()).names == ()
+    assert bench.do(ListSubjects(visible="deleted")).names == ("s",)

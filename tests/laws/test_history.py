@@ -1,0 +1,152 @@
+"""Laws over histories: whatever is done in whatever order, these hold at every step (design, section 1)."""
+
+import itertools
+import json
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from tests.laws.toy import Bench, fields_of
+from treaty.core.answers import Config
+from treaty.core.command import Decision
+from treaty.core.law.references import meaning_of
+from treaty.core.law.versions import kept, schema_row
+from treaty.core.names import Subject
+from treaty.core.overlay import Overlay
+from treaty.core.refusals import Refusal
+from treaty.core.requests import (
+    DeleteContext,
+    DeleteSubject,
+    DeleteVersion,
+    Force,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.schema import Draft, Reference
+from treaty.core.tables import DictTables
+from treaty.core.values import Schema, Version
+
+subjects = st.sampled_from([Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")])
+texts = st.lists(st.sampled_from(["a", "b?", "c", "d?"]), unique=True, max_size=3).map(json.dumps)
+references = st.lists(
+    st.builds(Reference, st.just("n"), st.sampled_from(["s", "t", ":.x:s"]), st.sampled_from([-1, 1, 2])), max_size=1
+).map(tuple)
+levels = st.sampled_from(["NONE", "BACKWARD", "FORWARD", "FULL", "FULL_TRANSITIVE"])
+commands = st.one_of(
+    st.builds(Register, subjects, st.builds(Draft, texts, st.just("TOY"), references)),
+    st.builds(Register, subjects, st.builds(Draft, texts, st.just("TOY")), schema_id=st.integers(1, 9)),
+    st.builds(Register, subjects, st.builds(Draft, texts, st.just("TOY")), force=st.just(Force("somebody", "because"))),
+    st.builds(DeleteVersion, subjects, st.integers(1, 3) | st.just(-1), st.booleans()),
+    st.builds(DeleteSubject, subjects, st.booleans()),
+    st.builds(DeleteContext, st.just(".x")),
+    st.builds(SetConfig, subjects.map(lambda one: Scope(*one)), levels.map(lambda level: Config(level=level))),
+    st.builds(
+        SetMode, subjects.map(lambda one: Scope(*one)), st.sampled_from([None, "IMPORT", "READONLY", "READWRITE"])
+    ),
+)
+
+
+class History(RuleBasedStateMachine):
+    """One node's life; its tables are compared with what the same commits give elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bench = Bench()
+        self.meant: dict[tuple[str, int], str] = {}
+        """Every id ever given, and the guid it was given to."""
+
+    @rule(request=commands)
+    def do(self, request: Request[object]) -> None:
+        overlay = Overlay(self.bench.tables)
+        verdict = self.bench.verdict(request, f"c{self.bench.clock + 1}")
+        if isinstance(verdict, Decision) and verdict.rows:
+            overlay.put(verdict.rows)
+        try:
+            self.bench.do(request)
+        except Refusal:
+            return
+        self._same_as_overlay(overlay)
+
+    def _same_as_overlay(self, overlay: Overlay) -> None:
+        tables = self.bench.tables
+        assert overlay.sequence == tables.sequence
+        for table in ("schema", "version", "subject", "counter", "config", "mode"):
+            assert sorted(overlay.keys(table)) == sorted(tables.keys(table))
+            for key in tables.keys(table):
+                assert overlay.get(table, key) == tables.get(table, key)
+        for key in tables.keys("subject"):
+            assert overlay.find("version.subject", key) == tables.find("version.subject", key)
+
+    @invariant()
+    def an_id_means_one_schema_for_ever(self) -> None:
+        tables = self.bench.tables
+        for key in tables.keys("schema"):
+            value = tables.get("schema", key)
+            assert isinstance(value, Schema)
+            place = (str(key[0]), int(key[1]))
+            assert self.meant.setdefault(place, value.guid) == value.guid
+
+    @invariant()
+    def every_version_passed_its_policy_or_says_why_not(self) -> None:
+        tables = self.bench.tables
+        for subject in tables.keys("subject"):
+            live = [one for one in kept(tables, Subject(*map(str, subject))) if one[1].state == "live"]
+            for (_, older), (_, newer) in itertools.pairwise(live):
+                self._passed(str(subject[0]), older, newer)
+
+    def _passed(self, context: str, older: Version, newer: Version) -> None:
+        if newer.forced or newer.imported or older.imported or newer.policy is None:
+            return
+        if newer.number != older.number + 1:  # what it was compared with may be gone
+            return
+        old = fields_of(meaning_of(self.bench.tables, context, schema_row(self.bench.tables, context, older.schema_id)))
+        new = fields_of(meaning_of(self.bench.tables, context, schema_row(self.bench.tables, context, newer.schema_id)))
+        if newer.policy.backward:
+            assert {name for name in new if not name.endswith("?")} <= {name.rstrip("?") for name in old}
+        if newer.policy.forward:
+            assert {name for name in old if not name.endswith("?")} <= {name.rstrip("?") for name in new}
+
+    @invariant()
+    def nothing_refers_to_what_is_gone(self) -> None:
+        tables = self.bench.tables
+        for key in tables.keys("schema"):
+            value = tables.get("schema", key)
+            assert isinstance(value, Schema)
+            for used in value.references:
+                target = Subject(str(key[0]), "").sibling(used.subject)
+                assert tables.get("schema", (target.context, used.schema_id)) is not None
+        for key in tables.keys("version"):
+            version = tables.get("version", key)
+            assert isinstance(version, Version)
+            assert tables.get("schema", (key[0], version.schema_id)) is not None
+            assert tables.get("subject", key[:2]) is not None
+
+    @invariant()
+    def one_version_per_schema_and_subject(self) -> None:
+        tables = self.bench.tables
+        for subject in tables.keys("subject"):
+            rows = [row for _, row in kept(tables, Subject(*map(str, subject)))]
+            live = [row.schema_id for row in rows if row.state == "live" and not row.imported]
+            assert len(live) == len(set(live))
+            numbers = [row.number for row in rows if row.state in {"live", "soft"}]
+            assert len(numbers) == len(set(numbers))
+
+    @precondition(lambda self: self.bench.position.sequence > 0)
+    @invariant()
+    def live_replayed_and_loaded_are_one(self) -> None:
+        replayed, loaded = DictTables(), DictTables()
+        for commit in self.bench.commits:
+            replayed.apply(commit.rows, self.bench.position)
+        last = {(row.table, row.key): row for commit in self.bench.commits for row in commit.rows}
+        loaded.load([row for row in last.values() if row.value is not None], self.bench.position)
+        assert replayed.digest == loaded.digest == self.bench.tables.digest
+
+
+History.TestCase.settings = settings(
+    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestHistory = History.TestCase

@@ -1,0 +1,94 @@
+"""A toy format and a bench of tables on which the law can be tried without a node.
+
+A toy schema is a JSON list of field names; one ending in ``?`` has a default. A reader can read a writer's data when it
+has a default for every field that the writer lacks.
+"""
+
+import json
+from typing import TypeVar
+
+from treaty.core.command import Command, Decision, Needs
+from treaty.core.commit import START, Commit, make_append
+from treaty.core.decide import decide
+from treaty.core.finding import Fault, Finding
+from treaty.core.grammar import Answer, Compared, Invalid, Parse, Parsed, Question
+from treaty.core.meaning import Meaning
+from treaty.core.refusals import Refusal
+from treaty.core.requests import Request
+from treaty.core.rows import encode_row
+from treaty.core.tables import DictTables
+
+A = TypeVar("A")
+
+
+def fields_of(meaning: Meaning) -> tuple[str, ...]:
+    """The fields of a toy schema, those of its references included."""
+    own = tuple(json.loads(meaning.text))
+    return own + tuple(name for bound in meaning.bindings for name in fields_of(bound.meaning))
+
+
+class ToyGrammar:
+    """Answers at once, or (`slow`) only after having been asked once before."""
+
+    formats = ("TOY",)
+
+    def __init__(self, *, slow: bool = False) -> None:
+        self.slow = slow
+        self.asked: set[Question] = set()
+
+    def ask(self, question: Question) -> Answer | None:
+        if self.slow and question not in self.asked:
+            return None
+        return toy_answer(question)
+
+
+def toy_answer(question: Question) -> Answer:
+    if isinstance(question, Parse):
+        try:
+            names = json.loads(question.meaning.text)
+        except ValueError as error:
+            return Invalid((Fault("JSON", "", str(error), "a list of names"),))
+        if question.strict and any(name.startswith("-") for name in names):
+            return Invalid((Fault("NAME", "/0", "a name begins with a dash", "a letter"),))
+        canonical = json.dumps(sorted(names) if question.normalize else names, separators=(",", ":"))
+        return Parsed(canonical, json.dumps(fields_of(question.meaning)))
+    writer = {name.rstrip("?") for name in fields_of(question.writer)}
+    lacking = [name for name in fields_of(question.reader) if not name.endswith("?") and name not in writer]
+    sentence = "the {reader} schema needs a field that the {writer} schema lacks"
+    return Compared(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in lacking))
+
+
+class Bench:
+    """Tables, a grammar, and a history of appends; commands are decided and applied one by one."""
+
+    def __init__(self, *, slow: bool = False) -> None:
+        self.tables = DictTables()
+        self.grammar = ToyGrammar(slow=slow)
+        self.position = START
+        self.commits: list[Commit] = []
+        self.clock = 0
+
+    def verdict(self, request: Request[A], command_id: str = "") -> Decision[A] | Refusal:
+        """Decide, answering the grammar's questions, and change nothing."""
+        command = Command(request, command_id or f"c{self.clock}", 1_000 + self.tables.sequence)
+        while True:
+            verdict = decide(self.tables, command, self.grammar)
+            if not isinstance(verdict, Needs):
+                return verdict
+            assert not self.grammar.asked.issuperset(verdict.questions), "asked again what was answered"
+            self.grammar.asked.update(verdict.questions)
+
+    def do(self, request: Request[A], command_id: str = "") -> A:
+        """Decide, and apply what was decided; raises the refusal where there is one."""
+        self.clock += 1
+        command_id = command_id or f"c{self.clock}"
+        verdict = self.verdict(request, command_id)
+        if isinstance(verdict, Refusal):
+            raise verdict
+        if verdict.rows:
+            rows = tuple(encode_row(row) for row in verdict.rows)
+            commit = Commit(self.position.sequence + 1, rows, command_id, 1_000 + self.tables.sequence)
+            self.position = make_append(self.position, self.clock.to_bytes(16, "big"), (commit,)).position
+            self.commits.append(commit)
+            self.tables.apply(rows, self.position)
+        return verdict.answer
