@@ -297,7 +297,7 @@ def test_readonly_stops_changes_but_not_what_is_there(bench: Bench) -> None:
     assert not bench.do(Register(S, toy("a"))).created
     for request in (Register(S, toy("b?")), DeleteSubject(S), SetConfig(Scope(*S), Config(level="NONE"))):
         with pytest.raises(NotPermitted, match="read-only"):
-            bench.do(request)  # type: ignore[arg-type]
+            bench.do(request)
 
 
 def test_import_says_ids_and_numbers(bench: Bench) -> None:

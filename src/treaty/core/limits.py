@@ -64,3 +64,5 @@ AVRO_ITEMS = 1_000_000
 """Items of one array or map that a Spark job decodes."""
 AVRO_TEXT_BYTES = 50_000_000
 """Bytes of one string or bytes value that a Spark job decodes."""
+REGISTRY_TRIES = 6
+"""Times that a batch asks a registry that can't answer, before the batch fails."""

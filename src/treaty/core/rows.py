@@ -96,12 +96,12 @@ class Encoded:
 def encode_row(row: Row) -> Encoded:
     """Return the portable form of a row; `decode_row` gives the same row back."""
     if row.value is None or isinstance(row.value, Alien):
-        return Encoded(row.table, dumps(list(row.key)), row.value.text if row.value else None)
+        return Encoded(row.table, dumps(row.key), row.value.text if row.value else None)
     members = encode(row.value)
     members["v"] = ROW_FORMAT
     for name, text in row.value.extra:
         members[name] = json.loads(text)
-    return Encoded(row.table, dumps(list(row.key)), dumps(members))
+    return Encoded(row.table, dumps(row.key), dumps(members))
 
 
 def decode_row(encoded: Encoded) -> Row:

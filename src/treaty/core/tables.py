@@ -61,10 +61,12 @@ class DictTables:
         """Return all keys of a table, in no order."""
         return self._tables.get(table, {}).keys()
 
-    def apply(self, rows: Iterable[Encoded], position: Position) -> None:
-        """Put rows in (tombstones take out) and move to `position`."""
+    def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
+        """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
         for encoded in rows:
-            row = decode_row(encoded)
+            row = known.get(encoded) if known else None
+            if row is None:
+                row = decode_row(encoded)
             self._take_out(row)
             if row.value is not None:
                 self._put_in(row, row.value, encoded.digest)

@@ -49,8 +49,11 @@ class Tables(View, Protocol):
         """Rows that this version can't read, and why; while there are any the node must not decide."""
         ...
 
-    def apply(self, rows: Iterable[Encoded], position: Position) -> None:
-        """Put rows in (tombstones take out) and move to `position`."""
+    def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
+        """Put rows in (tombstones take out) and move to `position`.
+
+        `known` may hold what `decode_row` would return for some of them: a node has just encoded its own.
+        """
         ...
 
     def load(self, rows: Iterable[Encoded], position: Position) -> None:
