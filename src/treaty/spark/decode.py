@@ -65,7 +65,7 @@ def decode(
     added = {
         names.record: F.when(good, repaired(F.col(DECODED)["r"], plan, value)),
         names.error: F.when(good, None).otherwise(_error(plan, value)),
-        names.schema_id: F.when(_starts(value), _id(value)),
+        names.schema_id: frame_id(value),
         names.version: _looked_up(value, {one.schema_id: F.lit(one.version) for one in plan.writers}),
         names.subject: _looked_up(value, {one.schema_id: F.lit(one.subject) for one in plan.writers}),
     }
@@ -104,6 +104,11 @@ def _id(value: Column) -> Column:
     """The id that a frame claims, an INT; null where there are too few bytes."""
     number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).cast("bigint")
     return F.when(F.length(value) >= 5, F.when(number < 2**31, number).cast("int"))
+
+
+def frame_id(value: Column) -> Column:
+    """The schema id of a frame, an INT; null where the bytes are no frame."""
+    return F.when(_starts(value), _id(value))
 
 
 def _starts(value: Column) -> Column:
