@@ -1,0 +1,85 @@
+"""The Java reference library as the judge. The figures at the end of the run are printed with `-s`."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.oracle.avro_schemas import pairs, singles
+from tests.oracle.avro_treaty import described, excused, found, hand_made, text_of, unlike
+from tests.oracle.java import AvroOracle, avro_oracle
+from treaty.formats.avro.rules import COMPARISON_TOO_LARGE, FIELD_MATCHES_SEVERAL, RULES
+
+pytestmark = pytest.mark.jvm
+
+SEED = 20260321
+PAIRS = 2_000
+SINGLES = 1_000
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[AvroOracle]:
+    with avro_oracle() as oracle:
+        yield oracle
+
+
+def test_java_says_of_each_hand_made_schema_what_is_recorded(java: AvroOracle) -> None:
+    for name, row in hand_made():
+        references = {"references": row["references"]} if "references" in row else {}
+        said = java.ask(text=text_of(row), **references)
+        recorded = row.get("java", {member: row[member] for member in ("valid", "canonical") if member in row})
+
+        assert {member: said[member] for member in ("valid", "canonical") if member in said} == recorded, name
+        ours = described(text_of(row), row.get("references", ()))
+        if unlike(said, ours):
+            assert excused(said, ours) == row.get("difference"), name
+            assert "difference" in row, (name, unlike(said, ours))
+
+
+def test_java_and_treaty_agree_on_generated_schemas(java: AvroOracle) -> None:
+    verdicts: Counter[bool] = Counter()
+    excuses: Counter[str] = Counter()
+    for at, schema in enumerate(singles(SEED, SINGLES)):
+        said = java.ask(text=json.dumps(schema))
+        verdicts[said["valid"]] += 1
+        _agree(said, json.dumps(schema), f"seed {SEED}, schema {at}", excuses)
+
+    print(f"\nschemas: {dict(verdicts)}, excused {dict(excuses)}")
+    assert min(verdicts[True], verdicts[False]) >= 0.3 * SINGLES
+
+
+def test_java_and_treaty_agree_on_who_can_read_whom(java: AvroOracle) -> None:
+    verdicts: Counter[bool] = Counter()
+    rules: Counter[str] = Counter()
+    excuses: Counter[str] = Counter()
+    for at, pair in enumerate(pairs(SEED, PAIRS)):
+        reader, writer = map(json.dumps, pair)
+        said = java.ask(reader=reader, writer=writer)
+        where = f"seed {SEED}, pair {at}"
+        both = [_agree(said[side], text, where, excuses) for side, text in (("reader", reader), ("writer", writer))]
+        if not all(both):
+            continue
+        ours = found(reader, writer)
+        verdicts[not ours] += 1
+        rules.update(one["type"] for one in ours)
+        if "error" in said:
+            assert "matches multiple fields" in said["error"], where
+            assert [one["type"] for one in ours] == [FIELD_MATCHES_SEVERAL.id], where
+        else:
+            assert ours == said["findings"], (where, reader, writer)
+
+    print(f"\npairs: {dict(verdicts)}, rules {dict(rules)}, excused {dict(excuses)}")
+    assert min(verdicts.values()) >= 0.3 * sum(verdicts.values())
+    assert set(rules) == set(RULES) - {COMPARISON_TOO_LARGE.id}
+
+
+def _agree(said: dict[str, Any], text: str, where: str, excuses: Counter[str]) -> bool:
+    """Check one description; True if both call the schema valid."""
+    ours = described(text)
+    if unlike(said, ours):
+        excuse = excused(said, ours)
+        assert excuse, (where, text, unlike(said, ours), said, ours)
+        excuses[excuse] += 1
+    return bool(said["valid"] and ours["valid"])

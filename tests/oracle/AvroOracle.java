@@ -1,0 +1,99 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.avro.Schema;
+import org.apache.avro.SchemaCompatibility;
+import org.apache.avro.SchemaNormalization;
+
+/**
+ * Answers questions about Avro schemas with the Java reference library: one JSON object a line in, one out.
+ *
+ * <p>{"text": t, "references": [t…]} is answered with the validity, the canonical text and the
+ * fingerprints of a schema; {"reader": t, "writer": t} with both of these answers and the incompatibilities.
+ */
+public class AvroOracle {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  public static void main(String[] arguments) throws Exception {
+    BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    for (String line = in.readLine(); line != null; line = in.readLine()) {
+      JsonNode question = JSON.readTree(line);
+      out.println(JSON.writeValueAsString(question.has("reader") ? compare(question) : describe(question)));
+    }
+  }
+
+  private static ObjectNode describe(JsonNode question) {
+    ObjectNode answer = JSON.createObjectNode();
+    try {
+      Schema.Parser parser = new Schema.Parser();
+      List<Schema> known = new ArrayList<>();
+      for (JsonNode reference : question.path("references")) {
+        known.add(parser.parse(reference.textValue()));
+      }
+      describe(parser.parse(question.get("text").textValue()), known, answer);
+    } catch (Exception | StackOverflowError wrong) {
+      refuse(wrong, answer);
+    }
+    return answer;
+  }
+
+  private static void describe(Schema schema, List<Schema> known, ObjectNode answer) throws Exception {
+    String form = SchemaNormalization.toParsingForm(schema);
+    answer.put("valid", true);
+    answer.put("canonical", known.isEmpty() ? schema.toString() : schema.toString(known, false));
+    answer.put("resolved", schema.toString());
+    answer.put("parsing", form);
+    for (String name : new String[] {"CRC-64-AVRO", "MD5", "SHA-256"}) {
+      byte[] digest = SchemaNormalization.fingerprint(name, form.getBytes(StandardCharsets.UTF_8));
+      answer.put(name, String.format("%0" + 2 * digest.length + "x", new BigInteger(1, digest)));
+    }
+  }
+
+  private static void refuse(Throwable wrong, ObjectNode answer) {
+    answer.removeAll();
+    answer.put("valid", false);
+    answer.put("error", wrong.getClass().getSimpleName() + ": " + wrong.getMessage());
+  }
+
+  private static ObjectNode compare(JsonNode question) throws Exception {
+    ObjectNode answer = JSON.createObjectNode();
+    Schema reader = side(question, "reader", answer);
+    Schema writer = side(question, "writer", answer);
+    if (reader == null || writer == null) {
+      return answer;
+    }
+    ArrayNode findings = JSON.createArrayNode();
+    try {
+      for (SchemaCompatibility.Incompatibility one :
+          SchemaCompatibility.checkReaderWriterCompatibility(reader, writer).getResult().getIncompatibilities()) {
+        findings.addObject().put("type", one.getType().name()).put("path", one.getLocation())
+            .put("detail", one.getMessage());
+      }
+      answer.set("findings", findings);
+    } catch (Exception wrong) {
+      answer.put("error", String.valueOf(wrong.getMessage()));
+    }
+    return answer;
+  }
+
+  private static Schema side(JsonNode question, String name, ObjectNode answer) {
+    ObjectNode described = answer.putObject(name);
+    try {
+      Schema schema = new Schema.Parser().parse(question.get(name).textValue());
+      describe(schema, List.of(), described);
+      return schema;
+    } catch (Exception | StackOverflowError wrong) {
+      refuse(wrong, described);
+      return null;
+    }
+  }
+}
