@@ -75,7 +75,7 @@ HELP = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Told(Collector):
     """Numbers of all workers as metric families."""
 

@@ -1,6 +1,7 @@
 """Several workers on one listening socket: started, watched, started again, and stopped together."""
 
 import asyncio
+import contextlib
 import logging
 import signal
 import socket
@@ -51,7 +52,8 @@ class Workers:
             worker = await asyncio.create_subprocess_exec(*self.command(index), pass_fds=[self.socket.fileno()])
             self.running[index] = worker
             if self.stopping.is_set():  # told to stop while it was being started
-                worker.terminate()
+                with contextlib.suppress(ProcessLookupError):
+                    worker.terminate()
             code = await worker.wait()
             del self.running[index]
             if self.stopping.is_set():
@@ -70,12 +72,14 @@ class Workers:
     async def _stop(self) -> None:
         """Stop all workers once it is time, and kill those that don't."""
         await self.stopping.wait()
-        for worker in self.running.values():
-            worker.terminate()
+        for worker in tuple(self.running.values()):
+            with contextlib.suppress(ProcessLookupError):
+                worker.terminate()
         for _ in range(int(STOP_SECONDS * 10)):
             if not self.running:
                 return
             await asyncio.sleep(0.1)
-        for index, worker in self.running.items():
+        for index, worker in tuple(self.running.items()):
             log.warning("worker %d did not stop in time; it is killed", index)
-            worker.kill()
+            with contextlib.suppress(ProcessLookupError):
+                worker.kill()

@@ -12,7 +12,7 @@ from treaty.wire.confluent.versions import checked_body
 async def check(x: Exchange) -> object:
     """``POST /compatibility/subjects/{subject}/versions`` and ``…/{version}``.
 
-    A schema that is not valid is a refusal, or where verbose a verdict that says so.
+    A schema that is not valid is a refusal, or where verbose (and without details) a verdict.
     """
     version = version_of(x.values[1]) if len(x.values) > 1 else None
     draft = draft_of(await x.body(DraftBody))
@@ -20,7 +20,7 @@ async def check(x: Exchange) -> object:
     try:
         checked = await x.ask(q.Check(x.subject, draft, version, x.query.flag("normalize") or None))
     except InvalidSchema as invalid:
-        if not verbose:
+        if not verbose or x.details:
             raise
         checked = Checked(compatible=False, messages=(invalid.reason.message,))
     return checked_body(checked, verbose=verbose, details=x.details)

@@ -1,9 +1,7 @@
 """Query members, read as the original reads them: generous with booleans, strict with integers."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from treaty.core.limits import COUNTER
@@ -11,7 +9,6 @@ from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidVersion
 from treaty.core.requests import LATEST, Visible
 
-T = TypeVar("T")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
@@ -91,10 +88,10 @@ class Query:
         asked = integer(self.get("limit") or "-1")
         return asked if 1 <= asked <= default else default
 
-    def page(self, entries: Sequence[T]) -> list[T]:
-        """Cut a list to the page that was asked for."""
+    def page(self) -> slice:
+        """The part of a list that is asked for; raises `NoSuchPath`, so take it before the list is asked for."""
         offset = self.offset()
-        return list(entries[offset : offset + self.limit()])
+        return slice(offset, offset + self.limit())
 
 
 NONE = Query()

@@ -5,7 +5,7 @@ import re
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import integer
 from treaty.core import requests as q
-from treaty.core.names import Subject, subject_of
+from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.wire.confluent.listings import PlaceBody, UseBody
 from treaty.wire.confluent.versions import schema_body, version_body
@@ -45,22 +45,21 @@ async def get_schema_text(x: Exchange) -> object:
 
 async def subjects_of(x: Exchange) -> object:
     """``GET /schemas/ids/{id}/subjects``."""
-    found = await x.ask(q.UsesOf(integer(x.values[0]), _context(x), x.query.visible()))
-    return x.query.page(list(dict.fromkeys(subject for subject, _ in found.uses)))
+    page = x.query.page()
+    found = await x.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
+    return list(dict.fromkeys(subject for subject, _ in found.uses))[page]
 
 
 async def versions_of(x: Exchange) -> object:
     """``GET /schemas/ids/{id}/versions``."""
-    found = await x.ask(q.UsesOf(integer(x.values[0]), _context(x), x.query.visible()))
-    return x.query.page([UseBody(subject, number) for subject, number in found.uses])
-
-
-def _context(x: Exchange) -> Subject | None:
-    return x.query.subject()
+    page = x.query.page()
+    found = await x.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
+    return [UseBody(subject, number) for subject, number in found.uses[page]]
 
 
 async def get_guid(x: Exchange) -> object:
     """``GET /schemas/guids/{guid}``: without subject and version, because a guid means no context."""
+    x.asked = q.GetGuid(x.values[0])
     found = await x.ask(q.GetGuid(_guid(x.values[0])))
     body = schema_body(found, details=x.details)
     body.subject = body.version = None
@@ -70,6 +69,7 @@ async def get_guid(x: Exchange) -> object:
 
 async def get_guid_ids(x: Exchange) -> object:
     """``GET /schemas/guids/{guid}/ids``; nothing where nobody has it."""
+    x.asked = q.GetGuidIds(x.values[0])
     try:
         found = await x.ask(q.GetGuidIds(_guid(x.values[0])))
     except SchemaNotFound:

@@ -35,7 +35,8 @@ async def deployment(_x: Exchange) -> object:
 
 async def list_contexts(x: Exchange) -> object:
     """``GET /contexts``."""
-    return x.query.page((await x.ask(q.ListContexts(x.query.get("contextPrefix") or ""))).names)
+    page = x.query.page()
+    return (await x.ask(q.ListContexts(x.query.get("contextPrefix") or ""))).names[page]
 
 
 async def delete_context(x: Exchange) -> object:

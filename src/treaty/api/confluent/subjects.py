@@ -15,9 +15,9 @@ from treaty.wire.confluent.versions import SchemaBody, registered_body, version_
 
 async def list_subjects(x: Exchange) -> object:
     """``GET /subjects``."""
-    prefix = x.query.get("subjectPrefix", "subject")
+    page, prefix = x.query.page(), x.query.get("subjectPrefix", "subject")
     start = Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix)
-    return x.query.page((await x.ask(q.ListSubjects(start, x.query.visible()))).names)
+    return (await x.ask(q.ListSubjects(start, x.query.visible()))).names[page]
 
 
 async def lookup(x: Exchange) -> object:
@@ -51,11 +51,11 @@ async def delete_subject(x: Exchange) -> object:
 
 async def list_versions(x: Exchange) -> object:
     """``GET /subjects/{subject}/versions``; `deletedAsNegative` shows softly deleted ones below zero."""
-    negative = x.query.flag("deletedAsNegative")
+    page, negative = x.query.page(), x.query.flag("deletedAsNegative")
     visible = x.query.visible()
     found = await x.ask(q.ListVersions(x.subject, "all" if negative and visible == "live" else visible))
     hidden = frozenset(found.deleted) if negative else frozenset()
-    return x.query.page([-number if number in hidden else number for number in found.numbers])
+    return [-number if number in hidden else number for number in found.numbers][page]
 
 
 async def register(x: Exchange) -> object:
@@ -84,8 +84,9 @@ async def get_text(x: Exchange) -> object:
 
 async def referenced_by(x: Exchange) -> object:
     """``GET /subjects/{subject}/versions/{version}/referencedby``."""
+    page = x.query.page()
     found = await x.ask(q.ReferencedBy(x.subject, version_of(x.values[1]), x.query.flag("deleted")))
-    return x.query.page(found.ids)
+    return found.ids[page]
 
 
 async def delete_version(x: Exchange) -> object:

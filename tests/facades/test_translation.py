@@ -1,0 +1,408 @@
+"""Every route: what it asks of the registry, and how it prints the answer. Nothing here is decided."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.facades.twin import SCHEMA, TOKEN, VERSION, Fixed
+from treaty.api.application import application
+from treaty.core import answers as a
+from treaty.core import refusals as r
+from treaty.core import requests as q
+from treaty.core.limits import REQUEST_BYTES
+from treaty.core.names import Subject
+from treaty.core.schema import Draft, Metadata, Reference
+from treaty.wire.confluent.headers import V1
+
+S = Subject(".", "s")
+DRAFT = Draft('"string"')
+POSTED = {"schema": '"string"'}
+SHOWN = {
+    "subject": "s",
+    "version": 3,
+    "id": 7,
+    "guid": VERSION.guid,
+    "schemaType": "AVRO",
+    "schema": '"string"',
+    "ts": 99,
+    "deleted": False,
+}
+BY_ID = {name: value for name, value in SHOWN.items() if name != "id"}
+
+
+@pytest.fixture
+def member() -> Fixed:
+    return Fixed()
+
+
+@pytest.fixture
+def http(member: Fixed) -> TestClient:
+    return TestClient(application(member).gate, raise_server_exceptions=False)
+
+
+Case = tuple[str, str, Any, q.Request[Any] | None, Any]
+CASES: list[Case] = [
+    ("GET", "/", None, None, {}),
+    ("GET", "/subjects", None, q.ListSubjects(Subject("*", "")), ["a", "b", "c"]),
+    ("GET", "/subjects?subjectPrefix=", None, q.ListSubjects(Subject(".", "")), ["a", "b", "c"]),
+    ("GET", "/subjects?subjectPrefix=:.x:a&deleted=TRUE", None, q.ListSubjects(Subject(".x", "a"), "all"), ["a", "b", "c"]),
+    ("GET", "/subjects?deleted_only=True&offset=1&limit=1", None, q.ListSubjects(visible="deleted"), ["b"]),
+    ("GET", "/subjects?offset=0&limit=-1", None, q.ListSubjects(), ["a", "b", "c"]),
+    ("GET", "/contexts/x/subjects", None, q.ListSubjects(Subject(".x", "")), ["a", "b", "c"]),
+    ("POST", "/subjects/s", POSTED, q.Lookup(S, DRAFT), SHOWN),
+    ("POST", "/subjects/s?normalize=True&deleted=true", POSTED, q.Lookup(S, DRAFT, True, True), SHOWN),
+    ("DELETE", "/subjects/s", None, q.DeleteSubject(S), [1, 2]),
+    ("DELETE", "/subjects/s?permanent=true", None, q.DeleteSubject(S, permanent=True), [1, 2]),
+    ("GET", "/subjects/s/versions", None, q.ListVersions(S), [1, 2, 3]),
+    ("GET", "/subjects/s/versions?deletedAsNegative=true", None, q.ListVersions(S, "all"), [1, -2, 3]),
+    ("GET", "/subjects/s/metadata?&&key=a&value=b", None, q.FindVersion(S, (("a", "b"),)), SHOWN),
+    ("GET", "/subjects/s/versions/3?name=s", None, q.GetVersion(S, 3), SHOWN),
+    ("GET", "/subjects/s/versions/latest", None, q.GetVersion(S, q.LATEST), SHOWN),
+    ("GET", "/subjects/s/versions/%20LATEST", None, q.GetVersion(S, q.LATEST), SHOWN),
+    ("GET", "/subjects/s/versions/-1?deleted=true", None, q.GetVersion(S, q.LATEST, deleted=True), SHOWN),
+    ("GET", "/subjects/s/versions/3/referencedby", None, q.ReferencedBy(S, 3), [4, 9]),
+    ("DELETE", "/subjects/s/versions/3?permanent=True", None, q.DeleteVersion(S, 3, permanent=True), 3),
+    ("GET", "/schemas?latestOnly=true&limit=9999", None, q.ListSchemas(latest=True), [SHOWN]),
+    ("GET", "/schemas/ids/7", None, q.GetSchema(7), BY_ID),
+    ("GET", "/schemas/ids/7?subject=s&fetchMaxId=true", None, q.GetSchema(7, S, max_id=True), BY_ID),
+    ("GET", "/contexts/.x/schemas/ids/7", None, q.GetSchema(7, Subject(".x", "")), BY_ID),
+    ("GET", "/schemas/ids/7/subjects", None, q.UsesOf(7), ["s", "t"]),
+    (
+        "GET",
+        "/schemas/ids/7/versions?deleted=true",
+        None,
+        q.UsesOf(7, visible="all"),
+        [{"subject": "s", "version": 1}, {"subject": "s", "version": 3}, {"subject": "t", "version": 1}],
+    ),
+    ("GET", f"/schemas/guids/{VERSION.guid.replace('-', '').upper()}", None, q.GetGuid(VERSION.guid), None),
+    (
+        "GET",
+        f"/schemas/guids/{VERSION.guid}/ids",
+        None,
+        q.GetGuidIds(VERSION.guid),
+        [{"context": ".", "id": 7}, {"context": ".x", "id": 2}],
+    ),
+    ("POST", "/compatibility/subjects/s/versions", POSTED, q.Check(S, DRAFT), {"is_compatible": True}),
+    (
+        "POST",
+        "/compatibility/subjects/s/versions/2?verbose=true",
+        POSTED,
+        q.Check(S, DRAFT, 2),
+        {"is_compatible": True, "messages": []},
+    ),
+    ("GET", "/config", None, q.GetConfig(q.Scope()), {"compatibilityLevel": "BACKWARD"}),
+    ("GET", "/config/s?defaultToGlobal=true", None, q.GetConfig(q.Scope(".", "s"), resolve=True), {"compatibilityLevel": "BACKWARD"}),
+    ("GET", "/contexts/.x/config", None, q.GetConfig(q.Scope(".x", None)), {"compatibilityLevel": "BACKWARD"}),
+    ("GET", "/config/:.__GLOBAL:", None, q.GetConfig(q.Scope("*", None)), {"compatibilityLevel": "BACKWARD"}),
+    (
+        "PUT",
+        "/config/s",
+        {"compatibility": "full", "alias": None, "unknown": 1},
+        q.SetConfig(q.Scope(".", "s"), a.Config(level="FULL"), ("alias",)),
+        {"alias": "other", "compatibility": "FULL"},
+    ),
+    ("DELETE", "/config/s", None, q.DeleteConfig(q.Scope(".", "s")), {"compatibilityLevel": "NONE"}),
+    ("GET", "/mode", None, q.GetMode(q.Scope()), {"mode": "READWRITE"}),
+    ("PUT", "/mode/s?force=True", {"mode": "import"}, q.SetMode(q.Scope(".", "s"), "IMPORT", force=True), {"mode": "import"}),
+    ("PUT", "/mode/s", {"mode": None}, q.SetMode(q.Scope(".", "s"), None), {"mode": None}),
+    ("DELETE", "/mode/s?recursive=true", None, q.DeleteMode(q.Scope(".", "s"), recursive=True), {"mode": "READONLY"}),
+    ("GET", "/contexts?contextPrefix=.x", None, q.ListContexts(".x"), [".", ".x"]),
+    ("GET", "/associations/resources/-/t?resourceType=topic&associationType=value", None, None, []),
+    ("GET", "/associations/resources/t", None, None, []),
+    ("GET", "/associations/subjects/a%2Fb", None, None, []),
+    ("GET", "/schemas/types", None, None, ["AVRO", "JSON", "PROTOBUF"]),
+    ("GET", "/v1/metadata/deployment", None, None, {"attributes": []}),
+    ("GET", "/treaty/outcome/c1", None, q.GetOutcome("c1"), {"command": "c1", "sequence": 5, "result": "{}"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "target", "body", "asked", "answer"), CASES, ids=[f"{c[0]} {c[1]}" for c in CASES])
+def test_a_route_asks_and_prints(
+    http: TestClient, member: Fixed, method: str, target: str, body: object, asked: object, answer: object
+) -> None:
+    got = http.request(method, target, json=body)
+    assert got.status_code == 200, got.text
+    assert got.headers["content-type"] == V1
+    if asked is not None:
+        assert member.asked == [asked]
+        assert got.headers["treaty-sequence"] == str(TOKEN)
+    if answer is not None:
+        assert got.json() == answer
+
+
+def test_registration_reads_all_of_the_body_and_answers_the_full_form(http: TestClient, member: Fixed) -> None:
+    body = {
+        "schemaType": "AVRO",
+        "schema": "x",
+        "version": 4,
+        "id": 9,
+        "references": [{"name": "n", "subject": "t", "version": 1, "properties": None, "tags": None}],
+        "metadata": {"properties": {"a": "b"}},
+    }
+    got = http.post("/subjects/s/versions?normalize=False", json=body)
+    draft = Draft("x", references=(Reference("n", "t", 1),), metadata=Metadata(properties=(("a", "b"),)))
+    assert member.asked == [q.Register(S, draft, number=4, schema_id=9)]
+    assert list(got.json()) == ["version", "id", "guid", "schemaType", "schema"]
+
+
+def test_force_is_told_with_who_forced_it(http: TestClient, member: Fixed) -> None:
+    http.post("/subjects/s/versions?force=true", json=POSTED)
+    request = member.asked[0]
+    assert isinstance(request, q.Register)
+    assert request.force == q.Force("", "force=true")
+
+
+@pytest.mark.parametrize(
+    ("target", "subject"),
+    [
+        ("/subjects/a%2Fb/versions/1", Subject(".", "a/b")),
+        ("/subjects/a%252Fb/versions/1", Subject(".", "a%2Fb")),
+        ("/subjects/%3A.ctx%3As/versions/1", Subject(".ctx", "s")),
+        ("/subjects/:.ctx:a%20b/versions/1", Subject(".ctx", "a b")),
+        ("/subjects/%C3%A4/versions/1", Subject(".", "ä")),
+        ("/subjects//versions/1", Subject(".", "")),
+        ("/subjects/:.:s/versions/1", S),
+        ("/contexts/ctx/subjects/s/versions/1", Subject(".ctx", "s")),
+        ("/contexts/.ctx/subjects/%3A.other%3As/versions/1", Subject(".other", "s")),
+        ("/contexts/%3A.ctx%3A/subjects/s/versions/1/", Subject(".ctx", "s")),
+        ("/contexts/%3A.%3A/subjects/s/versions/1", S),
+    ],
+)
+def test_subjects_are_decoded_once_and_then_qualified(
+    http: TestClient, member: Fixed, target: str, subject: Subject
+) -> None:
+    assert http.get(target).status_code == 200
+    assert member.asked == [q.GetVersion(subject, 1)]
+
+
+def test_an_alias_is_followed_once_within_its_context(http: TestClient, member: Fixed) -> None:
+    member.aliases = {(".x", "nick"): "real", (".x", "real"): "further", (".", "far"): ":.x:s"}
+    http.get("/subjects/:.x:nick/versions/1")
+    http.post("/compatibility/subjects/far/versions", json=POSTED)
+    http.get("/schemas/ids/7?subject=far")
+    http.get("/config/far?defaultToGlobal=true")
+    assert member.asked == [
+        q.GetVersion(Subject(".x", "real"), 1),
+        q.Check(Subject(".x", "s"), DRAFT),
+        q.GetSchema(7, Subject(".x", "s")),
+        q.GetConfig(q.Scope(".", "far"), resolve=True),
+    ]
+
+
+def test_metadata_encoded_twice_is_tried_as_it_was_meant(http: TestClient, member: Fixed) -> None:
+    member.answers[q.FindVersion] = r.SchemaNotFound.of("SCHEMA", "none")
+    assert http.get("/subjects/s/metadata?key=a%2520b&value=c").json()["error_code"] == 40403
+    assert member.asked == [q.FindVersion(S, (("a%20b", "c"),)), q.FindVersion(S, (("a b", "c"),))]
+
+
+def test_references_are_shown_qualified_where_asked(http: TestClient, member: Fixed) -> None:
+    found = a.VersionFound(":.x:s", 1, 0, 1, "g", "AVRO", "{}", (Reference("n", "t", 1),))
+    member.answers[q.GetVersion] = found
+    plain = http.get("/subjects/:.x:s/versions/1").json()["references"]
+    told = http.get("/subjects/:.x:s/versions/1?referenceFormat=qualified").json()["references"]
+    assert (plain[0]["subject"], told[0]["subject"]) == ("t", ":.x:t")
+
+
+def test_raw_texts_keep_the_media_type(http: TestClient) -> None:
+    for target in ("/schemas/ids/7/schema", "/subjects/s/versions/3/schema"):
+        got = http.get(target)
+        assert (got.text, got.headers["content-type"]) == ('"string"', V1)
+
+
+def test_a_guid_nobody_has_is_not_found_and_has_no_ids(http: TestClient, member: Fixed) -> None:
+    member.answers[q.GetGuidIds] = r.SchemaNotFound.of("SCHEMA", "none")
+    assert http.get("/schemas/guids/nonsense").json() == {"error_code": 40403, "message": "Schema nonsense not found"}
+    assert http.get(f"/schemas/guids/{VERSION.guid}/ids").json() == []
+
+
+def test_an_invalid_schema_is_a_verdict_only_where_verbose(http: TestClient, member: Fixed) -> None:
+    member.answers[q.Check] = r.InvalidSchema(r.Reason("R", "Invalid schema of type AVRO, details: x"))
+    target = "/compatibility/subjects/s/versions"
+    assert http.post(target, json=POSTED).json()["error_code"] == 42201
+    assert http.post(f"{target}?verbose=true", json=POSTED).json() == {
+        "is_compatible": False,
+        "messages": ["Invalid schema of type AVRO, details: x"],
+    }
+
+
+def test_deleting_a_context_has_no_body(http: TestClient, member: Fixed) -> None:
+    got = http.delete("/contexts/x")
+    assert (got.status_code, got.content) == (204, b"")
+    assert member.asked == [q.DeleteContext(".x")]
+
+
+# ------------------------------------------------------------------------------------------------ headers and details
+
+
+def test_the_call_is_read_from_headers_and_query(http: TestClient, member: Fixed) -> None:
+    sent = {"Treaty-Sequence": str(TOKEN), "Treaty-Command": "c1", "Treaty-Consistency": "eventual"}
+    http.get("/subjects?consistency=LATEST", headers=sent)
+    call = member.calls[0]
+    assert (call.after, call.command_id, call.consistency) == (TOKEN, "c1", "latest")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Treaty-Sequence": "x"}, {"Treaty-Consistency": "maybe"}, {"Treaty-Command": "c" * 129}],
+    ids=["token", "consistency", "command"],
+)
+def test_a_header_that_cannot_be_right_is_refused(http: TestClient, member: Fixed, headers: dict[str, str]) -> None:
+    got = http.get("/subjects", headers=headers)
+    assert (got.status_code, got.json()["error_code"]) == (400, 400)
+    assert member.asked == []
+
+
+def test_details_are_told_where_asked(http: TestClient, member: Fixed) -> None:
+    told = http.get("/subjects/s/versions/3", headers={"Treaty-Details": "true"}).json()
+    assert told == {**SHOWN, "treaty": {"ordinal": 2}}
+    member.answers[q.GetVersion] = r.VersionNotFound.of("VERSION", "none", path="/v", allowed="1, 2")
+    error = http.get("/subjects/s/versions/3", headers={"Treaty-Details": "true"}).json()["treaty"]
+    assert (error["rule"], error["path"], error["allowed"]) == ("VERSION", "/v", "1, 2")
+
+
+def test_the_request_id_comes_back(http: TestClient) -> None:
+    assert http.get("/", headers={"X-Request-ID": "abc"}).headers["x-request-id"] == "abc"
+    assert "x-request-id" not in http.get("/").headers
+
+
+def test_head_is_get_without_a_body(http: TestClient) -> None:
+    got, head = http.get("/schemas/ids/7"), http.head("/schemas/ids/7")
+    assert head.status_code == 200
+    assert head.headers["content-length"] == got.headers["content-length"]
+
+
+@pytest.mark.parametrize("accept", ["text/html, image/gif, image/jpeg, */*; q=0.2", "*/*", V1])
+def test_what_clients_accept_is_answered(http: TestClient, accept: str) -> None:
+    assert http.get("/subjects", headers={"Accept": accept}).headers["content-type"] == V1
+
+
+def test_plain_json_is_answered_as_such(http: TestClient) -> None:
+    got = http.get("/subjects", headers={"Accept": "application/json"})
+    assert got.headers["content-type"] == "application/json"
+
+
+def test_a_content_type_without_a_body_is_no_matter(http: TestClient) -> None:
+    assert http.get("/subjects", headers={"Content-Type": "text/strange"}).status_code == 200
+    assert http.delete("/subjects/s", headers={"Content-Type": "text/strange"}).status_code == 200
+
+
+# ------------------------------------------------------------------------------------------------------- bad requests
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "options", "code"),
+    [
+        ("GET", "/nothing", {}, 404),
+        ("GET", "/subjects/s/versions/1/2/3", {}, 404),
+        ("GET", "/schemas/ids/abc", {}, 404),
+        ("GET", "/schemas/ids/1_0", {}, 404),
+        ("GET", "/schemas/ids/99999999999", {}, 404),
+        ("GET", "/subjects?offset=x", {}, 404),
+        ("PATCH", "/subjects", {}, 405),
+        ("PUT", "/subjects/s", {}, 405),
+        ("POST", "/associations/resources/t", {}, 405),
+        ("GET", "/subjects", {"headers": {"Accept": "text/html"}}, 406),
+        ("POST", "/subjects/s", {"content": b"{}", "headers": {"Content-Type": "text/xml"}}, 415),
+        ("POST", "/subjects/s", {}, 422),
+        ("POST", "/subjects/s", {"content": b"null"}, 422),
+        ("POST", "/subjects/s", {"content": b"{"}, 400),
+        ("POST", "/subjects/s", {"content": b"[]"}, 400),
+        ("POST", "/subjects/s", {"content": b'{"schema":5}'}, 400),
+        ("POST", "/subjects/s", {"content": b'{"schema":"x","references":[5]}'}, 400),
+        ("POST", "/subjects/s", {"content": b'{"schema":"\xff"}'}, 400),
+        ("POST", "/subjects/s", {"content": b'{"schema":"\\ud800"}'}, 400),
+        ("POST", "/subjects/s", {"content": b'{"a":' * 100_000}, 400),
+        ("POST", "/subjects/s", {"content": b"[" * 100_000}, 400),
+        ("POST", "/subjects/s", {"content": b'{"version":1e400}'}, 400),
+        ("POST", "/subjects/s", {"content": b" " * (REQUEST_BYTES + 1)}, 413),
+        ("PUT", "/config", {"content": b'{"compatibility":{}}'}, 400),
+        ("PUT", "/mode", {"content": b"{}"}, 42204),
+        ("GET", "/subjects/%FF/versions", {}, 400),
+        ("GET", "/contexts/a:b/subjects", {}, 400),
+        ("GET", "/subjects/s/versions/0", {}, 42202),
+        ("GET", "/subjects/s/versions/-2", {}, 42202),
+        ("GET", "/subjects/s/versions/abc", {}, 42202),
+        ("GET", "/subjects/s/versions/earliest", {}, 42202),
+        ("GET", "/subjects/s/versions/2147483648", {}, 42202),
+        ("GET", "/subjects/s/versions/١", {}, 42202),
+        ("DELETE", "/subjects/s/versions/x", {}, 42202),
+        ("POST", "/compatibility/subjects/s/versions/x", {"content": b"{}"}, 42202),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_right_has_its_error(
+    http: TestClient, member: Fixed, method: str, target: str, options: dict[str, Any], code: int
+) -> None:
+    got = http.request(method, target, **options)
+    assert got.json()["error_code"] == code
+    assert got.status_code == (code if code < 1000 else code // 100)
+    assert got.json()["message"]
+    assert got.headers["content-type"] == V1
+    assert member.asked == []
+
+
+def test_generic_errors_say_what_the_original_says(http: TestClient) -> None:
+    assert http.get("/nothing").json() == {"error_code": 404, "message": "HTTP 404 Not Found"}
+    refused = http.patch("/subjects/s")
+    assert refused.json() == {"error_code": 405, "message": "HTTP 405 Method Not Allowed"}
+    assert refused.headers["allow"] == "DELETE, POST"
+    assert http.get("/subjects/s/versions/abc").json()["message"] == (
+        "The specified version 'abc' is not a valid version id. Allowed values are between [1, 2^31-1] and the string "
+        '"latest"'
+    )
+
+
+def test_not_now_says_when_to_come_again(http: TestClient, member: Fixed) -> None:
+    member.answers[q.ListSubjects] = r.Unavailable("the log cannot be reached", 2.5)
+    got = http.get("/subjects")
+    assert (got.status_code, got.json()["error_code"], got.headers["retry-after"]) == (503, 503, "3")
+
+
+def test_an_unknown_outcome_names_the_command(http: TestClient, member: Fixed) -> None:
+    member.answers[q.Register] = r.OutcomeUnknown("c77")
+    got = http.post("/subjects/s/versions", json=POSTED)
+    assert (got.status_code, got.headers["treaty-command"]) == (504, "c77")
+    assert got.json()["treaty"]["command"] == "c77"
+
+
+def test_what_nobody_foresaw_is_500_and_logged(
+    http: TestClient, member: Fixed, caplog: pytest.LogCaptureFixture
+) -> None:
+    member.answers[q.ListSubjects] = ZeroDivisionError("secret")
+    got = http.get("/subjects")
+    assert got.status_code == 500
+    assert got.json() == {"error_code": 500, "message": "Internal Server Error"}
+    assert "secret" in caplog.text
+
+
+def test_too_many_requests_at_once_are_told_to_come_again(member: Fixed) -> None:
+    app = application(member)
+    app.metrics.in_flight = 10_000
+    got = TestClient(app.gate).get("/subjects")
+    assert (got.status_code, got.headers["retry-after"]) == (503, "1")
+    assert TestClient(app.gate).get("/healthz").status_code == 200
+
+
+# --------------------------------------------------------------------------------------------------------- operations
+
+
+def test_pages_of_the_operator(http: TestClient, member: Fixed) -> None:
+    assert http.get("/healthz").json() == {"status": "ok"}
+    assert http.get("/readyz").json() == {"status": "ready", "sequence": TOKEN.sequence}
+    status = http.get("/status").json()
+    assert status["node"] == {"sequence": 5}
+    assert status["limits"]["request_bytes"] == REQUEST_BYTES
+    assert http.post("/status").status_code == 405
+    member.answers[q.ListContexts] = r.Unavailable("no log")
+    assert http.get("/readyz").json() == {"status": "not ready", "reason": "no log"}
+
+
+def test_requests_are_counted_by_route_and_status(http: TestClient) -> None:
+    http.get("/schemas/ids/7")
+    http.get("/schemas/ids/8")
+    http.get("/nowhere/at/all")
+    page = http.get("/metrics").text
+    assert 'treaty_http_requests_total{method="GET",route="/schemas/ids/{}",status="200"} 2.0' in page
+    assert 'treaty_http_requests_total{method="GET",route="other",status="404"} 1.0' in page
+    assert 'treaty_http_seconds_count{route="/schemas/ids/{}"} 2.0' in page
+    assert SCHEMA.guid not in page

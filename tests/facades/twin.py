@@ -1,0 +1,77 @@
+"""A member that answers what it was told to, for tests of translation: it holds no law and no state."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from treaty.core import answers as a
+from treaty.core import requests as q
+from treaty.core.refusals import SettingNotFound
+from treaty.core.registry import CALL, Call, Reply, Token
+from treaty.core.requests import Request
+
+A = TypeVar("A")
+TOKEN = Token("ab", 5, "cd")
+
+VERSION = a.VersionFound("s", 3, 2, 7, "ec7e7a4f-3a77-4fdc-8b0b-6b2f7a2ec7d1", "AVRO", '"string"', time=99)
+SCHEMA = a.SchemaFound(7, VERSION.guid, "AVRO", '"string"', subject="s", number=3, time=99)
+
+ANSWERS: Mapping[type, object] = {
+    q.Register: a.Registered(VERSION, created=True),
+    q.Lookup: VERSION,
+    q.GetVersion: VERSION,
+    q.FindVersion: VERSION,
+    q.GetSchema: SCHEMA,
+    q.GetGuid: SCHEMA,
+    q.GetGuidIds: a.GuidIds(((".", 7), (".x", 2))),
+    q.Check: a.Checked(compatible=True),
+    q.DeleteVersion: a.Deleted((3,)),
+    q.DeleteSubject: a.Deleted((1, 2)),
+    q.DeleteContext: a.Deleted(()),
+    q.SetConfig: a.ConfigStored(a.Config(level="FULL", alias="other")),
+    q.GetConfig: a.ConfigStored(a.Config(level="BACKWARD")),
+    q.DeleteConfig: a.ConfigStored(a.Config(level="NONE")),
+    q.SetMode: a.ModeStored("IMPORT"),
+    q.GetMode: a.ModeStored("READWRITE"),
+    q.DeleteMode: a.ModeStored("READONLY"),
+    q.ListSubjects: a.Subjects(("a", "b", "c")),
+    q.ListVersions: a.Numbers((1, 2, 3), (2,)),
+    q.ListSchemas: a.Versions((VERSION,)),
+    q.UsesOf: a.Uses((("s", 1), ("s", 3), ("t", 1))),
+    q.ReferencedBy: a.Ids((4, 9)),
+    q.ListContexts: a.Contexts((".", ".x")),
+    q.GetOutcome: a.Outcome("c1", 5, "{}"),
+}
+
+
+@dataclass
+class Fixed:
+    """Answers by class of request; an exception is raised. What was asked is remembered, alias lookups are not."""
+
+    answers: dict[type, object] = field(default_factory=lambda: dict(ANSWERS))
+    aliases: dict[tuple[str, str], str] = field(default_factory=dict)
+    asked: list[Request[object]] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    changed: list[Callable[[], None]] = field(default_factory=list)
+
+    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+        if isinstance(request, q.GetConfig) and call.consistency == "eventual":
+            alias = self.aliases.get((request.scope.context, request.scope.name or ""))
+            if alias is None:
+                raise SettingNotFound.of("SETTING", "none")
+            return Reply(cast("A", a.ConfigStored(a.Config(alias=alias))), TOKEN)
+        self.asked.append(request)
+        self.calls.append(call)
+        answer = self.answers[type(request)]
+        if isinstance(answer, Exception):
+            raise answer
+        return Reply(cast("A", answer), TOKEN)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        self.changed.append(callback)
+
+    def status(self) -> object:
+        return {"sequence": TOKEN.sequence}
