@@ -1,0 +1,134 @@
+"""`memory:` — a log in this process, for tests and for programs that want a registry without a file."""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from treaty.core.commit import START, Append, Position
+from treaty.core.limits import APPENDS_KEPT
+from treaty.core.rows import Encoded
+from treaty.log.log import Delta, Fate
+
+Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event]
+
+
+@dataclass(slots=True)
+class Shelf:
+    """What a memory log holds: the last state of every row, and the last appends with their rows.
+
+    Several nodes of a process may share one, each on its own event loop.
+    """
+
+    tip: Position = START
+    rows: dict[tuple[str, str], Encoded] = field(default_factory=dict)
+    history: OrderedDict[int, Append] = field(default_factory=OrderedDict)
+    forgotten: Position = START
+    """The place before the oldest append that is remembered."""
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    holder: threading.Lock = field(default_factory=threading.Lock)
+    waiters: list[Waiter] = field(default_factory=list)
+
+    def take(self, append: Append) -> Fate:
+        """Append if the parent is the tip."""
+        with self.guard:
+            if append.parent != self.tip.digest or append.first != self.tip.sequence + 1:
+                return Fate.CONFLICT
+            if self.tip.sequence and append.identity != self.tip.identity:
+                return Fate.CONFLICT
+            for commit in append.commits:
+                for row in commit.rows:
+                    if row.value is None:
+                        self.rows.pop((row.table, row.key), None)
+                    else:
+                        self.rows[row.table, row.key] = row
+            self.tip = append.position
+            self.history[append.last] = append
+            if len(self.history) > APPENDS_KEPT:
+                self.forgotten = self.history.popitem(last=False)[1].position
+            waiters, self.waiters = self.waiters, []
+        for loop, event in waiters:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(event.set)
+        return Fate.ACCEPTED
+
+    def since(self, after: Position) -> Delta:
+        """Return what came after a place, or everything where the place is not remembered."""
+        with self.guard:
+            if after == self.tip:
+                return Delta(self.tip, ())
+            known = self.history.get(after.sequence)
+            if known is not None and known.position == after:
+                latest_first = takewhile(lambda one: one.last > after.sequence, reversed(self.history.values()))
+                rows = (row for one in [*latest_first][::-1] for commit in one.commits for row in commit.rows)
+                return Delta(self.tip, tuple({(row.table, row.key): row for row in rows}.values()))
+            return Delta(self.tip, tuple(self.rows.values()), reload=True)
+
+
+_SHELVES: dict[str, Shelf] = {}
+"""The named logs of this process: `memory:NAME` is the same log for all who open it."""
+
+
+class MemoryLog:
+    """A `Log` on a shelf."""
+
+    exclusive = True
+
+    def __init__(self, name: str = "") -> None:
+        """Open the log called `name`, or one of its own where the name is empty."""
+        self.url = f"memory:{name}"
+        self._shelf = _SHELVES.setdefault(name, Shelf()) if name else Shelf()
+        self._holding: asyncio.Task[object] | None = None
+
+    async def append(self, append: Append) -> Fate:
+        """Append if its parent is still the last append."""
+        if self._holding is asyncio.current_task():
+            return self._shelf.take(append)
+        async with self.hold():
+            return self._shelf.take(append)
+
+    async def tip(self) -> Position:
+        """Return the place after the last append."""
+        return self._shelf.tip
+
+    async def read(self, after: Position) -> Delta:
+        """Return everything after a place."""
+        return self._shelf.since(after)
+
+    async def wait(self, after: Position, timeout: float) -> None:
+        """Return when something came after the place."""
+        event = asyncio.Event()
+        waiter = (asyncio.get_running_loop(), event)
+        with self._shelf.guard:
+            if self._shelf.tip != after:
+                return
+            self._shelf.waiters.append(waiter)
+        try:
+            async with asyncio.timeout(timeout):
+                await event.wait()
+        except TimeoutError:
+            pass
+        finally:
+            with self._shelf.guard:
+                if waiter in self._shelf.waiters:
+                    self._shelf.waiters.remove(waiter)
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        """Keep all other writers out."""
+        pause = 0.0
+        while not self._shelf.holder.acquire(blocking=False):
+            await asyncio.sleep(pause)
+            pause = 0.001
+        self._holding = asyncio.current_task()
+        try:
+            yield
+        finally:
+            self._holding = None
+            self._shelf.holder.release()
+
+    async def close(self) -> None:
+        """Nothing to give back; a named log stays for others."""

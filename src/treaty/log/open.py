@@ -1,0 +1,51 @@
+"""From a URL to a log."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from treaty.log.log import Log
+from treaty.log.memory import MemoryLog
+from treaty.log.sqlite import SqliteLog
+
+Opener = Callable[[str], Awaitable[Log]]
+
+GROUP = "treaty.logs"
+"""The entry point group in which other packages offer an `Opener`, named by the scheme of its URLs."""
+
+
+class LogUrlError(ValueError):
+    """A URL that names no log; the message says what would."""
+
+
+async def _memory(url: str) -> Log:
+    return MemoryLog(url.partition(":")[2])
+
+
+async def _sqlite(url: str) -> Log:
+    parts = urlsplit(url)
+    path = unquote(parts.path)
+    if parts.netloc or not PurePosixPath(path).is_absolute() or path == "/":
+        raise LogUrlError(f"{url!r} is no file: write sqlite:///absolute/path.db, with three slashes")
+    return await SqliteLog.open(path)
+
+
+OPENERS: Mapping[str, Opener] = {"memory": _memory, "sqlite": _sqlite}
+"""The logs of this package, by the scheme of their URLs."""
+
+
+async def open_log(url: str) -> Log:
+    """Open the log that a URL names: ``memory:``, ``memory:name``, ``sqlite:///absolute/path.db``.
+
+    Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
+    """
+    scheme = url.partition(":")[0]
+    opener = OPENERS.get(scheme)
+    if opener is None:
+        plugins = {point.name: point for point in entry_points(group=GROUP)}
+        if scheme not in plugins:
+            known = ", ".join(sorted({*OPENERS, *plugins}))
+            raise LogUrlError(f"no log for {url!r}: known schemes are {known}; for instance sqlite:///tmp/treaty.db")
+        opener = plugins[scheme].load()
+    return await opener(url)
