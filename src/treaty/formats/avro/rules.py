@@ -39,8 +39,8 @@ EXPECTED: Mapping[str, str] = {
 class Rule:
     """One rule of reading data with another schema than it was written with.
 
-    `sentence` and `remedy` may hold the words ``{path}`` and ``{detail}``; what stays in braces after that are the
-    sides ``{reader}`` and ``{writer}``, which only the caller can name.
+    `sentence` may hold the words ``{path}`` and ``{detail}``; what stays in braces after that are the sides
+    ``{reader}`` and ``{writer}``, which only the caller can name.
     """
 
     id: str
@@ -50,17 +50,15 @@ class Rule:
 
     def finding(self, path: str, detail: str, *, writer: str, reader: str) -> Finding:
         """What breaks this rule at `path`: `writer` and `reader` are what stands there on the two sides."""
-        sentence, remedy = (
-            text.replace("{path}", path).replace("{detail}", detail) for text in (self.sentence, self.remedy)
-        )
-        return Finding(self.id, path, sentence, detail, writer, reader, remedy)
+        sentence = self.sentence.replace("{path}", path).replace("{detail}", detail)
+        return Finding(self.id, path, sentence, detail, writer, reader, self.remedy)
 
 
 NAME_MISMATCH = Rule(
     "NAME_MISMATCH",
     "A named type is found under its own name or one of its aliases.",
     "The name of the schema has changed (path '{path}')",
-    "keep the name, or give the reader's type the writer's full name as an alias",
+    "keep the name, or give the type of the reading schema the other full name as an alias",
 )
 FIXED_SIZE_MISMATCH = Rule(
     "FIXED_SIZE_MISMATCH",
@@ -72,33 +70,33 @@ MISSING_ENUM_SYMBOLS = Rule(
     "MISSING_ENUM_SYMBOLS",
     "A reader knows every symbol that a writer may use.",
     "The {reader} schema is missing enum symbols '{detail}' at path '{path}' in the {writer} schema",
-    "keep these symbols, or give the reader's enum a default symbol",
+    "keep these symbols in the reading schema, or give its enum a default symbol",
 )
 READER_FIELD_MISSING_DEFAULT_VALUE = Rule(
     "READER_FIELD_MISSING_DEFAULT_VALUE",
     "A field that the writer does not have has a default.",
     "The field '{detail}' at path '{path}' in the {reader} schema has no default value and is missing in the "
     "{writer} schema",
-    "give the field a default, or an alias that is the name of a field of the writer",
+    "give the field a default in the reading schema, or the name that it has in the writing one as an alias",
 )
 TYPE_MISMATCH = Rule(
     "TYPE_MISMATCH",
     "A value is of the same type, or of one that widens into it.",
     "The type (path '{path}') of a field in the {reader} schema does not match with the {writer} schema",
     "keep the type, widen it (int to long, float or double; long to float or double; float to double; string to and "
-    "from bytes), or make it a union that holds the writer's type",
+    "from bytes), or make it a union in the reading schema that also holds the writing schema's type",
 )
 MISSING_UNION_BRANCH = Rule(
     "MISSING_UNION_BRANCH",
     "A reader's union can read every type that the writer may use.",
     "The {reader} schema is missing a type inside a union field at path '{path}' in the {writer} schema",
-    "keep the branch in the reader's union",
+    "keep the branch in the reading schema's union",
 )
 FIELD_MATCHES_SEVERAL = Rule(
     "FIELD_MATCHES_SEVERAL",
     "A field of the reader leads to one field of the writer.",
     "The field '{detail}' at path '{path}' in the {reader} schema matches several fields in the {writer} schema",
-    "leave one: a name or an alias that only one field of the writer has",
+    "leave only one name or alias that a field of the writing schema has",
 )
 COMPARISON_TOO_LARGE = Rule(
     "COMPARISON_TOO_LARGE",
