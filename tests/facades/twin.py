@@ -53,6 +53,7 @@ class Fixed:
     asked: list[Request[object]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     changed: list[Callable[[], None]] = field(default_factory=list)
+    while_asked: Callable[[], None] | None = None
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         if isinstance(request, q.GetConfig) and call.consistency == "eventual":
@@ -60,6 +61,8 @@ class Fixed:
             if alias is None:
                 raise SettingNotFound.of("SETTING", "none")
             return Reply(cast("A", a.ConfigStored(a.Config(alias=alias))), TOKEN)
+        if self.while_asked:
+            self.while_asked()
         self.asked.append(request)
         self.calls.append(call)
         answer = self.answers[type(request)]

@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import uvicorn
@@ -45,8 +45,8 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(application: Application, listening: Listening) -> None:
-    """Serve until SIGTERM or SIGINT, then let running requests end."""
+async def serve(application: Application, listening: Listening, stopping: asyncio.Event | None = None) -> None:
+    """Serve until SIGTERM, SIGINT or `stopping`, then let running requests end."""
     config = uvicorn.Config(
         application.gate,
         http=_protocol(application, access_log=listening.access_log),
@@ -59,21 +59,24 @@ async def serve(application: Application, listening: Listening) -> None:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
-    server = _Server(config)
+    server, stopping = _Server(config), stopping or asyncio.Event()
     loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        server.should_exit = True
-
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    beat = asyncio.create_task(_beat(application, listening, stop))
+        loop.add_signal_handler(number, stopping.set)
+    others = (asyncio.create_task(_beat(application, listening, stopping)), asyncio.create_task(_end(server, stopping)))
     try:
         await server.serve(sockets=[listening.socket])
     finally:
-        beat.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await beat
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        for other in others:
+            other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+
+async def _end(server: uvicorn.Server, stopping: asyncio.Event) -> None:
+    await stopping.wait()
+    server.should_exit = True
 
 
 def _protocol(application: Application, *, access_log: bool) -> type[HttpToolsProtocol]:
@@ -88,7 +91,7 @@ def _protocol(application: Application, *, access_log: bool) -> type[HttpToolsPr
     return HttpToolsProtocol
 
 
-async def _beat(application: Application, listening: Listening, stop: Callable[[], None]) -> None:
+async def _beat(application: Application, listening: Listening, stopping: asyncio.Event) -> None:
     metrics = application.metrics
     while True:
         metrics.hot(application.memo.hits)
@@ -97,7 +100,7 @@ async def _beat(application: Application, listening: Listening, stop: Callable[[
             metrics.gauge(name, value)
         if listening.parent and os.getppid() != listening.parent:
             log.warning("the process that started this worker is gone; stopping")
-            stop()
+            stopping.set()
             return
         await asyncio.sleep(BEAT_SECONDS)
 

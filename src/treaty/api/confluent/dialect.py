@@ -45,7 +45,7 @@ class Dialect:
             response = told(failure, exchange.asked if exchange else None, media=media or V1, details=details)
         else:
             ticket = ticket_of(scope)
-            if exchange.hot and ticket is not None:
+            if exchange.hot and ticket is not None and exchange.call.consistency != "latest":
                 ticket.keep((media, details), response.raw_headers, bytes(response.body))
         await response(scope, receive, send)
 
