@@ -343,7 +343,7 @@ def test_config_chain(bench: Bench) -> None:
     assert (own.level, own.normalize, own.alias) == ("NONE", True, "t")
     bench.do(SetConfig(Scope(".", "s"), Config(level="FULL"), clear=("alias",)))
     assert bench.do(DeleteConfig(Scope(".", "s"))).config == Config(level="FULL")
-    with pytest.raises(SubjectNotFound):
+    with pytest.raises(SettingNotFound):
         bench.do(DeleteConfig(Scope(".", "s")))
 
 
@@ -400,7 +400,7 @@ def test_an_empty_text_takes_the_latest_one(bench: Bench) -> None:
         (SetMode(Scope("."), "FORWARD"), InvalidSetting),
         (GetVersion(S, 1), SubjectNotFound),
         (Check(S, toy("a"), 4), VersionNotFound),
-        (DeleteMode(Scope(".", "s")), SubjectNotFound),
+        (DeleteMode(Scope(".", "s")), SettingNotFound),
     ],
     ids=[
         "reserved-name",

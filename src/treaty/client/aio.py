@@ -28,9 +28,7 @@ class AsyncHttpRegistry:
         self._settings = settings_of(settings) if isinstance(settings, str) else settings
         self._world = World(time.monotonic, random.Random().random, lambda: uuid.uuid4().hex)  # noqa: S311 (jitter)
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=self._settings.tls,
-            max_connections=self._settings.connections,
-            keepalive_expiry=30.0,
+            ssl_context=self._settings.tls, max_connections=self._settings.connections, keepalive_expiry=30.0
         )
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:

@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 from urllib.parse import urljoin, urlsplit
 
+import msgspec
+
 from treaty.client.settings import Settings
 from treaty.core.answers import VersionFound, Versions
-from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
+from treaty.core.limits import COUNTER
+from treaty.core.refusals import OutcomeUnknown, Refusal, SchemaNotFound, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import (
     DeleteConfig,
@@ -20,12 +23,15 @@ from treaty.core.requests import (
     DeleteMode,
     DeleteSubject,
     DeleteVersion,
+    GetSchema,
     ListSchemas,
     Register,
     Request,
     SetConfig,
     SetMode,
+    UsesOf,
 )
+from treaty.wire.confluent.errors import ErrorBody
 from treaty.wire.confluent.headers import TOKEN, V1, headers_of
 from treaty.wire.confluent.receiving import Received, received
 from treaty.wire.confluent.sending import sent
@@ -93,6 +99,10 @@ def converse(request: Request[A], call: Call, settings: Settings, world: World) 
     """Return the reply to a request; raises what a `Registry` raises."""
     if isinstance(request, COMMANDS) and not call.command_id:
         call = replace(call, command_id=world.new_id())
+    if isinstance(request, (GetSchema, UsesOf)) and request.schema_id > COUNTER:
+        raise SchemaNotFound.of(  # there is no such address, which a registry answers like a wrong path
+            "SCHEMA_NOT_FOUND", f"Schema {request.schema_id} not found", version=str(request.schema_id)
+        )
     if isinstance(request, ListSchemas) and request.limit > PAGE:
         return cast("Reply[A]", (yield from _pages(request, call, settings, world)))
     return (yield from _ask(request, call, settings, world))
@@ -195,7 +205,9 @@ def _hopeless(event: Received | Lost) -> bool:
 
 def _remembers(event: Received | Lost) -> bool:
     """Tell whether the registry knows command ids, so that its refusal is about this command's first arrival."""
-    return isinstance(event, Received) and event.header(TOKEN) is not None
+    if isinstance(event, Lost):
+        return False
+    return event.header(TOKEN) is not None or msgspec.json.decode(event.body, type=ErrorBody).treaty is not None
 
 
 def _pause(rounds: int, failure: Unavailable, settings: Settings, world: World) -> float:

@@ -86,7 +86,7 @@ def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str)
         return bytes(payload)
     try:
         end = len(payload) if writer.raw else writer.skim(payload, 0, 0)
-    except Malformed as error:
+    except (Malformed, RecursionError) as error:  # the caller's own stack may be deep
         raise BadRecord(Code.MALFORMED, str(error), payload, schema) from None
     if end != len(payload):
         message = f"{len(payload) - end} bytes are left after the record, which ends at byte {end}"

@@ -10,7 +10,7 @@ from typing import Any
 Skip = Callable[[bytes, int, int], int]
 """From payload, position and depth to the position after the value. Raises `Malformed`."""
 
-MAX_DEPTH = 500
+MAX_DEPTH = 100
 """Nesting of values in one payload."""
 
 MAX_EMPTY_ITEMS = 1_000_000

@@ -23,7 +23,7 @@ from treaty.core.law.settings import (
 from treaty.core.law.versions import Kept, kept
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS
-from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound, SubjectNotFound
+from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
 from treaty.core.rows import Row
 from treaty.core.values import ConfigValue, Mode
@@ -187,8 +187,8 @@ def _refuse_bad_scope(scope: Scope) -> None:
         raise InvalidSubject.of("SUBJECT_NAME", f"The specified subject '{shown}' is not a valid.", subject=shown)
 
 
-def _no_setting(scope: Scope) -> SubjectNotFound:
-    return SubjectNotFound.of("SETTING_NOT_FOUND", f"Subject '{_shown(scope)}' not found.", subject=_shown(scope))
+def _no_setting(scope: Scope) -> SettingNotFound:
+    return SettingNotFound.of("SETTING_NOT_FOUND", f"Subject '{_shown(scope)}' not found.", subject=_shown(scope))
 
 
 def _shown(scope: Scope) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from treaty.core.answers import VersionFound
+from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
-from treaty.core.refusals import SubjectNotFound, VersionNotFound
+from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
@@ -41,8 +42,19 @@ def subject_of_key(key: Key) -> Subject:
 def select(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept:
     """Return the version with this number (or the latest).
 
-    Raises `SubjectNotFound` where no version may be seen, `VersionNotFound` where only this one is missing.
+    Raises `SubjectNotFound` where no version may be seen, `VersionNotFound` where only this one is missing, and
+    `InvalidVersion` for what no version can be called.
     """
+    if number != LATEST and not 1 <= number <= COUNTER:
+        raise InvalidVersion.of(
+            "VERSION_ID",
+            f"The specified version '{number}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
+            'the string "latest"',
+            subject=str(subject),
+            version=str(number),
+            new=str(number),
+            allowed="1 to 2^31-1, latest",
+        )
     if number != LATEST:
         for key in view.find("version.number", (*subject, number)):
             value = view.get("version", key)

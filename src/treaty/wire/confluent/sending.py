@@ -27,7 +27,12 @@ def sent(request: q.Request[Any]) -> Sent:
 
 
 def _path(*parts: object) -> str:
-    return "/" + "/".join(quote(str(part), safe="") for part in parts)
+    return "/" + "/".join(map(_segment, parts))
+
+
+def _segment(part: object) -> str:
+    text = quote(str(part), safe="")
+    return text.replace(".", "%2E") if text in {".", ".."} else text  # else somebody on the way would resolve it
 
 
 def _query(**members: object) -> str:
@@ -136,7 +141,8 @@ _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     q.FindVersion: _find_version,
     q.ListSubjects: lambda r: Sent("GET", "/subjects" + _query(subjectPrefix=str(r.prefix), **_seen(r.visible))),
     q.ListVersions: lambda r: Sent(
-        "GET", _path("subjects", r.subject, "versions") + _query(deletedAsNegative=True, **_seen(r.visible))
+        "GET",
+        _path("subjects", r.subject, "versions") + _query(deletedAsNegative=r.visible != "live", **_seen(r.visible)),
     ),
     q.ListSchemas: _list_schemas,
     q.UsesOf: _uses,

@@ -68,13 +68,13 @@ def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
 
 
 def registered_body(registered: Registered, *, details: bool = False) -> SchemaBody:
-    """Print a registration's answer: without the subject, and without `ts` and `deleted` where it was the first."""
+    """Print a registration's answer: without the subject, and (details apart) without `ts` and `deleted` at first."""
     body = version_body(registered.version, details=details)
     if body.treaty is not None:
         body.treaty.created = registered.created
         body.treaty.context = subject_of(registered.version.subject).context
     body.subject = None
-    if registered.created:
+    if registered.created and not details:
         body.ts = body.deleted = None
     return body
 
