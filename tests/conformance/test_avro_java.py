@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.oracle.avro_schemas import pairs, singles
-from tests.oracle.avro_treaty import described, excused, found, hand_made, text_of, unlike
+from tests.oracle.avro_treaty import CASES, described, excused, found, hand_made, text_of, unlike
 from tests.oracle.java import AvroOracle, avro_oracle
 from treaty.formats.avro.rules import COMPARISON_TOO_LARGE, FIELD_MATCHES_SEVERAL, RULES
 
@@ -36,6 +36,20 @@ def test_java_says_of_each_hand_made_schema_what_is_recorded(java: AvroOracle) -
         if unlike(said, ours):
             assert excused(said, ours) == row.get("difference"), name
             assert "difference" in row, (name, unlike(said, ours))
+
+
+def test_java_finds_what_is_recorded_in_each_folder(java: AvroOracle) -> None:
+    for recorded in sorted(CASES.glob("*/verdict.json")):
+        old, new = ((recorded.parent / name).read_text("utf-8") for name in ("old.avsc", "new.avsc"))
+        for direction, reader, writer in (("backward", new, old), ("forward", old, new)):
+            ours = json.loads(recorded.read_text("utf-8"))[direction]
+            said = java.ask(reader=reader, writer=writer)
+            if "error" in said:
+                assert "matches multiple fields" in said["error"], recorded
+                assert [one["rule"] for one in ours] == [FIELD_MATCHES_SEVERAL.id], recorded
+            else:
+                told = [{"type": one["rule"], "path": one["path"], "detail": one["detail"]} for one in ours]
+                assert told == said["findings"], recorded
 
 
 def test_java_and_treaty_agree_on_generated_schemas(java: AvroOracle) -> None:

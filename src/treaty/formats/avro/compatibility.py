@@ -14,6 +14,7 @@ from treaty.formats.avro.model import (
     Named,
     Primitive,
     Record,
+    Reference,
     Resolved,
     Schema,
     Type,
@@ -230,9 +231,12 @@ def _word(node: Resolved) -> str:
     return node.kind.upper()
 
 
-def _described(node: Resolved) -> str:
+def _described(node: Type) -> str:
     if isinstance(node, Record | Enum | Fixed):
         return f"{node.kind} {node.full}"
+    if isinstance(node, Reference):
+        return node.full
     if isinstance(node, Union):
-        return f"union of {len(node.branches)}"
+        text = ", ".join(map(_described, node.branches[:10]))
+        return f"[{text}, …]" if len(node.branches) > 10 else f"[{text}]"
     return node.kind
