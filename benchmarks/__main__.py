@@ -1,0 +1,96 @@
+"""`python -m benchmarks [NAME ...]`: run benchmarks, print a table, write RESULTS.md."""
+
+import argparse
+import datetime as dt
+import importlib
+import os
+import platform
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.row import Row
+
+MODULES = {
+    "hot_get": "a schema by id over HTTP, against a bare protocol that parses the same request",
+    "register": "a new schema of 15 fields among many subjects, against few",
+    "spark_decode": "Avro under 1, 5 and 50 mixed ids, against Spark's own from_avro",
+}
+"""Modules of this package with a function `run`, and what they measure."""
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+
+
+def main() -> int:
+    """Run the chosen benchmarks, all by default. A missed goal is shown, not a failure: the machine may be busy."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("name", nargs="*", help=f"which to run: {', '.join(MODULES)} (default: all)")
+    parser.add_argument("--no-write", action="store_true", help="leave RESULTS.md as it is")
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.name) - set(MODULES))
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(MODULES)}")
+    results = {name: measured(name) for name in asked.name or MODULES}
+    show(results)
+    if not asked.no_write:
+        kept = {} if not asked.name else sections(RESULTS)
+        write(RESULTS, {**kept, **{name: section(name, rows) for name, rows in results.items()}})
+    return 0
+
+
+def measured(name: str) -> list[Row]:
+    """Run one benchmark."""
+    print(f"== {name}: {MODULES[name]}", file=sys.stderr, flush=True)
+    rows: list[Row] = importlib.import_module(f"benchmarks.{name}").run()
+    return rows
+
+
+def show(results: dict[str, list[Row]]) -> None:
+    """Print the table."""
+    table = Table("benchmark", "figure", *HEAD[1:])
+    for name, rows in results.items():
+        for row in rows:
+            table.add_row(name, *cells(row))
+    Console().print(table)
+
+
+HEAD = ("figure", "value", "baseline", "ratio", "goal", "met")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The texts of one line."""
+    ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+    baseline = "" if row.baseline is None else f"{row.baseline:.4g} {row.unit}"
+    goal = "" if row.goal is None else f"<= {row.goal:g}{'' if row.ratio is not None else ' ' + row.unit}"
+    met = {None: "", True: "yes", False: "no"}[row.met]
+    return row.name, f"{row.value:.4g} {row.unit}", baseline, ratio, goal, met
+
+
+def section(name: str, rows: list[Row]) -> str:
+    """One benchmark as Markdown, with the date and the machine it ran on."""
+    when = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {platform.system()}"
+    lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
+    return f"## {name}\n\n{MODULES[name].capitalize()}. {when}; {machine}.\n\n" + "\n".join(lines) + "\n"
+
+
+def sections(path: Path) -> dict[str, str]:
+    """Read the sections of an earlier run, so that running one benchmark keeps the others' figures."""
+    if not path.exists():
+        return {}
+    parts = path.read_text(encoding="utf-8").split("\n## ")[1:]
+    return {part.partition("\n")[0]: f"## {part.rstrip()}\n" for part in parts}
+
+
+def write(path: Path, parts: dict[str, str]) -> None:
+    """Write the results, in the order of the table of modules."""
+    head = "# Results\n\nWritten by `make bench`. A ratio is value / baseline within one run; lower is better.\n"
+    body = "\n".join(parts[name] for name in MODULES if name in parts)
+    path.write_text(f"{head}\n{body}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
