@@ -66,3 +66,13 @@ AVRO_TEXT_BYTES = 50_000_000
 """Bytes of one string or bytes value that a Spark job decodes."""
 REGISTRY_TRIES = 6
 """Times that a batch asks a registry that can't answer, before the batch fails."""
+COMMIT_BYTES = 4_194_304
+"""Bytes of rows in one commit; a chain passes CHAIN_BYTES only where its single commit does."""
+INLINE_BYTES = 65_536
+"""Characters of schema text that one decision reads in the event loop; what is more goes to a pool."""
+DECISION_ANSWERS = 50_000
+"""Answers about schemas that one decision keeps until it ends."""
+DECISION_ROUNDS = 8
+"""Times that a decision waits for answers about schemas; after that they are given on the spot."""
+POSITIONS_KEPT = 1_000
+"""Places in the log's history that a node remembers, to check tokens against."""

@@ -1,0 +1,99 @@
+"""A chain in the making: commands decided one after the other, each on an overlay of those before it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.core.command import Command, Decision, Needs
+from treaty.core.commit import Commit, Position
+from treaty.core.grammar import Grammar, Question
+from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
+from treaty.core.overlay import Overlay
+from treaty.core.refusals import Refusal, TooLarge
+from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.view import Tables, View
+from treaty.node.pending import Pending, Verdict
+
+Decide = Callable[[View, Command[Any], Grammar], Decision[Any] | Refusal | Needs]
+
+
+@dataclass(slots=True)
+class Chain:
+    """Verdicts on one base. Deciding never waits, so the base cannot change underneath."""
+
+    base: Position
+    commits: list[Commit] = field(default_factory=list)
+    rows: dict[Encoded, Row] = field(default_factory=dict)
+    writers: list[tuple[Pending, Verdict]] = field(default_factory=list)
+    """Commands with a commit in the chain, in its order."""
+    riders: list[tuple[Pending, Verdict]] = field(default_factory=list)
+    """Verdicts that write nothing and hold if the chain lands: they were decided on its base, or on its commits."""
+    ready: list[tuple[Pending, Verdict]] = field(default_factory=list)
+    """Verdicts that hold already."""
+    open: list[tuple[Pending, tuple[Question, ...]]] = field(default_factory=list)
+    """Commands that wait for a format's answers."""
+    left: list[Pending] = field(default_factory=list)
+    """Commands that did not fit."""
+    bytes: int = 0
+
+
+def build(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int) -> Chain:
+    """Decide a batch on the tables as they are. `done` is the number of the last look that has ended."""
+    chain, overlay = Chain(tables.position), Overlay(tables)
+    waiting = iter(batch)
+    for pending in waiting:
+        if pending.over:
+            continue
+        verdict = _verdict(chain, overlay, pending, decide)
+        if isinstance(verdict, Needs):
+            chain.open.append((pending, verdict.questions))
+        elif isinstance(verdict, Exception) or not verdict.rows:
+            _without_rows(chain, pending, verdict, done)
+        elif not _add(chain, overlay, pending, verdict):
+            chain.left = [pending, *waiting]
+    return chain
+
+
+def _verdict(chain: Chain, overlay: Overlay, pending: Pending, decide: Decide) -> Verdict | Needs:
+    if pending.guess is not None and not chain.commits and pending.guess[0] == chain.base:
+        return pending.guess[1]
+    try:
+        return decide(overlay, pending.command, pending.sitting)
+    except Exception as error:  # noqa: BLE001 - a fault in one command's law must not take the others with it
+        pending.fail(error)
+        return Decision((), None)
+
+
+def _without_rows(chain: Chain, pending: Pending, verdict: Verdict, done: int) -> None:
+    repeated = isinstance(verdict, Decision) and verdict.repeated
+    if not chain.commits:
+        if repeated or pending.look <= done:
+            chain.ready.append((pending, verdict))
+            return
+        pending.guess = (chain.base, verdict)
+    chain.riders.append((pending, verdict))
+
+
+def _add(chain: Chain, overlay: Overlay, pending: Pending, decision: Decision[Any]) -> bool:
+    """Put a commit into the chain; False where it must wait for the next one."""
+    encoded = tuple(encode_row(row) for row in decision.rows)
+    size = sum(len(one.table) + len(one.key) + len(one.value or "") for one in encoded)
+    if size > COMMIT_BYTES:
+        pending.fail(
+            TooLarge.of(
+                "COMMIT_BYTES",
+                f"The commit of this command would have {size} bytes",
+                new=f"{size} bytes",
+                allowed=f"at most {COMMIT_BYTES} bytes; send less at once",
+            )
+        )
+        return True
+    if chain.commits and chain.bytes + size > CHAIN_BYTES:
+        return False
+    sequence = chain.base.sequence + len(chain.commits) + 1
+    chain.commits.append(Commit(sequence, encoded, pending.command.command_id, pending.command.time))
+    chain.rows.update(zip(encoded, decision.rows, strict=True))
+    chain.writers.append((pending, decision))
+    chain.bytes += size
+    overlay.put(decision.rows)
+    return True

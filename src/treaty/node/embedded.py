@@ -1,0 +1,68 @@
+"""A `Registry` over a node in this process, for programs without an event loop: the node runs on a loop of its own."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, Self, TypeVar
+
+from treaty.core.refusals import Unavailable
+from treaty.core.registry import CALL, Call, Reply
+from treaty.core.requests import Request
+from treaty.node.node import Node
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class Embedded:
+    """A synchronous `Registry`; safe to use from any number of threads."""
+
+    def __init__(self, make: Callable[[], Awaitable[Node]]) -> None:
+        """Start a loop on a thread of its own, and on it the node that `make` returns; raises what `make` raises."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="treaty-node", daemon=True)
+        self._thread.start()
+        try:
+            self.node = self._on_loop(_started(make))
+        except BaseException:
+            self._stop()
+            raise
+
+    def _on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        if not self._thread.is_alive():
+            work.close()
+            raise Unavailable("this registry is closed")
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+        """Answer a request."""
+        return self._on_loop(self.node.ask(request, call))
+
+    def close(self) -> None:
+        """Stop the node, its loop and its thread. Closing twice is closing once."""
+        if self._thread.is_alive():
+            self._on_loop(self.node.close())
+            self._stop()
+
+    def _stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+async def _started(make: Callable[[], Awaitable[Node]]) -> Node:
+    node = await make()
+    await node.start()
+    return node

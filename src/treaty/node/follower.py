@@ -1,0 +1,194 @@
+"""The follower: reads the log into the tables, and shares looks at the tip among all who wait for one."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+
+from treaty.core.commit import START, Position
+from treaty.core.limits import POSITIONS_KEPT
+from treaty.core.rows import Encoded, Row
+from treaty.core.view import Tables
+from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError
+from treaty.node.status import Counts
+from treaty.node.world import World
+
+TAIL_SECONDS = 30.0
+"""How long the follower waits for news before it looks anyway."""
+FIRST_PAUSE = 0.05
+"""Seconds before a log that can't be reached is tried again; doubled each time, up to `LONGEST_PAUSE`."""
+LONGEST_PAUSE = 2.0
+READS = 20
+"""Reads that one look makes at most to come to the tip that it saw."""
+
+
+class Follower:
+    """Only this object changes the tables, and only by what the log says.
+
+    Looks are numbered. Who arrives while look n is on its way waits for look n + 1: a look that began before a request
+    can't prove that the answer is as new as the request.
+    """
+
+    def __init__(self, log: Log, tables: Tables, world: World, counts: Counts) -> None:
+        """Follow nothing yet; `look` reads everything there is."""
+        self.tables = tables
+        self.begun = 0
+        """Number of the look that began last."""
+        self.done = 0
+        """Highest number of a look that has ended: the tables show at least what it saw."""
+        self.tip = START
+        """The last tip seen."""
+        self.looked_at: float | None = None
+        self.trouble = ""
+        self.damage = ""
+        self._log = log
+        self._world = world
+        self._counts = counts
+        self._next: asyncio.Future[None] | None = None
+        self._looker: asyncio.Task[None] | None = None
+        self._reading = asyncio.Lock()
+        self._expected: Mapping[Encoded, Row] | None = None
+        self._callbacks: list[Callable[[], None]] = []
+        self._ends: OrderedDict[int, bytes] = OrderedDict()
+
+    @property
+    def position(self) -> Position:
+        """The place that the tables show."""
+        return self.tables.position
+
+    @property
+    def next_look(self) -> int:
+        """Number of the first look that begins from now on."""
+        return self.begun + 1
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called after every change of the tables, before anybody is answered from them."""
+        self._callbacks.append(callback)
+
+    # ---------------------------------------------------------------------------------------------------- looking
+
+    async def look(self) -> None:
+        """Wait for the next look at the tip: one that begins after this call. The tables then show at least that tip.
+
+        Raises `LogUnavailableError` or `LogDamagedError`.
+        """
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_future()
+            self._next.add_done_callback(_seen)
+            if self._looker is None:
+                self._looker = asyncio.create_task(self._look_on(), name="look")
+        await asyncio.shield(self._next)
+
+    async def _look_on(self) -> None:
+        """Look once for all who wait, and again for those who came meanwhile."""
+        while self._next is not None:
+            waiters, self._next = self._next, None
+            number = self.begin()
+            try:
+                await self._look()
+            except asyncio.CancelledError:
+                waiters.cancel()
+                raise
+            except Exception as error:  # noqa: BLE001 - those who wait have to hear of it, whatever it is
+                waiters.set_exception(error)
+            else:
+                self.finish(number)
+                waiters.set_result(None)
+        self._looker = None
+
+    async def _look(self) -> None:
+        before = self.position
+        self._counts.looks += 1
+        tip = await self._log.tip()
+        if tip.identity == before.identity and tip.sequence < before.sequence:
+            await self._read()  # the log has lost what was read from it: it is another history now
+        await self.reach(tip)
+        self.tip, self.looked_at = tip, self._world.now()
+
+    def begin(self) -> int:
+        """Number a new look. An append is one too: if it is accepted, its base was the tip."""
+        self.begun += 1
+        return self.begun
+
+    def finish(self, number: int) -> None:
+        """The tables now show at least what look `number` saw."""
+        self.done = max(self.done, number)
+
+    # ---------------------------------------------------------------------------------------------------- reading
+
+    async def reach(self, target: Position) -> None:
+        """Read until the tables show `target` or something later, or another history in its place."""
+        for _ in range(READS):
+            if self.shows(target):
+                return
+            await self._read()
+        message = f"the log shows sequence {target.sequence} as its tip, but does not give it"
+        raise LogUnavailableError(message)
+
+    def shows(self, target: Position) -> bool:
+        """Tell whether the tables are at a place or after it, as far as can be told from here."""
+        here = self.position
+        if here.identity != target.identity:
+            return target == START
+        return here.sequence > target.sequence or here == target
+
+    def remembers(self, sequence: int) -> bytes | None:
+        """Digest of the append that ended at a sequence, if it is known here."""
+        return self._ends.get(sequence)
+
+    async def _read(self) -> None:
+        """Read what is new. One at a time: an older answer must never come after a newer one."""
+        async with self._reading:
+            self._counts.reads += 1
+            self._take(await self._log.read(self.position))
+
+    def _take(self, delta: Delta) -> None:
+        before = self.position
+        if delta.reload:
+            self._counts.reloads += 1
+            self._ends.clear()
+            self.tables.load(delta.rows, delta.tip)
+        elif delta.tip != before:
+            self.tables.apply(delta.rows, delta.tip, self._expected)
+        if self.position == before and not delta.reload:
+            return
+        self._ends[self.position.sequence] = self.position.digest
+        while len(self._ends) > POSITIONS_KEPT:
+            self._ends.popitem(last=False)
+        for callback in self._callbacks:
+            callback()
+
+    def expect(self, rows: Mapping[Encoded, Row] | None) -> None:
+        """Tell which rows are on their way from this node, so that they need not be decoded."""
+        self._expected = rows
+
+    # ---------------------------------------------------------------------------------------------------- following
+
+    async def follow(self) -> None:
+        """Look whenever something may have come, for ever."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                await self.look()
+                self.trouble, pause = "", FIRST_PAUSE
+                await self._log.wait(self.position, TAIL_SECONDS)
+            except LogUnavailableError as error:
+                self.trouble = str(error)
+                await self._world.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+            except LogDamagedError as error:
+                self.damage = str(error)
+                await self._world.sleep(LONGEST_PAUSE)
+
+    async def close(self) -> None:
+        """Stop a look that is on its way."""
+        if self._looker is not None:
+            self._looker.cancel()
+            await asyncio.gather(self._looker, return_exceptions=True)
+        if self._next is not None:
+            self._next.cancel()
+
+
+def _seen(future: asyncio.Future[None]) -> None:
+    """A failed look that nobody waits for any more is no news."""
+    if not future.cancelled():
+        future.exception()

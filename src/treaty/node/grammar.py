@@ -1,0 +1,144 @@
+"""Answers to the law's questions about schemas: at once when small, in a pool when large, remembered by meaning."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from treaty.core.finding import Fault, Finding
+from treaty.core.grammar import Answer, Compared, Invalid, Parse, Parsed, Question
+from treaty.core.limits import DECISION_ANSWERS, INLINE_BYTES, MEMO_BYTES
+from treaty.core.meaning import Meaning
+from treaty.core.refusals import TooLarge
+
+Key = tuple[bytes, bytes, bool, bool]
+"""What an answer depends on, and nothing else: digests of meanings. Never a guid: it covers a reference's subject and
+number, not what stands there."""
+
+ENTRY_BYTES = 400
+"""What remembering an answer costs beside its texts."""
+
+Run = Callable[[tuple[Question, ...]], Awaitable[tuple[Answer, ...]]]
+"""Answers large questions without stopping the event loop."""
+
+
+def key_of(question: Question) -> Key:
+    """The memo's key of a question."""
+    if isinstance(question, Parse):
+        return (question.meaning.digest, b"", question.strict, question.normalize)
+    return (question.reader.digest, question.writer.digest, False, False)
+
+
+def weight(question: Question) -> int:
+    """Characters of text that answering a question reads."""
+    if isinstance(question, Parse):
+        return _reach(question.meaning)
+    return _reach(question.reader) + _reach(question.writer)
+
+
+def _reach(meaning: Meaning) -> int:
+    return len(meaning.text) + sum(_reach(bound.meaning) for bound in meaning.bindings)
+
+
+def _size(answer: Answer) -> int:
+    match answer:
+        case Parsed():
+            return ENTRY_BYTES + len(answer.canonical)
+        case Invalid():
+            return ENTRY_BYTES + sum(_fault_size(one) for one in answer.faults)
+        case Compared():
+            return ENTRY_BYTES + sum(_finding_size(one) for one in answer.findings)
+
+
+def _fault_size(one: Fault) -> int:
+    return ENTRY_BYTES + len(one.path) + len(one.message) + len(one.expected)
+
+
+def _finding_size(one: Finding) -> int:
+    texts = (one.path, one.sentence, one.detail, one.writer, one.reader, one.remedy)
+    return ENTRY_BYTES + sum(map(len, texts))
+
+
+@dataclass(slots=True)
+class Desk:
+    """Where all decisions of a node have their questions answered.
+
+    `answer` answers one question, blocking; `run` answers many without blocking, for what is large. `memo_bytes` bounds
+    what is remembered between decisions.
+    """
+
+    formats: tuple[str, ...]
+    answer: Callable[[Question], Answer]
+    run: Run
+    inline_bytes: int = INLINE_BYTES
+    memo_bytes: int = MEMO_BYTES
+    close: Callable[[], None] = lambda: None
+    """Gives back what `run` uses."""
+    _memo: OrderedDict[Key, tuple[Answer, int]] = field(default_factory=OrderedDict, repr=False)
+    _bytes: int = 0
+
+    def sitting(self) -> "Sitting":
+        """A grammar for one decision, however often it is made anew."""
+        return Sitting(self)
+
+    async def settle(self, sitting: "Sitting", questions: tuple[Question, ...]) -> None:
+        """Have questions answered for a decision. Raises `TooLarge` past the limit of answers for one."""
+        if len(sitting.pinned) + len(questions) > DECISION_ANSWERS:
+            raise TooLarge.of(
+                "DECISION_ANSWERS",
+                f"This needs more than {DECISION_ANSWERS} comparisons of schemas",
+                allowed=f"at most {DECISION_ANSWERS}; delete old versions, or use a level that is not transitive",
+            )
+        told = await self.run(questions)
+        for question, answer in zip(questions, told, strict=True):
+            sitting.pinned[key_of(question)] = answer
+            self.keep(question, answer)
+
+    def recall(self, question: Question) -> Answer | None:
+        """An answer given before, if it is still remembered."""
+        key = key_of(question)
+        found = self._memo.get(key)
+        if found is None:
+            return None
+        self._memo.move_to_end(key)
+        return found[0]
+
+    def keep(self, question: Question, answer: Answer) -> None:
+        """Remember an answer; what was not used for longest is forgotten first."""
+        key, size = key_of(question), _size(answer)
+        if key in self._memo or size > self.memo_bytes:
+            return
+        self._memo[key] = (answer, size)
+        self._bytes += size
+        while self._bytes > self.memo_bytes:
+            _, (_, gone) = self._memo.popitem(last=False)
+            self._bytes -= gone
+
+
+@dataclass(slots=True)
+class Sitting:
+    """The `Grammar` of one decision: what was answered for it stays answered until it ends."""
+
+    desk: Desk
+    pinned: dict[Key, Answer] = field(default_factory=dict)
+    patient: bool = True
+    """Whether large questions may wait; a decision that waited too often has them answered on the spot."""
+    _read: int = 0
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Names of the formats with a plug-in here."""
+        return self.desk.formats
+
+    def ask(self, question: Question) -> Answer | None:
+        """Return the answer if it is known or quickly found; what a decision reads on the spot is bounded."""
+        answer = self.pinned.get(key_of(question)) or self.desk.recall(question)
+        if answer is None:
+            size = weight(question)
+            if self.patient and self._read + size > self.desk.inline_bytes:
+                return None
+            self._read += size
+            answer = self.desk.answer(question)
+            self.desk.keep(question, answer)
+        if len(self.pinned) < DECISION_ANSWERS:
+            self.pinned[key_of(question)] = answer
+        return answer

@@ -1,0 +1,197 @@
+"""`Node`: one running member of a registry, an `AsyncRegistry` over a log."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from treaty.core.command import Command, Needs
+from treaty.core.decide import decide, is_command, looks
+from treaty.core.limits import DECISION_ROUNDS, NAME_LENGTH
+from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
+from treaty.core.registry import CALL, Call, Reply, Token
+from treaty.core.requests import Request
+from treaty.core.tables import DictTables
+from treaty.core.view import Tables
+from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.node.follower import Follower
+from treaty.node.grammar import Desk
+from treaty.node.queue import Queue
+from treaty.node.status import Counts, Status
+from treaty.node.world import World
+from treaty.node.writer import Writer
+
+A = TypeVar("A")
+
+TOKEN_SECONDS = 2.0
+"""How long an answer waits for a token that is beyond the tip."""
+QUARANTINE_SHOWN = 20
+
+
+class Node:
+    """A member that answers and writes. Nothing it holds is true until the log has it; kill it, start another.
+
+    All methods belong to one event loop. `start` first, `close` last.
+    """
+
+    def __init__(self, log: Log, desk: Desk, world: World, tables: Tables | None = None) -> None:
+        """Take a log, a desk for questions about schemas, and the outside world."""
+        self.counts = Counts()
+        self._log = log
+        self._desk = desk
+        self._world = world
+        self._tables: Tables = DictTables() if tables is None else tables
+        self.follower = Follower(log, self._tables, world, self.counts)
+        self._queue = Queue(self.follower, desk, self.counts)
+        self._writer = Writer(self._queue, self.follower, log=log, world=world, counts=self.counts, decide=decide)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begin to follow and to write. Returns at once; who asks early waits for the first look."""
+        self._tasks = [
+            asyncio.create_task(self.follower.follow(), name="follow"),
+            asyncio.create_task(self._writer.run(), name="write"),
+        ]
+
+    async def close(self) -> None:
+        """Stop, and give the log back. Commands that wait are told."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._queue.close()
+        await self.follower.close()
+        await self._log.close()
+        self._desk.close()
+
+    # ---------------------------------------------------------------------------------------------------- asking
+
+    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+        """Answer a request (see `Registry` for what it raises)."""
+        command_id = call.command_id or self._world.random(16).hex()
+        _refuse_bad_call(call)
+        command = Command(request, command_id, self._world.wall(), call.principal)
+        deadline = self._world.now() + call.timeout
+        try:
+            async with asyncio.timeout(call.timeout):
+                if call.after is not None:
+                    await self._reach(call.after)
+                if not is_command(request):
+                    self.counts.queries += 1
+                    return await self._query(command, call.consistency)
+        except LogUnavailableError as error:
+            raise Unavailable(f"the log can't be reached: {error}") from None
+        except LogDamagedError as error:
+            raise Unavailable(f"the log is damaged: {error}", 30.0) from None
+        except TimeoutError:
+            raise Unavailable(f"no answer within {call.timeout} seconds; nothing was written") from None
+        self.counts.commands += 1
+        return await self._command(command, deadline)
+
+    async def _command(self, command: Command[A], deadline: float) -> Reply[A]:
+        try:
+            return await self._queue.submit(command, deadline - self._world.now())
+        except RegistryError as error:
+            self.counts.count(error)
+            raise
+
+    async def _query(self, command: Command[A], consistency: str) -> Reply[A]:
+        """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
+        fresh = consistency == "latest" or (not consistency and looks(command.request)) or not self.follower.done
+        if fresh:
+            await self.follower.look()
+        verdict = await self._verdict(command)
+        if isinstance(verdict, NotFound) and not fresh and not consistency:
+            await self.follower.look()
+            verdict = await self._verdict(command)
+        if isinstance(verdict, Refusal):
+            raise verdict
+        return verdict
+
+    async def _verdict(self, command: Command[A]) -> Reply[A] | Refusal:
+        """Decide a query on the tables as they are, with the token of that state."""
+        sitting = self._desk.sitting()
+        for rounds in range(DECISION_ROUNDS + 1):
+            sitting.patient = rounds < DECISION_ROUNDS
+            verdict = decide(self._tables, command, sitting)
+            if isinstance(verdict, Refusal):
+                return verdict
+            if not isinstance(verdict, Needs):
+                return Reply(verdict.answer, self.follower.position.token)
+            self.counts.parked += 1
+            await self._desk.settle(sitting, verdict.questions)
+        raise AssertionError("an impatient sitting answers everything")
+
+    # ---------------------------------------------------------------------------------------------------- tokens
+
+    async def _reach(self, token: Token) -> None:
+        """Wait until the tables show a token's place; refuse tokens of other logs, and those that lead nowhere."""
+        if token.sequence == 0:
+            return
+        if not self._shows(token):
+            await self.follower.look()
+        if not self._shows(token):
+            waited = asyncio.timeout(TOKEN_SECONDS)
+            try:
+                async with waited:
+                    while not self._shows(token):
+                        await self._log.wait(self.follower.position, TOKEN_SECONDS)
+                        await self.follower.look()
+            except TimeoutError:
+                if not waited.expired():
+                    raise
+                here = self.follower.position.sequence
+                raise Unavailable(f"the token says sequence {token.sequence}, the log ends at {here}") from None
+
+    def _shows(self, token: Token) -> bool:
+        here = self.follower.position
+        digest = self.follower.remembers(token.sequence)
+        if here.sequence == 0 or (token.sequence > here.sequence and token.identity == here.token.identity):
+            return False
+        if token.identity != here.token.identity or (digest is not None and digest.hex() != token.digest):
+            raise Invalid.of(
+                "TOKEN",
+                "The token is of another log, or of a history that this log does not have",
+                path="Treaty-Sequence",
+                old=str(here.token),
+                new=str(token),
+                allowed="a token that this registry gave; leave it out to read what is there now",
+            )
+        return True
+
+    # ---------------------------------------------------------------------------------------------------- showing
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called whenever commits have been applied, before anybody is answered from them."""
+        self.follower.on_change(callback)
+
+    def status(self) -> Status:
+        """What this node knows of itself and of its log."""
+        here, follower = self.follower.position, self.follower
+        looked = -1.0 if follower.looked_at is None else round(self._world.now() - follower.looked_at, 3)
+        rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
+        return Status(
+            log=self._log.url,
+            identity=here.token.identity,
+            sequence=here.sequence,
+            digest=here.digest.hex(),
+            state_digest=f"{self._tables.digest:064x}",
+            behind=max(0, follower.tip.sequence - here.sequence),
+            looked=looked,
+            queue=self._queue.waiting,
+            read_only=self._queue.read_only,
+            trouble=follower.trouble,
+            quarantine=tuple(rows),
+            counts=self.counts,
+        )
+
+
+def _some(quarantine: Any) -> list[Any]:
+    return list(quarantine.items())[:QUARANTINE_SHOWN]
+
+
+def _refuse_bad_call(call: Call) -> None:
+    if call.consistency not in {"", "latest", "eventual"}:
+        raise Invalid.of(
+            "CONSISTENCY", f"no consistency {call.consistency!r}", new=call.consistency, allowed="latest or eventual"
+        )
+    if len(call.command_id) > NAME_LENGTH:
+        raise Invalid.of("NAME_LENGTH", "the command id is too long", allowed=f"at most {NAME_LENGTH} characters")

@@ -1,0 +1,45 @@
+"""Desks over the installed formats: small questions answered in the event loop, large ones in a pool."""
+
+import asyncio
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import cache
+from multiprocessing import get_context
+
+from treaty.core.grammar import Answer, Question
+from treaty.formats.answer import Parser
+from treaty.formats.table import table
+from treaty.node.grammar import Desk
+
+
+def thread_desk() -> Desk:
+    """A desk with one thread for large questions: right for a node inside somebody else's program."""
+    return _desk(ThreadPoolExecutor(1, "treaty-grammar"))
+
+
+def process_desk(processes: int = 1) -> Desk:
+    """A desk with processes for large questions: right for a server, whose loop must not share its interpreter.
+
+    The processes are started when they are first needed.
+    """
+    return _desk(ProcessPoolExecutor(processes, get_context("spawn")))
+
+
+def _desk(executor: Executor) -> Desk:
+    formats = table()
+    parser = Parser(formats)
+
+    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+        return await asyncio.get_running_loop().run_in_executor(executor, answer_all, questions)
+
+    return Desk(formats.names, parser.answer, run, close=lambda: executor.shutdown(wait=False, cancel_futures=True))
+
+
+@cache
+def _parser() -> Parser:
+    """The parser of this process's pool side: it shares no model with the event loop's, which runs beside it."""
+    return Parser(table())
+
+
+def answer_all(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+    """Answer questions, in a process or thread of a pool."""
+    return tuple(_parser().answer(question) for question in questions)

@@ -1,0 +1,122 @@
+"""Commands that wait: in line, or aside while a format answers questions about their schemas."""
+
+import asyncio
+from collections import deque
+from typing import TypeVar
+
+from treaty.core.command import Command
+from treaty.core.grammar import Question
+from treaty.core.limits import DECISION_ROUNDS, QUEUE
+from treaty.core.refusals import Unavailable
+from treaty.core.registry import Reply
+from treaty.node.follower import Follower
+from treaty.node.grammar import Desk
+from treaty.node.pending import Pending
+from treaty.node.status import Counts
+
+A = TypeVar("A")
+
+READ_ONLY_SECONDS = 30.0
+"""When to ask a read-only node again."""
+
+
+class Queue:
+    """Commands of one node, from their arrival to their answer."""
+
+    def __init__(self, follower: Follower, desk: Desk, counts: Counts) -> None:
+        """Nobody waits yet."""
+        self.waiting = 0
+        """Commands that have not been answered, wherever they are."""
+        self._follower = follower
+        self._desk = desk
+        self._counts = counts
+        self._line: deque[Pending] = deque()
+        self._wake = asyncio.Event()
+        self._parked: dict[Pending, asyncio.Task[None]] = {}
+
+    @property
+    def read_only(self) -> str:
+        """Why this node must not write, or nothing."""
+        if self._follower.damage:
+            return f"the log is damaged: {self._follower.damage}"
+        quarantine = self._follower.tables.quarantine
+        if not quarantine:
+            return ""
+        table, key = next(iter(quarantine))
+        first = f"the first in table {table!r}: {quarantine[table, key]}"
+        return f"{len(quarantine)} rows can't be read here ({first}), and deciding without them is wrong; upgrade this node"
+
+    async def submit(self, command: Command[A], timeout: float) -> Reply[A]:
+        """Have a command decided and written; returns when its answer is durable.
+
+        Raises the `Refusal` of the law, `Unavailable` where nothing was written in time, `OutcomeUnknown` where the
+        deadline (`timeout` seconds) came while its append was open.
+        """
+        if self.read_only:
+            raise Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
+        if self.waiting >= QUEUE:
+            raise Unavailable(f"{self.waiting} commands wait already (limit QUEUE)", 1.0)
+        loop = asyncio.get_running_loop()
+        pending = Pending(command, self._follower.next_look, self._desk.sitting(), loop.create_future())
+        timer = loop.call_later(max(timeout, 0), pending.expire)
+        self.waiting += 1
+        self._line.append(pending)
+        self._wake.set()
+        try:
+            return await pending.answered
+        finally:
+            self.waiting -= 1
+            timer.cancel()
+            parked = self._parked.pop(pending, None)
+            if parked is not None:
+                parked.cancel()
+
+    async def some(self) -> None:
+        """Return when somebody is in line."""
+        while not self._line:
+            self._wake.clear()
+            await self._wake.wait()
+
+    def take(self, most: int) -> list[Pending]:
+        """Take the next ones out of the line. A node that must not write sends everybody away."""
+        if self.read_only:
+            for pending in self._line:
+                pending.fail(Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS))
+            self._line.clear()
+        batch: list[Pending] = []
+        while self._line and len(batch) < most:
+            pending = self._line.popleft()
+            if not pending.over:
+                batch.append(pending)
+        return batch
+
+    def give_back(self, pendings: list[Pending]) -> None:
+        """Put commands back at the head of the line, in their order; they are in no open append any more."""
+        for pending in pendings:
+            pending.sent = False
+        self._line.extendleft(pending for pending in reversed(pendings) if not pending.over)
+
+    def park(self, pending: Pending, questions: tuple[Question, ...]) -> None:
+        """Let others go ahead while a format answers; who waited often has its questions answered on the spot."""
+        pending.rounds += 1
+        pending.sitting.patient = pending.rounds < DECISION_ROUNDS
+        self._counts.parked += 1
+        self._parked[pending] = asyncio.create_task(self._answer(pending, questions), name="grammar")
+
+    async def _answer(self, pending: Pending, questions: tuple[Question, ...]) -> None:
+        try:
+            await self._desk.settle(pending.sitting, questions)
+        except Exception as error:  # noqa: BLE001 - whatever a format or the pool raises belongs to this command
+            pending.fail(error)
+        self._parked.pop(pending, None)
+        self._line.append(pending)
+        self._wake.set()
+
+    async def close(self) -> None:
+        """Send everybody away; the outcome of what was sent stays unknown to them."""
+        tasks = list(self._parked.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for pending in (*self._line, *self._parked):
+            pending.expire()

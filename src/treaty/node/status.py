@@ -1,0 +1,70 @@
+"""What a node knows of itself: numbers that it counts, and facts to show."""
+
+from dataclasses import dataclass
+
+from treaty.core.refusals import OutcomeUnknown, RegistryError, Unavailable
+
+
+@dataclass(slots=True)
+class Counts:
+    """Plain numbers since the start of the node; they only rise."""
+
+    looks: int = 0
+    """Looks at the tip of the log; many requests share one."""
+    reads: int = 0
+    reloads: int = 0
+    """Times that everything was read anew: the history known here is not the log's."""
+    queries: int = 0
+    commands: int = 0
+    appends: int = 0
+    commits: int = 0
+    """Commits of this node that are in the log."""
+    conflicts: int = 0
+    """Appends that came second."""
+    unknown: int = 0
+    """Appends whose fate was not told and had to be settled."""
+    held: int = 0
+    """Chains decided while all other writers were kept out."""
+    refused: int = 0
+    """Commands that the law refused."""
+    repeated: int = 0
+    """Commands that had been decided before and were answered from their outcome."""
+    unavailable: int = 0
+    """Commands sent away: queue full, read-only, or past their deadline with nothing written."""
+    outcome_unknown: int = 0
+    """Commands that passed their deadline inside an append whose fate was open."""
+    parked: int = 0
+    """Decisions that waited for a format's answer."""
+
+    def count(self, error: RegistryError) -> None:
+        """Count a command that got no answer."""
+        if isinstance(error, Unavailable):
+            self.unavailable += 1
+        elif isinstance(error, OutcomeUnknown):
+            self.outcome_unknown += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A node at one moment. Digests and the identity are hex."""
+
+    log: str
+    identity: str
+    sequence: int
+    digest: str
+    """Digest of the append at `sequence`: it proves the history."""
+    state_digest: str
+    """Digest of all live rows: equal on all nodes at the same sequence."""
+    behind: int
+    """Commits between the tables and the last tip that was seen."""
+    looked: float
+    """Seconds since the last successful look at the log; -1 before the first."""
+    queue: int
+    """Commands that wait to be written."""
+    read_only: str
+    """Why this node does not write now; empty when it does."""
+    trouble: str
+    """Why the log can't be reached now; empty when it can."""
+    quarantine: tuple[str, ...]
+    """Rows that this version can't read, the first few, and why."""
+    counts: Counts

@@ -1,0 +1,26 @@
+"""What a node takes from the outside world, as a value: clocks, randomness, sleep."""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Clocks, randomness and sleep; a simulation gives its own, so that a seed decides everything.
+
+    `now` is monotonic seconds, `wall` milliseconds since the epoch, `random` gives that many bytes. Timers are those of
+    the running event loop, whose clock must be the same as `now`.
+    """
+
+    now: Callable[[], float]
+    wall: Callable[[], int]
+    random: Callable[[int], bytes]
+    sleep: Callable[[float], Awaitable[None]]
+
+
+def real_world() -> World:
+    """The world as it is."""
+    return World(time.monotonic, lambda: time.time_ns() // 1_000_000, os.urandom, asyncio.sleep)

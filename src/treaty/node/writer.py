@@ -1,0 +1,228 @@
+"""The writer: one append in flight, decided on what was read back, and nobody answered before it is durable."""
+
+import logging
+from dataclasses import dataclass
+
+from treaty.core.command import Needs
+from treaty.core.commit import Append, Position, make_append
+from treaty.core.limits import CHAIN_COMMITS
+from treaty.core.refusals import Refusal
+from treaty.core.values import Outcome
+from treaty.log.log import Fate, Log, LogDamagedError, LogUnavailableError
+from treaty.node.chain import Chain, Decide, build
+from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
+from treaty.node.pending import Pending, Verdict
+from treaty.node.queue import Queue
+from treaty.node.status import Counts
+from treaty.node.world import World
+
+log = logging.getLogger("treaty.node")
+
+HOLD_AFTER = 2
+"""Conflicts in a row after which all other writers are kept out, where the log can do that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """An append that was sent. `fate` is None where the log says that surely nothing was written.
+
+    `look` is the number of the look that it is: if it is accepted, its base was the tip.
+    """
+
+    append: Append
+    look: int
+    fate: Fate | None
+
+
+class Writer:
+    """Takes commands out of the queue, and is the only one who appends."""
+
+    def __init__(
+        self, queue: Queue, follower: Follower, *, log: Log, world: World, counts: Counts, decide: Decide
+    ) -> None:
+        """Write nothing until `run`."""
+        self._queue = queue
+        self._follower = follower
+        self._log = log
+        self._world = world
+        self._counts = counts
+        self._decide = decide
+        self._size = CHAIN_COMMITS
+        self._conflicts = 0
+
+    async def run(self) -> None:
+        """Write, for ever."""
+        pause = FIRST_PAUSE
+        while True:
+            await self._queue.some()
+            try:
+                await self._round()
+                pause = FIRST_PAUSE
+            except LogUnavailableError as error:
+                self._follower.trouble = str(error)
+                await self._world.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+            except LogDamagedError as error:
+                self._follower.damage = str(error)
+            except Exception:
+                log.exception("a chain was given up; its commands will be told at their deadline")
+                await self._world.sleep(pause)
+
+    async def _round(self) -> None:
+        """Decide one chain and see it through to the end."""
+        batch = self._queue.take(self._size)
+        if not batch:
+            return
+        chain, flight = await self._send(batch)
+        if flight is None:
+            await self._freshen(chain)
+        elif flight.fate is Fate.ACCEPTED:
+            await self._land(chain, flight.append.position, flight.look)
+        elif flight.fate is Fate.UNKNOWN:
+            self._counts.unknown += 1
+            settled = await self._settle(chain, flight.append)
+            if settled is None:
+                self._sort_out(chain)
+            else:
+                await self._land(chain, settled.position, flight.look)
+        elif flight.fate is Fate.CONFLICT:
+            await self._lose(chain)
+        else:
+            self._queue.give_back(_members(chain))
+            await self._world.sleep(FIRST_PAUSE)
+
+    # ---------------------------------------------------------------------------------------------------- sending
+
+    async def _send(self, batch: list[Pending]) -> tuple[Chain, Flight | None]:
+        """Decide a batch and send its append, if it has one; keep others out where two appends came second."""
+        if self._conflicts < HOLD_AFTER or not self._log.exclusive:
+            chain = self._build(batch)
+            return chain, await self._fly(chain)
+        sent: tuple[Chain, Flight | None] | None = None
+        try:
+            async with self._log.hold():
+                self._counts.held += 1
+                await self._follower.look()
+                chain = self._build(batch)
+                sent = chain, await self._fly(chain)
+        except LogUnavailableError:
+            if sent is None:
+                self._queue.give_back(batch)
+                raise
+        assert sent is not None
+        return sent
+
+    def _build(self, batch: list[Pending]) -> Chain:
+        """Decide a batch, answer what holds already, and send questions about schemas on their way."""
+        chain = build(batch, self._follower.tables, self._decide, self._follower.done)
+        for pending, verdict in chain.ready:
+            self._tell(pending, verdict, chain.base)
+        for pending, questions in chain.open:
+            self._queue.park(pending, questions)
+        self._queue.give_back(chain.left)
+        return chain
+
+    async def _fly(self, chain: Chain) -> Flight | None:
+        """Send the append of a chain. Between deciding and sending nothing is awaited."""
+        if not chain.commits:
+            return None
+        append = make_append(chain.base, self._world.random(16), tuple(chain.commits))
+        look = self._follower.begin()
+        for pending, _ in chain.writers:
+            pending.sent = True
+        self._follower.expect(chain.rows)
+        self._counts.appends += 1
+        try:
+            return Flight(append, look, await self._log.append(append))
+        except LogUnavailableError as error:
+            self._follower.trouble = str(error)
+            return Flight(append, look, None)
+
+    # ---------------------------------------------------------------------------------------------------- afterwards
+
+    async def _freshen(self, chain: Chain) -> None:
+        """Look, for verdicts that write nothing and whose base may be older than their commands."""
+        stale = [pending for pending, _ in chain.riders]
+        if stale:
+            self._queue.give_back(stale)
+            await self._follower.look()
+
+    async def _land(self, chain: Chain, position: Position, look: int) -> None:
+        """The append is in the log: read it back, then answer."""
+        while not self._follower.shows(position):
+            try:
+                await self._follower.reach(position)
+            except LogUnavailableError as error:
+                self._follower.trouble = str(error)
+                await self._world.sleep(FIRST_PAUSE)
+            if self._follower.position.identity != position.identity:
+                break
+        first = self._follower.tables.get("outcome", (chain.commits[0].command_id,))
+        if not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence:
+            self._sort_out(chain)  # the log was put back to an older state meanwhile
+            return
+        self._follower.finish(look)
+        self._follower.expect(None)
+        self._counts.commits += len(chain.commits)
+        self._conflicts = 0
+        self._size = min(CHAIN_COMMITS, self._size * 2)
+        for pending, verdict in (*chain.writers, *chain.riders):
+            self._tell(pending, verdict, position)
+
+    async def _lose(self, chain: Chain) -> None:
+        """Somebody else was first: look what it was, and decide again, fewer at a time."""
+        self._counts.conflicts += 1
+        self._conflicts += 1
+        self._size = max(1, len(chain.commits) // 2)
+        self._follower.expect(None)
+        self._queue.give_back(_members(chain))
+        await self._follower.look()
+
+    async def _settle(self, chain: Chain, append: Append) -> Append | None:
+        """Find out what became of an append, by getting something into its place.
+
+        Returns the append that is surely in the log with these commits, or None when the tables have left the base:
+        then the place is taken for good, and the outcomes tell by whom.
+        """
+        pause = FIRST_PAUSE
+        while self._follower.position == chain.base:
+            try:
+                await self._follower.look()
+                if self._follower.position != chain.base:
+                    break
+                again = make_append(chain.base, self._world.random(16), append.commits)
+                fate = await self._log.append(again)
+                if fate is Fate.ACCEPTED:
+                    return again
+                if fate is Fate.CONFLICT:
+                    continue
+            except LogUnavailableError as error:
+                self._follower.trouble = str(error)
+            await self._world.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+        return None
+
+    def _sort_out(self, chain: Chain) -> None:
+        """The place of an open append is taken: those of its commands that are in the log are answered from there."""
+        self._follower.expect(None)
+        tables = self._follower.tables
+        again: list[Pending] = []
+        for pending in _members(chain):
+            if tables.get("outcome", (pending.command.command_id,)) is None:
+                again.append(pending)
+                continue
+            verdict = self._decide(tables, pending.command, pending.sitting)
+            assert not isinstance(verdict, Needs)
+            self._tell(pending, verdict, tables.position)
+        self._queue.give_back(again)
+
+    def _tell(self, pending: Pending, verdict: Verdict, position: Position) -> None:
+        if isinstance(verdict, Refusal):
+            self._counts.refused += 1
+        elif verdict.repeated:
+            self._counts.repeated += 1
+        pending.tell(verdict, position)
+
+
+def _members(chain: Chain) -> list[Pending]:
+    return [pending for pending, _ in (*chain.writers, *chain.riders)]
