@@ -14,7 +14,7 @@ async def check(x: Exchange) -> object:
 
     A schema that is not valid is a refusal, or where verbose (and without details) a verdict.
     """
-    version = version_of(x.values[1]) if len(x.values) > 1 else None
+    version = version_of(x.values[1], x.subject) if len(x.values) > 1 else None
     draft = draft_of(await x.body(DraftBody))
     verbose = x.query.flag("verbose")
     try:

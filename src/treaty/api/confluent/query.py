@@ -23,18 +23,21 @@ def integer(text: str) -> int:
     return int(text)
 
 
-def version_of(text: str) -> int:
-    """Read a version in a path: 1 and up, ``latest`` or -1; raises `InvalidVersion`."""
+def version_of(text: str, subject: Subject) -> int:
+    """Read a version of a subject in a path: 1 and up, ``latest`` or -1; raises `InvalidVersion`, as the law does."""
     word = text.strip()
     if word.lower() == "latest" or word == "-1":
         return LATEST
     if _INTEGER.fullmatch(word) and 1 <= int(word) <= COUNTER:
         return int(word)
+    shown = text[:100]
     raise InvalidVersion.of(
         "VERSION_ID",
-        f"'{text[:100]}' is not a version",
-        new=text[:100],
-        version=text[:100],
+        f"The specified version '{shown}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
+        'the string "latest"',
+        subject=str(subject),
+        version=shown,
+        new=shown,
         allowed="1 to 2^31-1, latest",
     )
 

@@ -81,7 +81,7 @@ def _guid(text: str) -> str:
     """Read a guid with or without dashes; what is not one cannot be found."""
     word = text.strip().lower()
     if not _GUID.fullmatch(word):
-        raise SchemaNotFound.of("GUID", f"Schema {text[:100]} not found", version=text[:100], allowed="a UUID")
+        raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {text[:100]} not found", version=text[:100])
     digits = word.replace("-", "")
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 

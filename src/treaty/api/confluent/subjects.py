@@ -68,7 +68,7 @@ async def register(x: Exchange) -> object:
 
 async def get_version(x: Exchange) -> object:
     """``GET /subjects/{subject}/versions/{version}``."""
-    number = version_of(x.values[1])
+    number = version_of(x.values[1], x.subject)
     found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
     x.hot = number != q.LATEST
     return _shown(x, found)
@@ -76,7 +76,7 @@ async def get_version(x: Exchange) -> object:
 
 async def get_text(x: Exchange) -> object:
     """``GET /subjects/{subject}/versions/{version}/schema``."""
-    number = version_of(x.values[1])
+    number = version_of(x.values[1], x.subject)
     found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
     x.hot = number != q.LATEST
     return Text(found.text)
@@ -85,13 +85,13 @@ async def get_text(x: Exchange) -> object:
 async def referenced_by(x: Exchange) -> object:
     """``GET /subjects/{subject}/versions/{version}/referencedby``."""
     page = x.query.page()
-    found = await x.ask(q.ReferencedBy(x.subject, version_of(x.values[1]), x.query.flag("deleted")))
+    found = await x.ask(q.ReferencedBy(x.subject, version_of(x.values[1], x.subject), x.query.flag("deleted")))
     return found.ids[page]
 
 
 async def delete_version(x: Exchange) -> object:
     """``DELETE /subjects/{subject}/versions/{version}``."""
-    request = q.DeleteVersion(x.subject, version_of(x.values[1]), x.query.flag("permanent"))
+    request = q.DeleteVersion(x.subject, version_of(x.values[1], x.subject), x.query.flag("permanent"))
     return (await x.ask(request)).numbers[0]
 
 

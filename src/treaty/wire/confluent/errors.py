@@ -207,20 +207,19 @@ def error_of(body: ErrorBody, asked: Asked = None, *, retry_after: float = 1.0) 
     if status >= 500 or status in {408, 429} or body.error_code in {404, -1}:
         return r.Unavailable(f"{body.message} (code {body.error_code})", retry_after)
     kind = next((line.kind for line in TABLE if line.code == body.error_code and _fits(line, asked)), None)
-    reason = _completed(
-        Reason(
-            rule=told.rule or str(body.error_code),
-            message=told.message or body.message,
-            path=told.path,
-            old=told.old,
-            new=told.new,
-            allowed=told.allowed,
-            subject=told.subject,
-            version=told.version,
-            details=tuple(told.details),
-        ),
-        asked,
+    reason = Reason(
+        rule=told.rule or str(body.error_code),
+        message=told.message or body.message,
+        path=told.path,
+        old=told.old,
+        new=told.new,
+        allowed=told.allowed,
+        subject=told.subject,
+        version=told.version,
+        details=tuple(told.details),
     )
+    if body.treaty is None:
+        reason = _completed(reason, asked)
     if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
         kind = {404: r.NotFound, 409: r.Incompatible, 401: r.NotPermitted, 403: r.NotPermitted}.get(status, r.Invalid)
     if kind is r.InvalidSchema:
