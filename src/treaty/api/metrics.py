@@ -70,9 +70,19 @@ HELP = {
     "starts": "Times that a worker was started",
     "start_time_seconds": "When the worker started, in seconds since the epoch",
     "sequence": "Last sequence of the log that the worker has applied",
+    "behind": "Commits between the worker's tables and the last tip that it saw",
+    "looked": "Seconds since the worker last looked at the log",
+    "queue": "Commands that wait to be written",
+    "read_only": "1 where the worker does not write now",
+    "trouble": "1 where the worker can't reach its log now",
+    "quarantine": "Records of the log that the worker can't read",
     "in_flight": "Requests being answered",
-    "quarantined": "Records of the log that the worker cannot read",
 }
+
+
+def help_of(name: str) -> str:
+    """The sentence that goes with a number."""
+    return HELP.get(name, f"{name.removeprefix('node_').replace('_', ' ')}, counted by the node since its start")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +101,10 @@ class _Told(Collector):
             if kind == "count":
                 totals[names[0]] += value
             elif kind == "gauge":
-                family = GaugeMetricFamily(f"treaty_{names[0]}", HELP.get(names[0], names[0]), labels=["worker"])
+                family = GaugeMetricFamily(f"treaty_{names[0]}", help_of(names[0]), labels=["worker"])
                 gauges.setdefault(names[0], family).add_metric([worker], value)
         for name, total in totals.items():
-            yield CounterMetricFamily(f"treaty_{name}", HELP.get(name, name), value=total)
+            yield CounterMetricFamily(f"treaty_{name}", help_of(name), value=total)
         yield from gauges.values()
 
     def _numbers(self) -> Iterator[tuple[str, str, list[str], float]]:

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -106,9 +106,18 @@ async def _beat(application: Application, listening: Listening, stopping: asynci
 
 
 def _gauges(status: object) -> dict[str, float]:
-    """Members of the member's status that are numbers."""
-    return {
-        name: float(value)
-        for name in ("sequence", "quarantined")
-        if isinstance(value := getattr(status, name, None), int | float)
-    }
+    """Numbers in a member's status: its own, those it counts, and how much is in quarantine."""
+    if not is_dataclass(status):
+        return {}
+    found: dict[str, float] = {}
+    for member in fields(status):
+        value = getattr(status, member.name)
+        if isinstance(value, int | float):
+            found[member.name] = float(value)
+        elif isinstance(value, tuple):
+            found[member.name] = float(len(value))
+        elif isinstance(value, str) and member.name in {"read_only", "trouble"}:
+            found[member.name] = float(bool(value))
+        elif is_dataclass(value):
+            found |= {f"node_{name}": number for name, number in _gauges(value).items()}
+    return found

@@ -1,0 +1,66 @@
+"""Where the rooms meet: a URL becomes a running member, a member becomes a server.
+
+Nothing else builds a node or a server; what a deployment decides (which log, which desk, which clock) is decided here.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from treaty.api.application import application
+from treaty.api.metrics import Metrics
+from treaty.api.serving import Listening
+from treaty.api.serving import serve as serve_application
+from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.open import LogUrlError, open_log
+from treaty.node.node import Node
+from treaty.node.pool import process_desk
+from treaty.node.world import real_world
+
+HOPELESS_ERRORS = (LogUrlError, LogDamagedError)
+"""Starting again the same way will fail again."""
+PASSING_ERRORS = (LogUnavailableError,)
+"""Starting again later may help."""
+
+
+@asynccontextmanager
+async def member(url: str) -> AsyncIterator[Node]:
+    """Run a node over the log that a URL names, while the block runs.
+
+    Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
+    """
+    node = Node(await open_log(url), process_desk(), real_world())
+    await node.start()
+    try:
+        yield node
+    finally:
+        await node.close()
+
+
+def nothing() -> None:
+    """Nobody wants to know that the server is ready."""
+
+
+async def serve(
+    url: str, listening: Listening, *, worker: int = 0, board: Path | None = None, ready: Callable[[], None] = nothing
+) -> int:
+    """Run one worker of a server until it is told to stop; returns its exit code.
+
+    `board` is the folder where workers share their numbers; `ready` is called once the log is open.
+    """
+    async with member(url) as node:
+        app = application(node, Metrics(board, worker))
+        ready()
+        await serve_application(app, listening)
+    return 0
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """A fresh event loop: uvloop's, where there is one."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop  # noqa: PLC0415 (does not exist for Windows)
+
+    return uvloop.new_event_loop()

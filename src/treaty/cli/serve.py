@@ -1,0 +1,181 @@
+"""`treaty serve`: run a registry on this machine, in one process or several."""
+
+import asyncio
+import errno
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from treaty import assemble
+from treaty.api.serving import Listening
+from treaty.api.workers import HOPELESS, Workers
+from treaty.cli import journal
+
+T = TypeVar("T")
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
+NOT_NOW = 75
+"""Exit code where the log can't be reached now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What was asked for on the command line."""
+
+    url: str
+    host: str
+    port: int
+    workers: int
+    json_logs: bool
+    access_log: bool
+
+
+@click.command("serve")
+@click.option(
+    "--log",
+    "url",
+    envvar="TREATY_LOG",
+    metavar="URL",
+    help="Where the registry is kept: sqlite:///absolute/path.db or memory: (default: a SQLite file in the "
+    "user's data folder).",
+)
+@click.option("--host", envvar="TREATY_HOST", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    envvar="TREATY_PORT",
+    default=8081,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--workers",
+    envvar="TREATY_WORKERS",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 256),
+    help="Processes that share the port.",
+)
+@click.option("--json-logs", is_flag=True, help="Log lines as JSON.")
+@click.option("--access-log", is_flag=True, help="Log every request; hot reads take the slow path then.")
+@click.option("--data-home", envvar="XDG_DATA_HOME", default="~/.local/share", hidden=True)
+@click.option("--worker", nargs=4, type=int, hidden=True, help="Index, socket, parent and count of workers.")
+@click.option("--board", type=click.Path(path_type=Path), hidden=True, help="Folder where workers share their numbers.")
+def command(
+    *,
+    url: str | None,
+    host: str,
+    port: int,
+    workers: int,
+    json_logs: bool,
+    access_log: bool,
+    data_home: str,
+    worker: tuple[int, int, int, int] | None,
+    board: Path | None,
+) -> None:
+    """Run a registry on this machine.
+
+    Without options it keeps its log in a SQLite file in your data folder and listens on the loopback address only.
+    """
+    journal.set_up(as_json=json_logs, access=access_log)
+    serving = Serving(url or default_url(Path(data_home).expanduser()), host, port, workers, json_logs, access_log)
+    if worker:
+        index, descriptor, parent, _ = worker
+        listening = Listening(socket.socket(fileno=descriptor), access_log, parent)
+        sys.exit(_run(assemble.serve(serving.url, listening, worker=index, board=board)))
+    if workers > 1 and serving.url.startswith("memory:"):
+        raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
+    with listen(host, port) as listener:
+        sys.exit(_alone(serving, listener) if workers == 1 else _together(serving, listener))
+
+
+def default_url(home: Path) -> str:
+    """The SQLite file in the user's data folder, which is made where it is not there."""
+    folder = home / "treaty"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as reason:
+        raise click.ClickException(
+            f"can't make the folder {folder}: {reason.strerror}; "
+            "say where to keep the registry: treaty serve --log sqlite:///absolute/path.db"
+        ) from None
+    if not os.access(folder, os.W_OK):
+        raise click.ClickException(
+            f"can't write in {folder}; say where to keep the registry: treaty serve --log sqlite:///absolute/path.db"
+        )
+    return f"sqlite://{folder / 'registry.db'}"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the listening socket, or say why it can't be and what to do."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except socket.gaierror:
+        raise click.ClickException(f"'{host}' is no address of this machine; try --host 127.0.0.1") from None
+    except OSError as reason:
+        remedy = {
+            errno.EADDRINUSE: f"another program listens there; try --port {port + 1 if port < 65535 else 0}",
+            errno.EACCES: "ports below 1024 need rights that this user lacks; try --port 8081",
+            errno.EADDRNOTAVAIL: "this machine does not have that address; try --host 127.0.0.1",
+        }.get(reason.errno or 0, "")
+        raise click.ClickException(f"can't listen on {host} port {port}: {remedy or reason.strerror}") from None
+
+
+def banner(serving: Serving, listener: socket.socket) -> str:
+    """What a person sees at the start: where it is, where it keeps its log, how to stop it."""
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    base = f"http://{shown}:{port}"
+    return "\n".join(
+        [
+            f"Treaty {version('treaty')}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
+            f"  serving  {base}",
+            f"  log      {serving.url}",
+            f"  try      curl {base}/subjects",
+            f"  stop     Ctrl-C, or kill {os.getpid()}",
+        ]
+    )
+
+
+def _alone(serving: Serving, listener: socket.socket) -> int:
+    listening = Listening(listener, serving.access_log)
+
+    def ready() -> None:
+        click.echo(banner(serving, listener), err=True)
+
+    return _run(assemble.serve(serving.url, listening, ready=ready))
+
+
+def _together(serving: Serving, listener: socket.socket) -> int:
+    with tempfile.TemporaryDirectory(prefix="treaty-") as board:
+
+        def arguments(index: int) -> list[str]:
+            numbers = map(str, (index, listener.fileno(), os.getpid(), serving.workers))
+            flags = [*(["--json-logs"] if serving.json_logs else []), *(["--access-log"] if serving.access_log else [])]
+            command = [sys.executable, "-m", "treaty.cli.main", "serve", "--log", serving.url, *flags]
+            return [*command, "--board", board, "--worker", *numbers]
+
+        click.echo(banner(serving, listener), err=True)
+        return _run(Workers(arguments, listener, serving.workers).run())
+
+
+def _run(work: Coroutine[Any, Any, int]) -> int:
+    """Run to the end; say what a person can mend, without a traceback."""
+    with asyncio.Runner(loop_factory=assemble.new_loop) as runner:
+        try:
+            return runner.run(work)
+        except assemble.HOPELESS_ERRORS as reason:
+            click.echo(f"Error: {reason}", err=True)
+            return HOPELESS
+        except assemble.PASSING_ERRORS as reason:
+            click.echo(f"Error: the log can't be used now: {reason}", err=True)
+            return NOT_NOW
