@@ -13,10 +13,13 @@ from treaty.api.application import application
 from treaty.api.metrics import Metrics
 from treaty.api.serving import Listening
 from treaty.api.serving import serve as serve_application
+from treaty.client.connection import Connection
+from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.open import LogUrlError, open_log
+from treaty.node.embedded import Embedded
 from treaty.node.node import Node
-from treaty.node.pool import process_desk
+from treaty.node.pool import process_desk, thread_desk
 from treaty.node.world import real_world
 
 HOPELESS_ERRORS = (LogUrlError, LogDamagedError)
@@ -64,3 +67,19 @@ def new_loop() -> asyncio.AbstractEventLoop:
     import uvloop  # noqa: PLC0415 (does not exist for Windows)
 
     return uvloop.new_event_loop()
+
+
+def connect(url: str) -> Connection:
+    """Connect to a registry: ``http(s)://host:port`` is a server, the URL of a log runs a node in this process.
+
+    ``memory:`` is a registry that ends with the program, ``sqlite:///absolute/path.db`` one that stays in a file.
+    Raises `LogUrlError` or `ValueError` for a URL that names neither, `LogUnavailableError` or `LogDamagedError` where
+    a log can't be used. Close it, or use it with ``with``.
+    """
+    if url.startswith(("http://", "https://")):
+        return Connection(HttpRegistry(url))
+
+    async def make() -> Node:
+        return Node(await open_log(url), thread_desk(), real_world())
+
+    return Connection(Embedded(make))
