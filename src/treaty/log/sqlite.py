@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
-from treaty.core.commit import Append, Position
+from treaty.core.commit import START, Append, Position
 from treaty.log.log import Delta, Fate
 from treaty.log.sqlfile import SqlFile
 from treaty.log.watch import Watch
@@ -39,6 +39,9 @@ class SqliteLog:
         self._holding: asyncio.Task[object] | None = None
         self._ready: tuple[Position, Delta] | None = None
         self._changed = asyncio.Event()
+        self._changed.set()  # nothing was looked at yet
+        self._version = -1
+        self._seen = START
         self._watch = Watch(Path(f"{writing.path}-wal"), self._changed.set)
 
     @classmethod
@@ -78,32 +81,31 @@ class SqliteLog:
 
         fate, delta = await self._in(self._writer, work)
         self._ready = (base, delta) if delta is not None else None
-        self._changed.set()
         return fate
 
     async def tip(self) -> Position:
         """Look at the tip."""
-        return await self._in(self._reader, self._reading.tip)
+        self._changed.clear()  # a hint from here on is of something that this look may not see
+        self._seen = await self._in(self._reader, self._reading.tip)
+        return self._seen
 
     async def read(self, after: Position) -> Delta:
         """Return everything after a place. What an append of this node led to was read in the same go, and is here."""
         ready, self._ready = self._ready, None
         if ready is not None and ready[0] == after:
+            self._seen = ready[1].tip
             return ready[1]
         if self._holding is asyncio.current_task():
             return await self._in(self._writer, lambda: self._writing.since(after))
         return await self._in(self._reader, lambda: self._reading.since(after))
 
     async def wait(self, after: Position, timeout: float) -> None:
-        """Return when something may have come after the place: a hint, a change seen by polling, or the time-out."""
+        """Return when something may have come since the last look: a hint, a change seen by polling, or the time-out."""
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
-        while True:
-            self._changed.clear()
-            if await self.tip() != after:
-                return
+        while self._seen == after and not self._changed.is_set():
             left = end - loop.time()
-            if left <= 0 or await self._hint(min(left, POLL)):
+            if left <= 0 or await self._hint(min(left, POLL)) or await self._polled():
                 return
 
     async def _hint(self, seconds: float) -> bool:
@@ -113,6 +115,11 @@ class SqliteLog:
         except TimeoutError:
             return False
         return True
+
+    async def _polled(self) -> bool:
+        """Ask the file whether another connection has committed since it was asked last."""
+        before, self._version = self._version, await self._in(self._reader, self._reading.version)
+        return before != self._version
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
