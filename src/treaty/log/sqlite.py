@@ -125,9 +125,9 @@ class SqliteLog:
     async def hold(self) -> AsyncIterator[None]:
         """Keep all other writers out, in all processes."""
         async with self._turn:
-            await self._in(self._writer, self._writing.lock)
-            self._holding = asyncio.current_task()
             try:
+                await self._in(self._writer, self._writing.lock)
+                self._holding = asyncio.current_task()
                 yield
             finally:
                 self._holding = None
