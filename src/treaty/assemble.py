@@ -34,7 +34,11 @@ async def member(url: str) -> AsyncIterator[Node]:
 
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
     """
-    node = Node(await open_log(url), process_desk(), real_world())
+    try:
+        log = await open_log(url)
+    except OSError as reason:
+        raise LogUnavailableError(f"{url}: {reason}") from reason
+    node = Node(log, process_desk(), real_world())
     await node.start()
     try:
         yield node

@@ -211,7 +211,8 @@ def test_raw_texts_keep_the_media_type(http: TestClient) -> None:
 
 
 def test_a_guid_nobody_has_is_not_found_and_has_no_ids(http: TestClient, member: Fixed) -> None:
-    member.answers[q.GetGuidIds] = r.SchemaNotFound.of("SCHEMA", "none")
+    member.answers[q.GetGuidIds] = a.GuidIds(())
+    member.answers[q.GetGuid] = r.SchemaNotFound.of("SCHEMA", "none")
     assert http.get("/schemas/guids/nonsense").json() == {"error_code": 40403, "message": "Schema nonsense not found"}
     assert http.get(f"/schemas/guids/{VERSION.guid}/ids").json() == []
 

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import click
 
-from treaty import assemble
 from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, new_loop, serve
 from treaty.cli import journal
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def command(
     if worker:
         index, descriptor, parent, _ = worker
         listening = Listening(socket.socket(fileno=descriptor), access_log, parent)
-        sys.exit(_run(assemble.serve(serving.url, listening, worker=index, board=board)))
+        sys.exit(_run(serve(serving.url, listening, worker=index, board=board)))
     if workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
     with listen(host, port) as listener:
@@ -119,13 +119,12 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except socket.gaierror:
-        raise click.ClickException(f"'{host}' is no address of this machine; try --host 127.0.0.1") from None
     except OSError as reason:
         remedy = {
             errno.EADDRINUSE: f"another program listens there; try --port {port + 1 if port < 65535 else 0}",
             errno.EACCES: "ports below 1024 need rights that this user lacks; try --port 8081",
             errno.EADDRNOTAVAIL: "this machine does not have that address; try --host 127.0.0.1",
+            socket.EAI_NONAME: "no address is known under that name; try --host 127.0.0.1",
         }.get(reason.errno or 0, "")
         raise click.ClickException(f"can't listen on {host} port {port}: {remedy or reason.strerror}") from None
 
@@ -152,7 +151,7 @@ def _alone(serving: Serving, listener: socket.socket) -> int:
     def ready() -> None:
         click.echo(banner(serving, listener), err=True)
 
-    return _run(assemble.serve(serving.url, listening, ready=ready))
+    return _run(serve(serving.url, listening, ready=ready))
 
 
 def _together(serving: Serving, listener: socket.socket) -> int:
@@ -170,12 +169,12 @@ def _together(serving: Serving, listener: socket.socket) -> int:
 
 def _run(work: Coroutine[Any, Any, int]) -> int:
     """Run to the end; say what a person can mend, without a traceback."""
-    with asyncio.Runner(loop_factory=assemble.new_loop) as runner:
+    with asyncio.Runner(loop_factory=new_loop) as runner:
         try:
             return runner.run(work)
-        except assemble.HOPELESS_ERRORS as reason:
+        except HOPELESS_ERRORS as reason:
             click.echo(f"Error: {reason}", err=True)
             return HOPELESS
-        except assemble.PASSING_ERRORS as reason:
+        except PASSING_ERRORS as reason:
             click.echo(f"Error: the log can't be used now: {reason}", err=True)
             return NOT_NOW

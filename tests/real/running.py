@@ -1,0 +1,83 @@
+"""A real server in a process of its own, on loopback and a free port."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+START_SECONDS = 60
+
+
+@dataclass
+class Running:
+    """A server process. `base` is its URL, `said` what it printed on stderr."""
+
+    process: "subprocess.Popen[bytes]"
+    said: Path
+    base: str = ""
+    seen: list[str] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return int(self.base.rpartition(":")[2])
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(self.base + path, timeout=30) as answer:
+            return json.loads(answer.read())
+
+    def text(self, path: str) -> str:
+        with urllib.request.urlopen(self.base + path, timeout=30) as answer:
+            return str(answer.read().decode())
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+def start(folder: Path, *options: str, port: int = 0) -> Running:
+    """Start `treaty serve` and wait until it answers."""
+    said = folder / f"stderr-{time.monotonic_ns()}.txt"
+    command = [sys.executable, "-m", "treaty.cli.main", "serve", "--port", str(port), *options]
+    with said.open("wb") as file:
+        process = subprocess.Popen(
+            command,
+            stderr=file,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, "HOME": str(folder), "XDG_DATA_HOME": ""},
+        )
+    running = Running(process, said)
+    for _ in range(START_SECONDS * 20):
+        found = re.search(r"serving +(http://\S+)", said.read_text())
+        if found:
+            running.base = found[1]
+            break
+        assert process.poll() is None, said.read_text()
+        time.sleep(0.05)
+    assert running.base, f"no word after {START_SECONDS} s: {said.read_text()}"
+    assert running.get("/readyz")["status"] == "ready"
+    return running
+
+
+@contextmanager
+def serving(folder: Path, *options: str, port: int = 0) -> Iterator[Running]:
+    """Run a server while the block runs."""
+    server = start(folder, *options, port=port)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()
