@@ -424,11 +424,18 @@ def test_bad_requests_are_refused_by_name(bench: Bench, request_: Register, refu
     assert bench.position.sequence == 0
 
 
-def test_opaque_formats_are_kept_to_the_byte(bench: Bench) -> None:
-    bench.do(SetConfig(Scope("."), Config(level="NONE")))
-    told = bench.do(Register(S, Draft(" anything \n", "THRIFT"))).version
+def test_opaque_formats_are_kept_to_the_byte_and_never_compared(bench: Bench) -> None:
+    made = Creation(origin="pravega")
+    told = bench.do(Register(S, Draft(" anything \n", "THRIFT"), create_with=made)).version
 
     assert told.text == " anything \n"
+    with pytest.raises(Incompatible) as caught:
+        bench.do(Register(S, Draft("other", "THRIFT"), create_with=made))
+    assert caught.value.findings[0].rule == "FORMAT_OPAQUE"
+    bench.do(SetConfig(Scope("."), Config(level="NONE")))
+    assert bench.do(Register(S, Draft("other", "THRIFT"), create_with=made)).version.number == 2
+    with pytest.raises(InvalidSchema, match="Invalid schema type THRIFT"):
+        bench.do(Register(S, Draft("third", "THRIFT")))
 
 
 def test_the_bytes_as_sent_are_kept_where_they_differ(bench: Bench) -> None:

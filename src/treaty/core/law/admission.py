@@ -77,13 +77,23 @@ def _pairs(
     told = iter(answers(grammar, tuple(questions)))
     pairs: list[_Findings] = []
     for _, old in olds:
-        if old.format != new.draft.format or old.format not in grammar.formats:
+        if old.format != new.draft.format:
             pairs.append(((), ()))
+            continue
+        if old.format not in grammar.formats:
+            pairs.append(((_opaque(old.format),), ()))
             continue
         backward = _findings(next(told)) if policy.backward else ()
         forward = _findings(next(told)) if policy.forward else ()
         pairs.append((backward, forward))
     return pairs
+
+
+def _opaque(format_: str) -> Finding:
+    """Texts of a format without a plug-in can't be compared; a policy that asks for it is never skipped."""
+    sentence = "The {reader} schema and the {writer} schema can't be compared"
+    told = f"no plug-in for format {format_} here"
+    return Finding("FORMAT_OPAQUE", "", sentence, told, remedy="set the level to NONE, or install the plug-in")
 
 
 def _findings(answer: Answer) -> tuple[Finding, ...]:

@@ -58,6 +58,7 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
     assert isinstance(request, Register)
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
+    _refuse_unknown_format(request, grammar)
     case = _case(view, request)
     _refuse_unexpected(case)
     there = _already_there(view, case, grammar)
@@ -99,6 +100,19 @@ def refuse_bad_subject(subject: Subject) -> None:
             f"The specified subject '{str(subject)[:100]}...' is not a valid.",
             new=f"{len(subject.name)} characters",
             allowed=f"at most {NAME_LENGTH} characters",
+        )
+
+
+def _refuse_unknown_format(request: Register, grammar: Grammar) -> None:
+    """Confluent's clients name a format that the registry can read; opaque ones belong to other dialects."""
+    format_ = request.draft.format
+    if request.create_with.origin == "confluent" and request.draft.text and format_ not in grammar.formats:
+        raise InvalidSchema.of(
+            "SCHEMA_TYPE",
+            f"Invalid schema type {format_}",
+            path="/schemaType",
+            new=format_,
+            allowed=", ".join(grammar.formats),
         )
 
 
