@@ -7,11 +7,11 @@ from treaty.api.confluent.query import integer
 from treaty.core import requests as q
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
+from treaty.formats.table import table
 from treaty.wire.confluent.listings import PlaceBody, UseBody
 from treaty.wire.confluent.versions import schema_body, version_body
 
 _GUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}")
-TYPES = ("AVRO", "JSON", "PROTOBUF")
 LISTED = 1000
 """Schemas in one page of ``GET /schemas`` at most."""
 
@@ -87,5 +87,5 @@ def _guid(text: str) -> str:
 
 
 async def list_types(_x: Exchange) -> object:
-    """``GET /schemas/types``."""
-    return TYPES
+    """``GET /schemas/types``: the formats with a plug-in here."""
+    return list(table().names)
