@@ -9,13 +9,15 @@ from treaty.core.view import INDEXES, View, index_entries
 class Overlay:
     """A base view and, over it, the rows decided earlier in a chain. The base is never changed."""
 
-    __slots__ = ("_base", "_entries", "_rows", "_sequence")
+    __slots__ = ("_base", "_entries", "_rows", "_sequence", "_waiting")
 
     def __init__(self, base: View) -> None:
         """Show just the base."""
         self._base = base
         self._rows: dict[str, dict[Key, Value | None]] = {}
         self._entries: dict[tuple[str, Key], set[Key]] = {}
+        self._waiting: list[Row] = []
+        """Rows that nobody has looked for yet: the last commit of a chain is never read back from here."""
         self._sequence = base.sequence
 
     @property
@@ -25,7 +27,11 @@ class Overlay:
 
     def put(self, rows: Iterable[Row]) -> None:
         """Show one more commit."""
-        for row in rows:
+        self._waiting.extend(rows)
+        self._sequence += 1
+
+    def _settle(self) -> None:
+        for row in self._waiting:
             mine = self._rows.setdefault(row.table, {})
             before = mine.get(row.key)
             if before is not None:
@@ -34,10 +40,12 @@ class Overlay:
             mine[row.key] = row.value
             for claim in index_entries(row):
                 self._entries.setdefault(claim, set()).add(row.key)
-        self._sequence += 1
+        self._waiting.clear()
 
     def get(self, table: str, key: Key) -> Value | None:
         """Return the value of a row, or None."""
+        if self._waiting:
+            self._settle()
         mine = self._rows.get(table)
         if mine is not None and key in mine:
             return mine[key]
@@ -45,6 +53,8 @@ class Overlay:
 
     def find(self, index: str, entry: Key) -> tuple[Key, ...]:
         """Return the keys of all rows that claim an index entry, ascending."""
+        if self._waiting:
+            self._settle()
         below = self._base.find(index, entry)
         mine = self._rows.get(INDEXES[index].table)
         if not mine:
@@ -54,6 +64,8 @@ class Overlay:
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""
+        if self._waiting:
+            self._settle()
         mine = self._rows.get(table)
         if not mine:
             return self._base.keys(table)
