@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from treaty.core.finding import Finding
 from treaty.core.limits import DECODE_WRITERS
-from treaty.core.names import Subject, subject_of
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.registry import Registry
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
@@ -213,12 +213,19 @@ def _records(reader: Schema, node: Type, path: tuple[str, ...]) -> Iterable[tupl
 
 
 def extend(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePlan:
-    """The plan made anew with further ids; a reader that follows the subject follows it now."""
+    """The plan made anew with further ids; a reader that follows the subject follows it now.
+
+    It is the same plan where the registry knows none of them. Raises `Unavailable` where it can't say now.
+    """
+    context = subject_of(plan.subject).context if plan.subject else DEFAULT_CONTEXT
+    found = [one for one in sorted(set(ids) - plan.known) if asking.by_id(registry, one, context)]
+    if not found:
+        return plan
     wanted: str | int = plan.reader
     if plan.reader_name in {"latest", "union"}:
         wanted = plan.reader_name
     elif plan.reader_name.isdigit():
         wanted = int(plan.reader_name)
     return make_plan(
-        registry, plan.subject or None, reader=wanted, ids=plan.known | set(ids), depth=plan.depth, engine=plan.engine
+        registry, plan.subject or None, reader=wanted, ids=plan.known.union(found), depth=plan.depth, engine=plan.engine
     )

@@ -1,0 +1,103 @@
+"""Charts as inline SVG, in the page's own colours; every mark has a title that a pointer shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+WIDTH = 1000
+"""Units across; a chart fills its card at any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One mark: its label, its value, how the value is written, a class of the page's style, and more to say."""
+
+    label: str
+    value: float
+    shown: str
+    kind: str = "a"
+    note: str = ""
+
+
+def _svg(height: float, body: Sequence[str], name: str) -> str:
+    inside = "".join(body)
+    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(name)}">{inside}</svg>'
+
+
+def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def _title(bar: Bar) -> str:
+    return f"<title>{escape(bar.label)}: {escape(bar.shown)}{escape(' · ' + bar.note) if bar.note else ''}</title>"
+
+
+def across(bars: Sequence[Bar], name: str, *, left: float = 190) -> str:
+    """Horizontal bars from a common start; below zero they go to the other side."""
+    step, room = 34, WIDTH - left - 150
+    low, high = min(0.0, *(bar.value for bar in bars)), max(1e-9, *(bar.value for bar in bars))
+    zero = left + room * -low / (high - low)
+    body = []
+    for place, bar in enumerate(bars):
+        y = place * step
+        wide = room * abs(bar.value) / (high - low)
+        x = zero if bar.value >= 0 else zero - wide
+        end = x + wide + 10 if bar.value >= 0 else zero + 10
+        body.append(
+            f'<g>{_title(bar)}<rect x="{x:.1f}" y="{y + 5}" width="{max(wide, 2):.1f}" height="{step - 10}" rx="4" class="{bar.kind}"/>'
+            f"{_text(left - 14, y + 23, bar.label, 'label', 'end')}{_text(end, y + 23, bar.shown, 'value')}</g>"
+        )
+    return _svg(len(bars) * step, body, name)
+
+
+def upright(bars: Sequence[Bar], name: str, unit: str) -> str:
+    """Vertical bars over a common line, with a few grid lines; values below zero hang down."""
+    tall, foot, left = 250.0, 34.0, 60.0
+    low, high = min(0.0, *(bar.value for bar in bars)), max(1e-9, *(bar.value for bar in bars))
+    step = _round_step((high - low) / 4)
+    scale = (tall - 14) / (high - low)
+    base = 14 + high * scale
+    wide = (WIDTH - left) / len(bars)
+    body = []
+    mark = step * (low // step)
+    while mark <= high:
+        if mark >= low:
+            y = base - mark * scale
+            body.append(f'<line x1="{left}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
+            body.append(_text(left - 10, y + 5, f"{mark:g}", "label", "end"))
+        mark += step
+    for place, bar in enumerate(bars):
+        x, size = left + place * wide, abs(bar.value) * scale
+        y = base - size if bar.value >= 0 else base
+        body.append(
+            f'<g>{_title(bar)}<rect x="{x + wide * 0.12:.1f}" y="{y:.1f}" width="{wide * 0.76:.1f}" height="{max(size, 1.5):.1f}" '
+            f'rx="4" class="{bar.kind}"/>{_text(x + wide / 2, tall + foot - 12, bar.label, "label", "middle")}</g>'
+        )
+    body.append(_text(0, 11, unit, "label"))
+    return _svg(tall + foot, body, name)
+
+
+def share(bars: Sequence[Bar], name: str) -> str:
+    """One line cut into parts, each as wide as its share."""
+    total = sum(bar.value for bar in bars) or 1
+    body, x = [], 0.0
+    for bar in bars:
+        wide = WIDTH * bar.value / total
+        label = (
+            _text(x + 14, 34, bar.label, "inside") + _text(x + 14, 56, bar.shown, "inside strong") if wide > 110 else ""
+        )
+        body.append(
+            f'<g>{_title(bar)}<rect x="{x:.1f}" y="0" width="{max(wide - 4, 2):.1f}" height="74" rx="8" class="{bar.kind}"/>{label}</g>'
+        )
+        x += wide
+    return _svg(74, body, name)
+
+
+def _round_step(rough: float) -> float:
+    """The next of 1, 2, 5, 10, 20, … at or above."""
+    power = 1.0
+    while power * 10 <= rough:
+        power *= 10
+    while power > rough:
+        power /= 10
+    return next((power * part for part in (1, 2, 5) if power * part >= rough), power * 10)

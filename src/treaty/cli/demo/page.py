@@ -1,0 +1,183 @@
+"""The demo's report as one HTML page that needs nothing else."""
+
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from treaty.cli.demo.charts import Bar, across, share, upright
+from treaty.cli.demo.stage import Story
+from treaty.spark.flights.schemas import STORY
+
+SENTENCES = {
+    "TOO_SHORT": "fewer than the five bytes of a frame",
+    "BAD_MAGIC": "the first byte is not the magic 0",
+    "UNKNOWN_ID": "the registry never gave this id",
+    "WRONG_SUBJECT": "the id belongs to another subject",
+    "MALFORMED": "cut short, or a length that cannot be",
+    "TRAILING": "bytes after the end of the record",
+    "RESOLUTION": "the writer's schema cannot be read as the table",
+}
+
+
+def page(story: Story) -> str:
+    """The whole page."""
+    parts = (
+        _head(story),
+        _numbers(story),
+        _journey(story),
+        _schema(story),
+        _bad(story),
+        _delays(story),
+        _refused(story),
+    )
+    style = files(__package__).joinpath("page.css").read_text("utf-8")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Treaty: 336,776 flights</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>'
+        f"<body><main>{''.join(parts)}</main></body></html>\n"
+    )
+
+
+def _card(title: str, lead: str, *inside: str) -> str:
+    return f"<section><h2>{escape(title)}</h2><p class='lead'>{lead}</p>{''.join(inside)}</section>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    """A table; cells are HTML already, the columns in `numbers` are set to the right."""
+
+    def cells(tag: str, values: Sequence[str]) -> str:
+        return "".join(
+            f"<{tag}{' class=number' if at in numbers else ''}>{value}</{tag}>" for at, value in enumerate(values)
+        )
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f"<div class='wide'><table><thead><tr>{cells('th', head)}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _head(story: Story) -> str:
+    proof = story.proof
+    verdict = "every event is in exactly one table" if proof["holds"] else "the counts do not add up"
+    kind = "holds" if proof["holds"] else "fails"
+    crash = f", across a SIGKILL between the two commits of batch {story.killed}" if story.killed >= 0 else ""
+    return (
+        f"<header><p class='brand'>Treaty</p><h1>{proof['expected']:,} flights, three schema versions, two tables</h1>"
+        f"<p class='equation {kind}'><b>{proof['expected']:,}</b> events <i>=</i> <b>{proof['good']:,}</b> good <i>+</i> "
+        f"<b>{proof['bad']:,}</b> bad</p><p class='lead'>Read back from the tables: {verdict}{crash}. "
+        f"{proof['distinct']:,} distinct offsets, {proof['rows'] - proof['distinct']} duplicates, "
+        f"{proof['misplaced']} misplaced.</p></header>"
+    )
+
+
+def _numbers(story: Story) -> str:
+    rate = story.total / story.encoding if story.encoding else 0
+    facts = (
+        (f"{story.rate:,.0f}", "rows per second through Spark, both tables written"),
+        (f"{rate:,.0f}", "rows per second written as events"),
+        (f"{len(story.batches)}", "batches of the stream"),
+        (f"{story.seconds:,.0f} s", "from the first registration to the proof"),
+    )
+    inside = "".join(f"<div><b>{number}</b><span>{words}</span></div>" for number, words in facts)
+    return f"<div class='numbers'>{inside}</div>"
+
+
+def _journey(story: Story) -> str:
+    shares = [
+        Bar(f"version {row['schema_version']}", row["flights"], f"{row['flights']:,}", "abc"[row["schema_version"] - 1])
+        for row in story.figures["versions"]
+    ]
+    bars = [
+        Bar(str(one["batch"]), one["seconds"], f"{one['seconds']:.1f} s", _kind(story, one), f"{one['rows']:,} rows")
+        for one in story.batches
+    ]
+    lead = (
+        "Versions 2 and 3 were registered while the stream ran. Their ids were new to it; each was found in a batch, looked up, "
+        "and the table grew, without a restart."
+    )
+    crash = (
+        "<p class='note'>The marked batch is the one that was killed and ran again.</p>" if story.killed >= 0 else ""
+    )
+    told = "".join(f"<li><b>v{number}</b> {escape(words)}</li>" for number, words in enumerate(STORY, 1))
+    titles = "<h3>Good rows by the version they were written with</h3>", "<h3>Seconds per batch</h3>"
+    charts = share(shares, "good rows by version"), upright(bars, "seconds per batch", "s")
+    return _card("The journey", lead, f"<ul>{told}</ul>", titles[0], charts[0], titles[1], charts[1], crash)
+
+
+def _kind(story: Story, batch: dict[str, Any]) -> str:
+    return "bad" if batch["batch"] == story.killed else "a"
+
+
+def _schema(story: Story) -> str:
+    before, after = dict(story.figures["before"]), dict(story.figures["after"])
+    rows = []
+    for name, kind in after.items():
+        old = before.get(name)
+        note = "<mark class=new>added</mark>" if old is None else "<mark>widened</mark>" if old != kind else ""
+        shown = f"<code>{escape(old)}</code>" if old else "<span class=none>—</span>"
+        rows.append((f"<code>{escape(name)}</code>", shown, f"<code>{escape(kind)}</code>", note))
+    lead = (
+        "The table after its first commit and after its last. <code>destination</code> of version 3 is the column "
+        "<code>dest</code>: an alias is a rename, not a second column."
+    )
+    return _card("The table's schema", lead, _table(("column", "first commit", "last commit", ""), rows))
+
+
+def _bad(story: Story) -> str:
+    reasons = story.figures["reasons"]
+    samples = {row["code"]: row["payload"] for row in story.figures["samples"]}
+    bars = [Bar(row["code"], row["rows"], f"{row['rows']:,}", "bad", SENTENCES.get(row["code"], "")) for row in reasons]
+    rows = [
+        (
+            f"<b>{row['code']}</b><br><span class=none>{SENTENCES.get(row['code'], '')}</span>",
+            escape(row["message"]),
+            f"<code class=bytes>{_bytes(samples.get(row['code'], ''))}</code>",
+        )
+        for row in reasons
+    ]
+    planted = [
+        (escape(row["damage"]), f"<code>{row['code']}</code>", f"{row['count']:,}") for row in story.proof["planted"]
+    ]
+    lead = "One event in a hundred was damaged in one of seven ways. Each came out with its reason, its id and its bytes; no neighbour was touched."
+    return _card(
+        "Bad rows, explained",
+        lead,
+        across(bars, "bad rows by reason"),
+        "<h3>What a bad row says</h3>",
+        _table(("code", "message", "first bytes"), rows),
+        "<h3>What was planted, and found to the row</h3>",
+        _table(("damage", "found as", "rows"), planted, (2,)),
+    )
+
+
+def _bytes(payload: str) -> str:
+    pairs = [payload[at : at + 2] for at in range(0, min(len(payload), 32), 2)]
+    return " ".join(pairs) + (" …" if len(payload) > 32 else "") or "(none)"
+
+
+def _delays(story: Story) -> str:
+    def bar(label: str, row: dict[str, Any]) -> Bar:
+        return Bar(label, row["delay"] or 0.0, f"{row['delay'] or 0:.1f} min", "a", f"{row['flights']:,} flights")
+
+    hours = [bar(f"{row['hour']:02d}", row) for row in story.figures["hours"] if row["delay"] is not None]
+    carriers = [bar(row["carrier"], row) for row in story.figures["carriers"] if row["delay"] is not None]
+    rain = {row["rain"]: row["delay"] for row in story.figures["rain"]}
+    wet = ""
+    if rain.get(True) and rain.get(False):
+        wet = (
+            f" In hours with rain they left {rain[True]:.1f} minutes late on average, without {rain[False]:.1f} (from the "
+            "nested weather of version 3)."
+        )
+    return _card(
+        "And what the flights say",
+        f"Average departure delay in minutes, from the good table.{wet}",
+        "<h3>By scheduled hour in New York</h3>",
+        upright(hours, "delay by hour", "min"),
+        "<h3>By carrier</h3>",
+        across(carriers, "delay by carrier", left=80),
+    )
+
+
+def _refused(story: Story) -> str:
+    lines = "".join(f"<li>{escape(line)}</li>" for line in story.refused)
+    lead = "A fourth version turned <code>carrier</code> into an int, added <code>gate</code> without a default and narrowed <code>distance</code>."
+    return _card("Version 4 was refused", lead, f"<ul class='refused'>{lines}</ul>")

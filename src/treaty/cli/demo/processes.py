@@ -1,0 +1,92 @@
+"""The two processes that the demo starts: the registry's server, and the job with Spark, which it kills once."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from treaty.core.refusals import Unavailable
+from treaty.core.registry import Registry
+from treaty.core.requests import ListSubjects
+
+_PATIENCE_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class Process:
+    """A started process in a group of its own, so that a signal reaches its JVM too."""
+
+    popen: subprocess.Popen[str]
+
+    def kill(self) -> None:
+        """SIGKILL to the whole group: nobody gets to clean up."""
+        os.killpg(self.popen.pid, signal.SIGKILL)
+        self.popen.wait()
+
+    def stop(self) -> None:
+        """End it politely, then firmly."""
+        if self.popen.poll() is None:
+            os.killpg(self.popen.pid, signal.SIGTERM)
+            try:
+                self.popen.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def say(self, word: str) -> None:
+        """Write a line to its stdin."""
+        assert self.popen.stdin is not None, "the job is started with a pipe"
+        self.popen.stdin.write(f"{word}\n")
+        self.popen.stdin.flush()
+
+    def steps(self) -> Iterator[dict[str, Any]]:
+        """What it tells, until its stdout ends; lines of others (the JVM writes there too) are passed over."""
+        assert self.popen.stdout is not None, "the job is started with a pipe"
+        for line in self.popen.stdout:
+            if line.startswith('{"step"'):
+                step: dict[str, Any] = json.loads(line)
+                yield step
+
+
+def free_port() -> int:
+    """A port on the loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def serve(log: str, port: int, output: IO[str]) -> Process:
+    """Start `treaty serve` on a log."""
+    words = [sys.executable, "-m", "treaty.cli.main", "serve", "--log", log, "--port", str(port)]
+    # The words are our own program and its options.
+    return Process(subprocess.Popen(words, stdout=output, stderr=output, text=True, start_new_session=True))  # noqa: S603
+
+
+def work(folder: Path, url: str, total: int, output: IO[str]) -> Process:
+    """Start the streaming job."""
+    words = [sys.executable, "-m", "treaty.cli.demo.child", str(folder), url, str(total)]
+    pipe = subprocess.PIPE
+    return Process(
+        subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=output, text=True, start_new_session=True)  # noqa: S603
+    )
+
+
+def answering(registry: Registry, server: Process) -> None:
+    """Wait until the server answers. Raises `Unavailable` when it does not come up, or ends."""
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            registry.ask(ListSubjects())
+        except Unavailable:
+            if time.monotonic() > until or server.popen.poll() is not None:
+                raise
+            time.sleep(0.1)
+        else:
+            return

@@ -1,0 +1,177 @@
+"""The story of the demo: register, write, decode, crash, resume, prove."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from treaty.cli.demo.processes import Process, work
+from treaty.core.answers import Config
+from treaty.core.names import Subject
+from treaty.core.refusals import Incompatible
+from treaty.core.registry import Registry
+from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.schema import Draft
+from treaty.spark.flights import data, schemas
+from treaty.spark.flights.events import PHASES, Event, damaged, events, write
+
+FILES_PER_PHASE = 2
+KILL_AT = 3
+"""The batch between whose two commits the job is killed."""
+
+
+class Audience(Protocol):
+    """Who watches: a screen, or nobody."""
+
+    def say(self, words: str) -> None:
+        """Something happened."""
+
+    def wrote(self, rows: int) -> None:
+        """So many events are written by now."""
+
+    def decoded(self, rows: int) -> None:
+        """So many events are in the tables by now."""
+
+
+@dataclass(slots=True)
+class Story:
+    """What happened, for the report."""
+
+    total: int
+    ids: list[int] = field(default_factory=list)
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    killed: int = -1
+    refused: list[str] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+    proof: dict[str, Any] = field(default_factory=dict)
+    encoding: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Rows per second of the stream, both tables written, without the start of Spark."""
+        busy = sum(one["seconds"] for one in self.batches)
+        return sum(one["rows"] for one in self.batches) / busy if busy else 0.0
+
+
+@dataclass(slots=True)
+class Stage:
+    """One run of the demo in `folder`, with the registry that answers at `url`."""
+
+    folder: Path
+    registry: Registry
+    url: str
+    total: int
+    audience: Audience
+    story: Story = field(init=False)
+    stream: Iterator[Event] = field(init=False)
+    written: int = 0
+    phase: int = 0
+    rows: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Open the stream of events; nothing is read yet."""
+        self.story = Story(self.total)
+
+    def play(self) -> Story:
+        """Tell the whole story."""
+        began = time.monotonic()
+        subject = Subject(".", schemas.SUBJECT)
+        self.registry.ask(SetConfig(Scope(subject.context, subject.name), Config(level="BACKWARD_TRANSITIVE")))
+        other = self.registry.ask(Register(Subject(".", schemas.OTHER_SUBJECT), Draft(schemas.OTHER))).answer.version
+        sound = events(data.flights(self.total), data.weather(), self.total, self.story.ids)
+        self.stream = damaged(sound, other.schema_id)
+        with (self.folder / "job.log").open("w", encoding="utf-8") as log:
+            job = work(self.folder, self.url, self.total, log)
+            try:
+                self.next_phase()
+                if self.until(job, crash=True):
+                    job = work(self.folder, self.url, self.total, log)
+                    self.until(job, crash=False)
+            finally:
+                job.stop()
+        self.refuse()
+        self.story.seconds = time.monotonic() - began
+        return self.story
+
+    def next_phase(self) -> None:
+        """Register the next version and write the next events, the versions so far interleaved."""
+        number = self.phase + 1
+        draft = Draft(schemas.VERSIONS[self.phase])
+        found = self.registry.ask(Register(Subject(".", schemas.SUBJECT), draft)).answer.version
+        self.story.ids.append(found.schema_id)
+        self.audience.say(f"[b]version {number}[/b] registered with id {found.schema_id}: {schemas.STORY[self.phase]}")
+        began = time.monotonic()
+        until = self.total if number == len(PHASES) else int(PHASES[self.phase][0] * self.total)
+        for part in range(FILES_PER_PHASE):
+            left = FILES_PER_PHASE - part
+            batch = list(islice(self.stream, (until - self.written) // left))
+            write(batch, self.folder, f"{self.phase}-{part}")
+            self.written += len(batch)
+            self.audience.wrote(self.written)
+        self.story.encoding += time.monotonic() - began
+        self.phase = number
+
+    def until(self, job: Process, *, crash: bool) -> bool:
+        """Follow the job to its end; True where it was killed on the way. Raises RuntimeError if it dies by itself."""
+        for step in job.steps():
+            name, batch = step["step"], step.get("batch", -1)
+            if name == "good":
+                self.rows[batch] = step["counts"]["rows"]
+                if crash and batch == KILL_AT:
+                    job.kill()
+                    self.story.killed = batch
+                    self.audience.say(
+                        f"[b red]SIGKILL[/] in batch {batch}: its good rows are committed, its bad rows are not"
+                    )
+                    return True
+                job.say("go")
+            self.told(job, step)
+        if not self.story.proof:
+            message = f"the job ended by itself; its log is {self.folder / 'job.log'}"
+            raise RuntimeError(message)
+        return False
+
+    def told(self, job: Process, step: dict[str, Any]) -> None:
+        """Answer one step of the job."""
+        match step["step"]:
+            case "ready":
+                again = ", again" if self.story.batches else ""
+                self.audience.say(f"Spark runs{again}: the job goes on from its checkpoint" if again else "Spark runs")
+            case "extended":
+                rejected = {code for _, code in step["rejected"]}
+                news = f"ids {', '.join(str(number) for number, _ in step['ids'])}"
+                other = " and one of another subject" if "WRONG_SUBJECT" in rejected else ""
+                self.audience.say(
+                    f"batch {step['batch']}: ids the plan did not know; it now reads {news}{other}, no restart"
+                )
+            case "bad":
+                self.finished(job, step)
+            case "figures":
+                self.story.figures = step
+            case "proof":
+                self.story.proof = step
+
+    def finished(self, job: Process, step: dict[str, Any]) -> None:
+        """A batch is in both tables."""
+        batch = step["batch"]
+        facts = {"batch": batch, "rows": self.rows[batch], "seconds": step["seconds"], "versions": len(step["ids"])}
+        self.story.batches.append(facts)
+        self.audience.decoded(sum(one["rows"] for one in self.story.batches))
+        if self.phase < len(PHASES) and batch >= (self.phase - 1) * FILES_PER_PHASE:
+            self.next_phase()
+        if sum(one["rows"] for one in self.story.batches) >= self.total:
+            job.say("stop")
+
+    def refuse(self) -> None:
+        """Offer a fourth version that breaks readers, and keep what the registry says."""
+        try:
+            self.registry.ask(Register(Subject(".", schemas.SUBJECT), Draft(schemas.V4)))
+        except Incompatible as refusal:
+            told = [finding.told(reader="version 4", writer="an older version") for finding in refusal.findings]
+            self.story.refused = told or [str(refusal), *refusal.reason.details]
+        else:
+            message = "an incompatible version 4 was accepted"
+            raise RuntimeError(message)

@@ -1,0 +1,145 @@
+"""Flights as framed events: versions interleaved, a hundredth damaged in place, in files that stand for a topic."""
+
+import io
+import json
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from treaty.spark.flights.data import Row
+from treaty.spark.flights.schemas import VERSIONS
+
+SEED = 2013
+DAMAGED = 0.01
+DAMAGE: Mapping[str, str] = {
+    "frame cut off": "TOO_SHORT",
+    "wrong magic byte": "BAD_MAGIC",
+    "id that nobody gave": "UNKNOWN_ID",
+    "id of another subject": "WRONG_SUBJECT",
+    "record cut short": "MALFORMED",
+    "hostile length": "MALFORMED",
+    "bytes after the end": "TRAILING",
+}
+"""The seven ways of damage, and the code that each must be found with."""
+PHASES: tuple[tuple[float, tuple[int, ...]], ...] = ((0.3, (1,)), (0.6, (1, 2, 2)), (1.0, (1, 2, 3, 3, 3)))
+"""Up to which part of the flights which versions are written, each as often as it stands there."""
+EVENTS = pa.schema([("offset", pa.int64()), ("value", pa.binary())])
+TRUTH = pa.schema([("offset", pa.int64()), ("version", pa.int32()), ("damage", pa.string()), ("code", pa.string())])
+UNKNOWN_ID = 999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """Schema ids as the registry gave them: one per version, and one of another subject."""
+
+    versions: tuple[int, ...]
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event, and what is true of it: `damage` is empty for a sound one."""
+
+    offset: int
+    value: bytes
+    version: int
+    damage: str
+
+
+def phase_of(offset: int, total: int) -> int:
+    """Which phase an offset falls into, from 0."""
+    return next(place for place, (until, _) in enumerate(PHASES) if offset < until * total or until == 1.0)
+
+
+def events(
+    rows: Iterable[Row], weather: Mapping[tuple[str, int], Row], total: int, ids: Sequence[int]
+) -> Iterator[Event]:
+    """Encode flights in order. `ids` grows while the stream runs: version n is used once `ids` has n entries.
+
+    The last entry of a phase's versions is the newest; an id is read from `ids` only when its version is written.
+    """
+    dice = random.Random(SEED)  # noqa: S311 - repeatable, not secret
+    encoders = [fastavro.parse_schema(json.loads(text)) for text in VERSIONS]
+    for offset, row in enumerate(rows):
+        version = dice.choice(PHASES[phase_of(offset, total)][1])
+        out = io.BytesIO()
+        out.write(b"\0" + ids[version - 1].to_bytes(4, "big"))
+        fastavro.schemaless_writer(out, encoders[version - 1], record_of(row, version, weather))
+        yield Event(offset, out.getvalue(), version, "")
+
+
+def damaged(stream: Iterable[Event], other: int) -> Iterator[Event]:
+    """The same events with a hundredth of them damaged, with a fixed seed."""
+    dice = random.Random(SEED + 1)  # noqa: S311 - repeatable, not secret
+    ways = tuple(DAMAGE)
+    for event in stream:
+        if dice.random() >= DAMAGED:
+            yield event
+        else:
+            way = dice.choice(ways)
+            yield Event(event.offset, spoil(event.value, way, other, dice), event.version, way)
+
+
+def spoil(value: bytes, way: str, other: int, dice: random.Random) -> bytes:
+    """One frame, damaged in one of the seven ways."""
+    match way:
+        case "frame cut off":
+            return value[: dice.randrange(5)]
+        case "wrong magic byte":
+            return bytes([dice.randrange(1, 256)]) + value[1:]
+        case "id that nobody gave":
+            return b"\0" + UNKNOWN_ID.to_bytes(4, "big") + value[5:]
+        case "id of another subject":
+            return b"\0" + other.to_bytes(4, "big") + value[5:]
+        case "record cut short":
+            return value[: -dice.randrange(1, 12)]
+        case "hostile length":
+            return value[:5] + b"\xfe\xff\xff\xff\x0f" + value[6:]  # the carrier's length becomes two thousand million
+        case _:
+            return value + dice.randbytes(dice.randrange(1, 9))
+
+
+def record_of(row: Row, version: int, weather: Mapping[tuple[str, int], Row]) -> dict[str, Any]:
+    """A flight as a record of one version."""
+    record = {
+        name: row[name] for name in ("carrier", "flight", "tailnum", "origin", "dep_delay", "arr_delay", "distance")
+    }
+    record["scheduled"] = (row["time_hour"] + 60 * row["minute"]) * 1000
+    record["dest" if version < 3 else "destination"] = row["dest"]
+    if version >= 2:
+        record |= {"air_time": row["air_time"], "cancelled": row["dep_delay"] is None, "data_source": "BTS 2013"}
+    if version >= 3:
+        record["weather"] = weather.get((row["origin"], row["time_hour"]))
+    return record
+
+
+def write(batch: Sequence[Event], folder: Path, name: str) -> None:
+    """Write events as one file, and what is true of them beside; a file appears as a whole."""
+    offsets = [event.offset for event in batch]
+    for place, columns, schema in (
+        ("events", [offsets, [event.value for event in batch]], EVENTS),
+        (
+            "truth",
+            [
+                offsets,
+                [event.version for event in batch],
+                [event.damage for event in batch],
+                [DAMAGE.get(event.damage, "") for event in batch],
+            ],
+            TRUTH,
+        ),
+    ):
+        target = folder / place / f"{name}.parquet"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        hidden = target.with_name(f".{target.name}")
+        table = pa.table(
+            [pa.array(values, kind.type) for values, kind in zip(columns, schema, strict=True)], schema=schema
+        )
+        pq.write_table(table, hidden)
+        hidden.rename(target)
