@@ -8,13 +8,12 @@ from typing import TypeVar
 
 import pytest
 
-from tests.behaviours.served import Served, node_on, served
+from tests.behaviours.served import Served, served
+from treaty.assemble import connect
 from treaty.client.aio import AsyncHttpRegistry
 from treaty.client.connection import Connection
-from treaty.client.sync import HttpRegistry
 from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
-from treaty.node.embedded import Embedded
 
 A = TypeVar("A")
 
@@ -38,11 +37,6 @@ class InLoop:
         self._loop.close()
 
 
-def embedded(url: str) -> Connection:
-    """A node in this process."""
-    return Connection(Embedded(lambda: node_on(url)))
-
-
 @pytest.fixture
 def server() -> Iterator[Served]:
     """A server over a memory log."""
@@ -55,11 +49,11 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
     """A registry with nothing in it, through each door in turn."""
     match request.param:
         case "memory":
-            made = embedded("memory:")
+            made = connect("memory:")
         case "sqlite":
-            made = embedded(f"sqlite://{tmp_path / 'log.db'}")
+            made = connect(f"sqlite://{tmp_path / 'log.db'}")
         case "http":
-            made = Connection(HttpRegistry(request.getfixturevalue("server").url))
+            made = connect(request.getfixturevalue("server").url)
         case _:
             made = Connection(InLoop(AsyncHttpRegistry(request.getfixturevalue("server").url)))
     with made:
@@ -70,5 +64,5 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
 def doors(tmp_path: Path) -> Iterator[tuple[Connection, Connection]]:
     """Two doors to one log: a node in this process, and a client of a server."""
     url = f"sqlite://{tmp_path / 'log.db'}"
-    with served(url) as running, embedded(url) as near, Connection(HttpRegistry(running.url)) as far:
+    with served(url) as running, connect(url) as near, connect(running.url) as far:
         yield near, far

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -25,37 +25,45 @@ class Served:
     """A server that may be stopped before its time."""
 
     def __init__(self, log: str) -> None:
-        self.socket = socket.socket()
-        self.socket.bind(("127.0.0.1", 0))
+        self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self._log = log
-        self._server: uvicorn.Server | None = None
+        self._stop: Callable[[], object] = bool
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(log)))
         self._thread.start()
         assert self._ready.wait(30)
 
-    async def _run(self) -> None:
-        node = await node_on(self._log)
+    async def _run(self, log: str) -> None:
+        """What `uvicorn.Server.serve` does, without its sleeps: a suite starts hundreds of servers."""
+        node = await node_on(log)
         await node.start()
         app = application(node)
-        config = uvicorn.Config(
-            app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=2
-        )
-        self._server = uvicorn.Server(config)
-        self.socket.listen(64)
+        config = uvicorn.Config(app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
+        config.load()
+        uvicorn_server = uvicorn.Server(config)
+        uvicorn_server.lifespan = config.lifespan_class(config)
+        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+        self._stop = lambda: loop.call_soon_threadsafe(stopped.set)
+        # asyncio sets TCP_NODELAY only where the socket says that it speaks TCP
+        tcp = socket.socket(fileno=self.socket.detach())
+        await uvicorn_server.startup(sockets=[tcp])
+        await uvicorn_server.on_tick(0)
         self._ready.set()
         try:
-            await self._server.serve(sockets=[self.socket])
+            await stopped.wait()
         finally:
+            for each in uvicorn_server.servers:
+                each.close()
+            for connection in list(uvicorn_server.server_state.connections):
+                connection.shutdown()
+            await asyncio.gather(*uvicorn_server.server_state.tasks)
             await node.close()
 
     def stop(self) -> None:
-        """Stop the server and give everything back."""
-        assert self._server is not None
-        self._server.should_exit = True
+        """Stop the server and give everything back. Stopping twice is stopping once."""
+        if self._thread.is_alive():
+            self._stop()
         self._thread.join()
-        self.socket.close()
 
 
 @contextmanager
