@@ -1,0 +1,159 @@
+"""Not found and can't say are two things; and what is sent again is done once."""
+
+import http.client
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.behaviours.served import Served, served
+from tests.behaviours.test_registry import V1, V2
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.client.settings import Settings, settings_of
+from treaty.client.sync import HttpRegistry
+from treaty.core.names import subject_of
+from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable
+from treaty.core.registry import Call, Token
+from treaty.core.requests import GetVersion
+
+
+def quick(*urls: str) -> Settings:
+    return replace(settings_of(",".join(urls)), pause=0.001, longest_pause=0.01, rounds=3)
+
+
+@contextmanager
+def forgetful(server: Served, lost: int) -> Iterator[str]:
+    """A proxy that passes everything on and loses the answers to the first `lost` requests that write."""
+    left = [lost]
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def pass_on(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            behind = http.client.HTTPConnection(urlsplit(server.url).netloc)
+            behind.request(self.command, self.path, body, dict(self.headers))
+            answer = behind.getresponse()
+            content = answer.read()
+            behind.close()
+            if self.command != "GET" and left[0]:
+                left[0] -= 1
+                self.close_connection = True
+                return
+            self.send_response(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in {"content-length", "transfer-encoding", "date"}:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PUT = do_DELETE = pass_on  # noqa: N815 (the names it asks for)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name it has there)
+            pass
+
+    proxy = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    proxy.daemon_threads = True
+    thread = threading.Thread(target=proxy.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{proxy.server_port}"
+    finally:
+        proxy.shutdown()
+        proxy.server_close()
+        thread.join()
+
+
+def test_a_registry_that_is_gone_is_unavailable_and_nothing_is_not_found() -> None:
+    with served("memory:") as server, Connection(HttpRegistry(quick(server.url))) as connection:
+        connection.register("orders", V1)
+        server.stop()
+        with pytest.raises(Unavailable):
+            connection.version("orders")
+        with pytest.raises(Unavailable):
+            connection.schema(99)
+        with pytest.raises((Unavailable, OutcomeUnknown)):
+            connection.register("orders", V2)
+        with pytest.raises((Unavailable, OutcomeUnknown)):
+            connection.delete_subject("orders")
+
+
+def test_a_closed_registry_in_this_process_is_unavailable() -> None:
+    connection = connect("memory:")
+    connection.register("orders", V1)
+    connection.close()
+    connection.close()
+    with pytest.raises(Unavailable):
+        connection.version("orders")
+
+
+def test_another_node_answers_where_one_is_gone(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    with served(url) as one, served(url) as other, Connection(HttpRegistry(quick(one.url, other.url))) as connection:
+        connection.register("orders", V1)
+        one.stop()
+        assert connection.version("orders").number == 1
+        assert connection.register("orders", V2).version.number == 2
+
+
+def test_what_is_in_the_file_is_there_for_the_next_program(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    with connect(url) as connection:
+        made = connection.register("orders", V1).version
+    with connect(url) as connection:
+        assert connection.version("orders") == made
+        assert connection.register("orders", V2).version.schema_id == 2
+
+
+def test_a_registration_whose_answer_was_lost_is_made_once(server: Served) -> None:
+    with forgetful(server, 2) as url, Connection(HttpRegistry(quick(url))) as connection:
+        made = connection.register("orders", V1)
+        assert made.created
+        assert connection.versions("orders") == (1,)
+
+
+def test_a_deletion_whose_answer_was_lost_is_no_second_deletion(server: Served) -> None:
+    with forgetful(server, 0) as url, Connection(HttpRegistry(quick(url))) as connection:
+        connection.register("orders", V1)
+    with forgetful(server, 2) as url, Connection(HttpRegistry(quick(url))) as connection:
+        assert connection.delete_subject("orders") == (1,)
+    with forgetful(server, 1) as url, Connection(HttpRegistry(quick(url))) as connection:
+        assert connection.delete_subject("orders", permanent=True) == (1,)
+
+
+def test_a_command_whose_answers_are_all_lost_can_be_asked_for_later(server: Served) -> None:
+    with forgetful(server, 99) as url, Connection(HttpRegistry(quick(url))) as connection:
+        with pytest.raises(OutcomeUnknown) as caught:
+            connection.register("orders", V1)
+        told = connection.outcome(caught.value.command_id)
+        assert told.sequence == 1
+        assert connection.version("orders").number == 1
+
+
+def test_a_token_of_another_log_is_refused(connection: Connection) -> None:
+    connection.register("orders", V1)
+    request = GetVersion(subject_of("orders"), 1)
+    real = connection.ask(request).token
+    with pytest.raises(Invalid):
+        connection.ask(request, Call(after=Token("00" * 16, real.sequence, real.digest)))
+
+
+def test_a_token_beyond_the_tip_is_an_error_and_never_a_hang(connection: Connection) -> None:
+    connection.register("orders", V1)
+    request = GetVersion(subject_of("orders"), 1)
+    real = connection.ask(request).token
+    with pytest.raises(Unavailable):
+        connection.ask(request, Call(after=replace(real, sequence=real.sequence + 1000), timeout=0.3))
+
+
+def test_not_found_stays_not_found_when_asked_eventually_or_latest(connection: Connection) -> None:
+    for consistency in ("", "eventual", "latest"):
+        with pytest.raises(SubjectNotFound):
+            connection.ask(GetVersion(subject_of("nobody"), 1), Call(consistency=consistency))
