@@ -12,7 +12,7 @@ NUMBER_DIGITS = 1_000
 """Characters of one number inside a schema text."""
 DEFAULT_STEPS = 1_000_000
 """Steps that checking one field's default may take."""
-COMPARE_STEPS = 1_000_000
+COMPARE_STEPS = 100_000
 """Pairs of types that one comparison of two schemas may look at."""
 FINDINGS = 1_000
 """Findings that one comparison may list."""

@@ -70,5 +70,11 @@ def literal(value: Json) -> str:
         case float():
             return double(value)
         case list():
-            return f"[{','.join(map(literal, value))}]"
-    return "{" + ",".join(f"{quoted(name)}:{literal(member)}" for name, member in value.items()) + "}"
+            parts = []
+            for item in value:  # loops, because every frame of a comprehension counts where values nest deep
+                parts.append(literal(item))
+            return f"[{','.join(parts)}]"
+    parts = []
+    for name, member in value.items():
+        parts.append(f"{quoted(name)}:{literal(member)}")
+    return f"{{{','.join(parts)}}}"

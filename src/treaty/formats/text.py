@@ -44,15 +44,15 @@ def fault(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
     return InvalidSchemaError((Fault(rule, "", message, expected),))
 
 
-def read(text: str) -> Json:
-    """The JSON value of a schema text.
+def read(text: str, limit: int = SCHEMA_BYTES) -> Json:
+    """The JSON value of a schema text of at most `limit` bytes.
 
     Comments before and inside the value are skipped, as the Java library does; of equal keys the last one counts.
     Raises `InvalidSchemaError` for anything else that is not JSON, and past the limits of size, depth and digits.
     """
-    if len(text) * 4 > SCHEMA_BYTES and (size := len(text.encode("utf-8", "surrogatepass"))) > SCHEMA_BYTES:
-        message = f"the text has {size} bytes, more than the limit SCHEMA_BYTES of {SCHEMA_BYTES}"
-        raise fault("SCHEMA_TOO_LARGE", message, f"at most {SCHEMA_BYTES} bytes")
+    if len(text) * 4 > limit and (size := len(text.encode("utf-8", "surrogatepass"))) > limit:
+        message = f"the text has {size} bytes, more than the limit SCHEMA_BYTES of {limit}"
+        raise fault("SCHEMA_TOO_LARGE", message, f"at most {limit} bytes")
     if text.count("{") + text.count("[") > SCHEMA_DEPTH:
         _check_depth(text)
     try:
@@ -109,10 +109,15 @@ def _check_scalars(text: str, value: Json) -> None:
 
 
 def _has_surrogate(value: Json) -> bool:
-    if isinstance(value, str):
-        return _SURROGATE.search(value) is not None
-    if isinstance(value, list):
-        return any(map(_has_surrogate, value))
-    if isinstance(value, dict):
-        return any(_has_surrogate(name) or _has_surrogate(member) for name, member in value.items())
+    waiting: list[Json] = [value]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, str):
+            if _SURROGATE.search(here):
+                return True
+        elif isinstance(here, list):
+            waiting += here
+        elif isinstance(here, dict):
+            waiting += here
+            waiting += here.values()
     return False

@@ -48,23 +48,26 @@ class _Printer:
 
     def write(self, node: Type, space: str | None, depth: int) -> None:
         """Append one type as it stands inside the namespace `space`."""
-        if depth > SCHEMA_DEPTH:
-            message = (
-                f"the schema nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once its names are resolved"
-            )
-            raise fault("SCHEMA_TOO_DEEP", message, EXPECTED["SCHEMA_TOO_DEEP"])
-        if isinstance(node, Primitive):
+        if isinstance(node, Primitive) and not node.props:
             self.parts.append(_PLAIN[node.kind])
-            if node.props:
-                self.parts[-1] = f'{{"type":{_PLAIN[node.kind]}'
-                self._close(node.props)
-        elif isinstance(node, Reference):
+            return
+        if isinstance(node, Reference):
             if node.full in self._known:
                 self.parts.append(quoted(name_within(node.full, space)))
-            else:
-                self._named(self._names[node.full], space, depth)
-        elif isinstance(node, Union):
+                return
+            node = self._names[node.full]
+        if depth > SCHEMA_DEPTH:
+            message = f"the schema nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
+            raise fault("SCHEMA_TOO_DEEP", message, EXPECTED["SCHEMA_TOO_DEEP"])
+        if isinstance(node, Union):
             self._union(node, space, depth)
+        else:
+            self._nested(node, space, depth)
+
+    def _nested(self, node: Primitive | Array | Map | Named, space: str | None, depth: int) -> None:
+        if isinstance(node, Primitive):
+            self.parts.append(f'{{"type":{_PLAIN[node.kind]}')
+            self._close(node.props)
         elif isinstance(node, Array):
             self.parts.append('{"type":"array","items":')
             self.write(node.items, space, depth + 1)

@@ -1,7 +1,7 @@
 """Defaults of fields: does a JSON value stand for a value of a type, as far as the Java library looks."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 
 from treaty.core.limits import DEFAULT_STEPS
 from treaty.formats.avro.model import ABSENT, Array, Map, Named, Record, Reference, Resolved, Type, Union
@@ -30,6 +30,10 @@ def number_of(text: str) -> float | None:
     return None
 
 
+Task = Generator[tuple[Type, Json], bool, bool]
+"""Checks one value: yields the values inside it with their types, is sent whether they fit, returns whether it fits."""
+
+
 class Checker:
     """Checks defaults against types.
 
@@ -49,45 +53,90 @@ class Checker:
 
     def allows(self, node: Type, value: Json) -> bool:
         """Tell whether `value` is a default for `node`; False also when finding out takes too many steps."""
-        self._steps += 1
-        if self._steps > DEFAULT_STEPS:
-            return False
-        found = self._names.get(node.full) if isinstance(node, Reference) else node
-        if found is None:
-            self.waiting = True
-            return isinstance(value, dict) and node.full not in self._enclosing  # type: ignore[union-attr]
         if not isinstance(value, list | dict):
-            return self._simple(found, value)
+            return self._scalar(node, value)
+        # Values wait on a list and not on Python's stack, which other people's frames share.
+        waiting = [self._fits(node, value)]
+        fits: bool | None = None
+        while waiting:
+            try:
+                pair = waiting[-1].send(fits)  # type: ignore[arg-type]
+            except StopIteration as done:
+                waiting.pop()
+                fits = done.value
+            else:
+                waiting.append(self._fits(*pair))
+                fits = None
+        return bool(fits)
+
+    def _resolve(self, node: Type, value: Json) -> Resolved | bool:
+        """The definition of a type; of one that is not known yet, whether the value may stand for the time being."""
+        found = self._names.get(node.full) if isinstance(node, Reference) else node
+        if found is not None:
+            return found
+        self.waiting = True
+        return isinstance(value, dict) and node.full not in self._enclosing  # type: ignore[union-attr]
+
+    def _scalar(self, node: Type, value: Json) -> bool:
+        self._steps += 1
+        found = self._resolve(node, value)
+        if isinstance(found, bool):
+            return found
+        if isinstance(found, Union):
+            return any(self._scalar(branch, value) for branch in found.branches)
+        return _simple(found, value)
+
+    def _fits(self, node: Type, value: Json) -> Task:
+        self._steps += 1
+        found = self._resolve(node, value)
+        if isinstance(found, bool):
+            return found
         key = (id(found), id(value))
         if key not in self._seen:
-            self._seen[key] = self._nested(found, value)
-        return self._seen[key]
+            if isinstance(found, Union):
+                self._seen[key] = yield from self._some_branch(found, value)
+            else:
+                self._seen[key] = yield from self._all_members(found, value)
+        return self._seen[key] and self._steps <= DEFAULT_STEPS
 
-    def _simple(self, node: Resolved, value: Json) -> bool:
-        match node.kind:
-            case "null":
-                return value is None
-            case "boolean":
-                return type(value) is bool
-            case "int":
-                return type(value) is int and -(1 << 31) <= value < 1 << 31
-            case "long":
-                return type(value) is int and -(1 << 63) <= value < 1 << 63
-            case "float" | "double":
-                return type(value) is int or type(value) is float
-            case "string" | "bytes" | "enum" | "fixed":
-                return type(value) is str
-        return type(node) is Union and any(self.allows(branch, value) for branch in node.branches)
+    def _some_branch(self, union: Union, value: Json) -> Task:
+        for branch in union.branches:
+            if (yield branch, value):
+                return True
+        return False
 
-    def _nested(self, node: Resolved, value: list[Json] | dict[str, Json]) -> bool:
-        if type(node) is Union:
-            return any(self.allows(branch, value) for branch in node.branches)
-        if isinstance(value, list):
-            return type(node) is Array and all(self.allows(node.items, item) for item in value)
-        if type(node) is Map:
-            return all(self.allows(node.values, member) for member in value.values())
-        # A field that the value leaves out takes its own default, which is checked where it stands.
-        return type(node) is Record and all(
-            self.allows(field.type, value[field.name]) if field.name in value else field.default is not ABSENT
-            for field in node.fields
-        )
+    def _all_members(self, node: Resolved, value: Json) -> Task:
+        members: Iterable[tuple[Type, Json]]
+        if isinstance(node, Array) and isinstance(value, list):
+            members = ((node.items, item) for item in value)
+        elif isinstance(node, Map) and isinstance(value, dict):
+            members = ((node.values, member) for member in value.values())
+        elif isinstance(node, Record) and isinstance(value, dict):
+            # A field that the value leaves out takes its own default, which is checked where it stands.
+            if any(field.default is ABSENT and field.name not in value for field in node.fields):
+                return False
+            members = ((field.type, value[field.name]) for field in node.fields if field.name in value)
+        else:
+            return False
+        for kind, member in members:
+            nested = isinstance(member, list | dict)
+            if self._steps > DEFAULT_STEPS or not ((yield kind, member) if nested else self._scalar(kind, member)):
+                return False
+        return True
+
+
+def _simple(node: Resolved, value: Json) -> bool:
+    match node.kind:
+        case "null":
+            return value is None
+        case "boolean":
+            return type(value) is bool
+        case "int":
+            return type(value) is int and -(1 << 31) <= value < 1 << 31
+        case "long":
+            return type(value) is int and -(1 << 63) <= value < 1 << 63
+        case "float" | "double":
+            return type(value) is int or type(value) is float
+        case "string" | "bytes" | "enum" | "fixed":
+            return type(value) is str
+    return False

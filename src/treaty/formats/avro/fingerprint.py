@@ -2,20 +2,29 @@
 
 import hashlib
 
+from treaty.core.limits import SCHEMA_DEPTH
 from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Schema, Type, Union
+from treaty.formats.avro.rules import EXPECTED
+from treaty.formats.text import fault
 
 _EMPTY = 0xC15D213AA4D7A795
 """The fingerprint of nothing, which is also the polynomial."""
 
 
 def parsing_form(schema: Schema) -> str:
-    """The schema reduced to what reading data needs, in one spelling (specification, "Parsing Canonical Form")."""
+    """The schema reduced to what reading data needs, in one spelling (specification, "Parsing Canonical Form").
+
+    References are inlined. Raises `InvalidSchemaError` if types nest deeper than the limit then.
+    """
     parts: list[str] = []
-    _build(schema, schema.root, set(), parts)
+    _build(schema, schema.root, set(), parts, 1)
     return "".join(parts)
 
 
-def _build(schema: Schema, node: Type, known: set[str], parts: list[str]) -> None:
+def _build(schema: Schema, node: Type, known: set[str], parts: list[str], depth: int) -> None:
+    if depth > SCHEMA_DEPTH:
+        message = f"the schema nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
+        raise fault("SCHEMA_TOO_DEEP", message, EXPECTED["SCHEMA_TOO_DEEP"])
     match schema.resolve(node):
         case Primitive(kind):
             parts.append(f'"{kind}"')
@@ -23,15 +32,15 @@ def _build(schema: Schema, node: Type, known: set[str], parts: list[str]) -> Non
             parts.append("[")
             for at, branch in enumerate(branches):
                 parts.append("," if at else "")
-                _build(schema, branch, known, parts)
+                _build(schema, branch, known, parts, depth + 1)
             parts.append("]")
         case Array(items):
             parts.append('{"type":"array","items":')
-            _build(schema, items, known, parts)
+            _build(schema, items, known, parts, depth + 1)
             parts.append("}")
         case Map(values):
             parts.append('{"type":"map","values":')
-            _build(schema, values, known, parts)
+            _build(schema, values, known, parts, depth + 1)
             parts.append("}")
         case Record() | Enum() | Fixed() as named if named.full in known:
             parts.append(f'"{named.full}"')
@@ -47,7 +56,7 @@ def _build(schema: Schema, node: Type, known: set[str], parts: list[str]) -> Non
             parts.append(f'{{"name":"{full}","type":"record","fields":[')
             for at, field in enumerate(fields):
                 parts.append(f'{"," if at else ""}{{"name":"{field.name}","type":')
-                _build(schema, field.type, known, parts)
+                _build(schema, field.type, known, parts, depth + 1)
                 parts.append("}")
             parts.append("]}")
 

@@ -108,21 +108,19 @@ class Reader:
     # ------------------------------------------------------------------------------------------------- types
 
     def _type(self, node: Json, space: str | None, path: Path) -> Type:
+        # One frame of Python's stack a level, and one more for what is inside: SCHEMA_DEPTH levels must fit.
         if type(node) is str:
             return PRIMITIVES.get(node) or self._use(node, space, path)
-        if type(node) is dict:
-            kind = node.get("type")
-            if type(kind) is not str:
-                raise _Refused("TYPE_MISSING", path, "the object has no type")
-            if kind in PRIMITIVES:
-                props = _props(node, _RESERVED)
-                return Primitive(kind, props) if props else PRIMITIVES[kind]
-            return self._built(kind, node, space, path)
         if type(node) is list:
             return self._union(node, space, path)
-        raise _Refused("TYPE_NOT_READABLE", path, f"{_shown(node)} is not a type")
-
-    def _built(self, kind: str, node: dict[str, Json], space: str | None, path: Path) -> Type:
+        if type(node) is not dict:
+            raise _Refused("TYPE_NOT_READABLE", path, f"{_shown(node)} is not a type")
+        kind = node.get("type")
+        if type(kind) is not str:
+            raise _Refused("TYPE_MISSING", path, "the object has no type")
+        if kind in PRIMITIVES:
+            props = _props(node, _RESERVED)
+            return Primitive(kind, props) if props else PRIMITIVES[kind]
         match kind:
             case "record" | "error":
                 return self._record(node, space, path)
@@ -150,7 +148,10 @@ class Reader:
 
     def _union(self, node: list[Json], space: str | None, path: Path) -> Union:
         self._count(node, "branches", path)
-        union = Union(tuple(self._type(branch, space, (path, at)) for at, branch in enumerate(node)))
+        branches: list[Type] = []
+        for at, branch in enumerate(node):
+            branches.append(self._type(branch, space, (path, at)))
+        union = Union(tuple(branches))
         if self._check_branches(union, path):
             self._unions.append((union, path))
         return union
