@@ -1,0 +1,69 @@
+"""The quick starts of the README do what they say."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+PROGRAMS = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", README, re.DOTALL)
+CURLS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+
+
+def printed(program: str, folder: Path) -> str:
+    run = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_python(tmp_path: Path) -> None:
+    program, expected = PROGRAMS[0]
+
+    assert printed(program, tmp_path) == expected
+
+
+@pytest.mark.jvm
+def test_spark(tmp_path: Path) -> None:
+    program, expected = PROGRAMS[1]
+
+    assert expected in printed(program, tmp_path)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """A server as the README starts it, but on a free port and with a file of its own."""
+    treaty = Path(sys.executable).with_name("treaty")
+    command = [str(treaty), "serve", "--port", "0", "--log", f"sqlite://{tmp_path}/registry.db"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        lines = iter(process.stderr.readline, "")
+        yield next(line.split()[-1] for line in lines if "serving" in line)
+        process.terminate()
+
+
+def curl(command: str, server: str) -> object:
+    """Do what the command line asks curl for."""
+    words = shlex.split(command)
+    url = words[-1].replace("http://127.0.0.1:8081", server)
+    data = words[words.index("--json") + 1].encode() if "--json" in words else None
+    with urlopen(Request(url, data, {"Content-Type": "application/json"} if data else {})) as answer:
+        return json.load(answer)
+
+
+def test_the_server(server: str) -> None:
+    registered, subjects, latest, status = [curl(line, server) for line in CURLS]
+
+    assert isinstance(registered, dict)
+    assert isinstance(latest, dict)
+    assert isinstance(status, dict)
+    assert registered["id"] == 1
+    assert subjects == ["flights-value"]
+    assert latest["schema"] == '{"type":"record","name":"Flight","fields":[{"name":"carrier","type":"string"}]}'
+    assert status["node"]["sequence"] == 1
