@@ -38,7 +38,8 @@ def _outside(meaning: Meaning, names: dict[str, Named]) -> Iterator[str]:
             root = Reader(names, strict=False).whole(read(bound.meaning.text, _STORED_BYTES))
         except InvalidSchemaError as wrong:
             first = wrong.faults[0]
-            message = f"the reference {bound.name!r} ({bound.subject} version {bound.version}): {first.message}"
+            # Not where it stands: answers are remembered by meaning, and equal texts may stand in other subjects.
+            message = f"the reference {bound.name!r}: {first.message}"
             raise InvalidSchemaError((replace(first, message=message),)) from None
         if isinstance(root, Record | Enum | Fixed | Reference):
             yield root.full
