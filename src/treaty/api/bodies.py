@@ -4,7 +4,7 @@ from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 
 from treaty.api.failures import HttpError
-from treaty.core.limits import REQUEST_BYTES
+from treaty.core.limits import DISCARDED_BYTES, REQUEST_BYTES
 
 
 def announced(http: HttpRequest) -> int:
@@ -16,16 +16,27 @@ def announced(http: HttpRequest) -> int:
 
 
 async def read_body(http: HttpRequest, limit: int = REQUEST_BYTES) -> bytes:
-    """Read the whole body; raises `HttpError` 413 as soon as it is known to be longer than `limit` bytes."""
-    refusal = HttpError(413, f"HTTP 413 Request Entity Too Large: more than {limit} bytes", connection="close")
-    if announced(http) > limit:
-        raise refusal
-    data = bytearray()
+    """Read the whole body; raises `HttpError` 413 where it is longer than `limit` bytes.
+
+    What is past the limit is thrown away as it comes, up to a limit of its own: a sender that is cut off while it
+    sends would not read the answer.
+    """
+    data, size = bytearray(), 0
+    if announced(http) > DISCARDED_BYTES:
+        raise _too_large(limit)
     try:
         async for chunk in http.stream():
-            data += chunk
-            if len(data) > limit:
-                raise refusal
+            size += len(chunk)
+            if size <= limit:
+                data += chunk
+            elif size > DISCARDED_BYTES:
+                break
     except ClientDisconnect:
         raise HttpError(400, "the client went away before its body was complete") from None
+    if size > limit:
+        raise _too_large(limit)
     return bytes(data)
+
+
+def _too_large(limit: int) -> HttpError:
+    return HttpError(413, f"HTTP 413 Request Entity Too Large: more than {limit} bytes", connection="close")

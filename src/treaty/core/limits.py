@@ -40,6 +40,10 @@ QUEUE = 4_096
 """Commands that wait in one node's writer."""
 REQUEST_BYTES = 4_194_304
 """Bytes of a request body."""
+DISCARDED_BYTES = 67_108_864
+"""Bytes of a body past its limit that are read and thrown away, so that the sender can read why it is refused."""
+ERROR_CHARACTERS = 65_536
+"""Characters of an error's message; what somebody sent is told back to them cut short."""
 IN_FLIGHT = 1_024
 """Requests that one worker handles at once."""
 MEMO_BYTES = 67_108_864

@@ -21,6 +21,7 @@ from treaty.core.law.settings import (
     scope_key,
 )
 from treaty.core.law.versions import Kept, kept
+from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS
 from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
@@ -182,7 +183,8 @@ def _with_level(config: Config | None) -> Config:
 
 
 def _refuse_bad_scope(scope: Scope) -> None:
-    if scope.name is not None and not is_subject_name(scope.name):
+    name = scope.name or ""
+    if not is_subject_name(name) or len(name) + len(scope.context) > NAME_LENGTH:
         shown = _shown(scope)
         raise InvalidSubject.of("SUBJECT_NAME", f"The specified subject '{shown}' is not a valid.", subject=shown)
 

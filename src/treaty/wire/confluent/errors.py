@@ -13,6 +13,7 @@ from msgspec import Struct
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.finding import Fault, Finding
+from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.messages import listed
 from treaty.core.names import Subject
 from treaty.core.refusals import Reason, Refusal, RegistryError
@@ -151,10 +152,14 @@ def error_body(error: RegistryError, asked: Asked = None, *, details: bool = Fal
     if isinstance(error, Refusal):
         line = next(line for line in TABLE if isinstance(error, line.kind) and _fits(line, asked))
         reason = _completed(error.reason, asked)
-        return ErrorBody(line.code, line.text(reason), _details(error) if details else None)
+        return ErrorBody(line.code, _short(line.text(reason)), _details(error) if details else None)
     if isinstance(error, r.OutcomeUnknown):
         return ErrorBody(504, str(error), ErrorDetails(rule="OUTCOME_UNKNOWN", command=error.command_id))
     return ErrorBody(503 if isinstance(error, r.Unavailable) else 500, str(error))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]}… ({len(text)} characters)"
 
 
 def _fits(line: Line, asked: Asked) -> bool:
