@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from treaty.core.registry import Registry
+from treaty.spark.arrow import with_envelopes
 from treaty.spark.plan.making import make_plan
 from treaty.spark.plan.value import DecodePlan
 from treaty.spark.plan.weaving import TAIL, TAIL_VALUE, branch_number, header
@@ -60,7 +61,10 @@ def decode(
     not pushed below the decoding (each row is decoded once), so filter on other columns before.
     """
     value = F.col(column)
-    raw = frame.withColumn(DECODED, _barrier(_decoded(plan, value)))
+    if plan.engine == "fastavro":
+        raw = with_envelopes(frame, plan, column, DECODED)
+    else:
+        raw = frame.withColumn(DECODED, _barrier(_decoded(plan, value)))
     good = F.col(DECODED)["t"].eqNullSafe(F.lit(TAIL_VALUE))
     added = {
         names.record: F.when(good, repaired(F.col(DECODED)["r"], plan, value)),

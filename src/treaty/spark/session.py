@@ -1,5 +1,6 @@
 """`session()`: a local Spark with exactly the packages that Treaty is proven with."""
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,8 @@ def session(
 
     The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr.
     """
+    # Python workers run in this interpreter, with its libraries; Spark has no other way of being told.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # noqa: TID251
     wanted = packages(delta=delta)
     builder = (
         SparkSession.builder.appName(name)

@@ -72,7 +72,7 @@ def _head(story: Story) -> str:
 def _numbers(story: Story) -> str:
     rate = story.total / story.encoding if story.encoding else 0
     facts = (
-        (f"{story.rate:,.0f}", "rows per second through Spark, both tables written"),
+        (f"{story.best_rate:,.0f}", "rows per second in the fastest batch, both tables written"),
         (f"{rate:,.0f}", "rows per second written as events"),
         (f"{len(story.batches)}", "batches of the stream"),
         (f"{story.seconds:,.0f} s", "from the first registration to the proof"),
@@ -124,13 +124,12 @@ def _schema(story: Story) -> str:
 
 def _bad(story: Story) -> str:
     reasons = story.figures["reasons"]
-    samples = {row["code"]: row["payload"] for row in story.figures["samples"]}
     bars = [Bar(row["code"], row["rows"], f"{row['rows']:,}", "bad", SENTENCES.get(row["code"], "")) for row in reasons]
     rows = [
         (
             f"<b>{row['code']}</b><br><span class=none>{SENTENCES.get(row['code'], '')}</span>",
             escape(row["message"]),
-            f"<code class=bytes>{_bytes(samples.get(row['code'], ''))}</code>",
+            f"<code class=bytes>{_bytes(row['payload'])}</code>",
         )
         for row in reasons
     ]

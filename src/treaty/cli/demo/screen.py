@@ -62,6 +62,6 @@ def report(console: Console, story: Story, page: str) -> None:
     console.print(
         f"{sign}  {proof['expected']:,} events = {proof['good']:,} good + {proof['bad']:,} bad, {proof['distinct']:,} distinct, "
         f"{proof['misplaced']} misplaced ({kill})\n"
-        f"   {story.rate:,.0f} rows/s in the stream, {story.seconds:,.0f} s in all. Report: {page}",
+        f"   {story.rate:,.0f} rows/s in the stream, {story.best_rate:,.0f} in its fastest batch, {story.seconds:,.0f} s in all. Report: {page}",
         highlight=False,
     )

@@ -55,6 +55,11 @@ class Story:
         busy = sum(one["seconds"] for one in self.batches)
         return sum(one["rows"] for one in self.batches) / busy if busy else 0.0
 
+    @property
+    def best_rate(self) -> float:
+        """Rows per second of the fastest batch: what remains once the JVM has warmed up."""
+        return max((one["rows"] / one["seconds"] for one in self.batches), default=0.0)
+
 
 @dataclass(slots=True)
 class Stage:

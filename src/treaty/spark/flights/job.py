@@ -98,7 +98,13 @@ def figures(spark: SparkSession, places: Places) -> dict[str, Any]:
     made = {
         "versions": _rows(good.groupBy("schema_version").agg(flights).orderBy("schema_version")),
         "reasons": _rows(
-            bad.groupBy("code").agg(F.count(F.lit(1)).alias("rows"), F.min("message").alias("message")).orderBy("code")
+            bad.groupBy("code")
+            .agg(
+                F.count(F.lit(1)).alias("rows"),
+                F.min_by("message", "offset").alias("message"),
+                F.min_by("payload", "offset").alias("payload"),
+            )
+            .orderBy("code")
         ),
         "hours": _rows(good.groupBy(F.hour(local).alias("hour")).agg(flights, delay).orderBy("hour")),
         "carriers": _rows(good.groupBy("carrier").agg(flights, delay, cancelled).orderBy(F.desc("flights"))),
@@ -108,7 +114,6 @@ def figures(spark: SparkSession, places: Places) -> dict[str, Any]:
             .agg(flights, delay)
             .orderBy("rain")
         ),
-        "samples": _rows(bad.groupBy("code").agg(F.min_by("payload", "offset").alias("payload")).orderBy("code")),
         "before": _columns(spark.read.format("delta").option("versionAsOf", 0).load(places.good)),
         "after": _columns(lake.read(spark, places.good)),
         "history": _rows(spark.sql(f"DESCRIBE HISTORY delta.`{places.good}`").select("version").orderBy("version")),

@@ -1,0 +1,43 @@
+"""What a session can do with a plan: the engine that will run, and whether the JVM guards itself against hostile rows."""
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+
+from treaty.spark.packages import AVRO, LIMITS
+from treaty.spark.plan.value import DecodePlan
+
+
+def engine_of(spark: SparkSession) -> str:
+    """``spark`` where the session can load Spark's own Avro functions, else ``fastavro``."""
+    try:
+        _ = spark.range(0).select(from_avro(F.lit(b""), '"int"')).schema
+    except PySparkException:
+        return "fastavro"
+    except TypeError:  # without the package the JVM has no such object, and py4j calls what it got instead
+        return "fastavro"
+    return "spark"
+
+
+def missing_limits(spark: SparkSession) -> tuple[str, ...]:
+    """The JVM options that are not set on the driver: without the first, ten bytes can end a JVM."""
+    shown = spark.range(1).select(
+        *(F.java_method(F.lit("java.lang.System"), F.lit("getProperty"), F.lit(name)) for name in LIMITS)
+    )
+    row = shown.first()
+    assert row is not None, "one row was asked for"
+    return tuple(f"-D{name}={LIMITS[name]}" for name, value in zip(LIMITS, row, strict=True) if value in {None, "null"})
+
+
+def explain(plan: DecodePlan, spark: SparkSession) -> str:
+    """The plan as text, and what this session lacks to run it well."""
+    lines = [plan.explain()]
+    if plan.engine == "spark" and engine_of(spark) != "spark":
+        lines.append(f"  MISSING  {AVRO} (spark.jars.packages); without it only the engine fastavro runs")
+    absent = missing_limits(spark)
+    if absent:
+        lines.append("  MISSING  JVM options of driver and executors, against hostile rows: " + " ".join(absent))
+    else:
+        lines.append("  guarded  Avro's limits for collections and texts are set in the JVM")
+    return "\n".join(lines)
