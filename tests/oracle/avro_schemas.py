@@ -107,10 +107,13 @@ class Maker:
         branches: list[Node] = []
         seen: set[str] = set()
         for _ in range(self._chance.randrange(1, 5)):
+            known = len(self._names)
             branch = self._type(depth, space)
             word = branch if isinstance(branch, str) else branch["type"] if isinstance(branch, dict) else "union"
-            word = str(branch.get("name")) if word in {"record", "enum", "fixed"} else word
-            if word != "union" and word not in seen:
+            word = self._names[-1] if word in {"record", "enum", "fixed"} else word
+            if word == "union" or word in seen:
+                del self._names[known:]  # what it defined goes with it
+            else:
                 seen.add(word)
                 branches.append(branch)
         return branches

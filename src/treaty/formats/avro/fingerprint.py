@@ -22,7 +22,7 @@ def parsing_form(schema: Schema) -> str:
 
 
 def _build(schema: Schema, node: Type, known: set[str], parts: list[str], depth: int) -> None:
-    if depth > SCHEMA_DEPTH:
+    if depth > SCHEMA_DEPTH + 1:  # what is inside the last bracket has none of its own
         message = f"the schema nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
         raise fault("SCHEMA_TOO_DEEP", message, EXPECTED["SCHEMA_TOO_DEEP"])
     match schema.resolve(node):

@@ -4,6 +4,7 @@ from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, sha256
 from treaty.formats.avro.model import Enum, Fixed, Record, Reference, Schema
+from treaty.formats.avro.normal import normal
 from treaty.formats.avro.parse import parse
 from treaty.formats.avro.references import references
 from treaty.formats.format import Format, Printed
@@ -11,7 +12,7 @@ from treaty.formats.format import Format, Printed
 
 def show(schema: Schema, normalize: bool) -> Printed:  # noqa: FBT001 - the signature of `Format.show`
     """Canonical text, the same with references inlined, and the full name of the top-level type."""
-    chosen = schema
+    chosen = normal(schema) if normalize else schema
     canonical = print_schema(chosen, chosen.outside)
     resolved = print_schema(chosen) if chosen.outside else canonical
     root = chosen.root

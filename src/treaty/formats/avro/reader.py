@@ -20,10 +20,12 @@ from treaty.formats.avro.model import (
     Reference,
     Type,
     Union,
+    full_name,
+    illegal_part,
+    is_name,
     simple_of,
     space_of,
 )
-from treaty.formats.avro.names import full_name, illegal_part, is_name
 from treaty.formats.avro.rules import EXPECTED
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.literal import Json, literal

@@ -1,7 +1,6 @@
 """Names that a text uses and does not define."""
 
-from treaty.formats.avro.model import PRIMITIVES
-from treaty.formats.avro.names import full_name
+from treaty.formats.avro.model import PRIMITIVES, full_name
 from treaty.formats.format import ReferenceName
 from treaty.formats.literal import Json
 from treaty.formats.text import read
@@ -44,7 +43,7 @@ class _Search:
 
     def _object(self, node: dict[str, Json], space: str, path: str) -> None:
         kind = node.get("type")
-        if kind in _NAMED:
+        if isinstance(kind, str) and kind in _NAMED:
             name, given = node.get("name"), node.get("namespace")
             if isinstance(name, str):
                 full = full_name(name, given if isinstance(given, str) else space)

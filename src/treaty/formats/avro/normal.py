@@ -1,0 +1,183 @@
+"""Normal form: one schema for all texts that differ only in the order of properties, aliases and the like.
+
+What Confluent's ``normalize`` does, except where it loses something: it drops the default of a union's second branch,
+and it moves a type without a namespace into the one around it.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from treaty.formats.avro.model import (
+    Absent,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Primitive,
+    Props,
+    Record,
+    Reference,
+    Resolved,
+    Schema,
+    Type,
+    Union,
+)
+from treaty.formats.literal import Json
+
+LOGICAL: Mapping[str, frozenset[str]] = {
+    "int": frozenset({"date", "time-millis"}),
+    "long": frozenset(
+        f"{word}-{unit}"
+        for word, units in (
+            ("time", ("micros",)),
+            ("timestamp", ("millis", "micros", "nanos")),
+            ("local-timestamp", ("millis", "micros", "nanos")),
+        )
+        for unit in units
+    ),
+    "string": frozenset({"uuid"}),
+    "bytes": frozenset({"decimal", "big-decimal"}),
+    "fixed": frozenset({"decimal", "uuid", "duration"}),
+}
+"""By the underlying type, the logical types that the Java library knows (1.12)."""
+
+_SIZES: Mapping[str, int] = {"uuid": 16, "duration": 12}
+
+
+def normal(schema: Schema) -> Schema:
+    """The schema in normal form: properties and aliases sorted, numbers of the field's type, no empty docs."""
+    maker = _Maker(schema)
+    root = maker.type(schema.root)
+    return Schema(root, {full: maker.named(node) for full, node in schema.names.items()}, schema.outside)
+
+
+class _Maker:
+    """Makes each named type once, so that a definition stays one object."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._made: dict[int, Named] = {}
+
+    def type(self, node: Type) -> Type:
+        """The normal form of a type."""
+        match node:
+            case Reference():
+                return node
+            case Primitive():
+                return replace(node, props=_props(node.props, logical_of(node))) if node.props else node
+            case Array():
+                return Array(self.type(node.items), _props(node.props))
+            case Map():
+                return Map(self.type(node.values), _props(node.props))
+            case Union():
+                return Union(tuple(self.type(branch) for branch in node.branches))
+        return self.named(node)
+
+    def named(self, node: Named) -> Named:
+        """The normal form of a definition."""
+        if id(node) not in self._made:
+            self._made[id(node)] = self._named(node)
+        return self._made[id(node)]
+
+    def _named(self, node: Named) -> Named:
+        aliases = _words(node.aliases)
+        doc = node.doc or None
+        if isinstance(node, Fixed):
+            return replace(node, doc=doc, aliases=aliases, props=_props(node.props, logical_of(node)))
+        props = _props(node.props)
+        if isinstance(node, Enum):
+            return replace(node, doc=doc, aliases=aliases, props=props)
+        fields = tuple(map(self._field, node.fields))
+        return Record(node.full, fields, doc, aliases, props)
+
+    def _field(self, field: Field) -> Field:
+        default = field.default
+        if not isinstance(default, Absent):
+            default = self._value(field.type, default)
+        props = _props(field.props)
+        return replace(field, type=self.type(field.type), default=default, aliases=_words(field.aliases), props=props)
+
+    def _value(self, node: Type, value: Json) -> Json:
+        """A default with its numbers as the type has them, and its members sorted."""
+        found = self._schema.resolve(node)
+        if isinstance(found, Union) and found.branches:
+            found = self._schema.resolve(found.branches[0])
+        match value:
+            case bool() | None | str():
+                return value
+            case int() | float():
+                return _number(found, value)
+            case list():
+                items: Type = found.items if isinstance(found, Array) else Primitive("null")
+                return [self._value(items, item) for item in value]
+        return {name: self._value(self._member(found, name), value[name]) for name in _words(tuple(value))}
+
+    def _member(self, node: Resolved, name: str) -> Type:
+        if isinstance(node, Map):
+            return node.values
+        fields = node.fields if isinstance(node, Record) else ()
+        return next((field.type for field in fields if field.name == name), Primitive("null"))
+
+
+def _number(node: Resolved, value: float) -> Json:
+    try:
+        return _single(float(value)) if node.kind == "float" else float(value) if node.kind == "double" else value
+    except OverflowError:
+        return value
+
+
+def _single(value: float) -> float:
+    """The shortest number that is the same one in 32 bits."""
+    packed = struct.pack("f", value)
+    return next(short for digits in range(1, 18) if struct.pack("f", short := float(f"{value:.{digits}g}")) == packed)
+
+
+def _words(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(words, key=lambda word: word.encode("utf-16-be")))
+
+
+def _by_name(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _by_name(value[name]) for name in _words(tuple(value))}
+    return [_by_name(item) for item in value] if isinstance(value, list) else value
+
+
+def logical_of(node: Primitive | Fixed) -> str | None:
+    """The logical type in force: known, on a type that can carry it, with parameters that fit; None for any other.
+
+    The Java library ignores a logical type that is not valid; it stays a property of the schema.
+    """
+    members = dict(node.props)
+    name = members.get("logicalType")
+    if not isinstance(name, str) or name not in LOGICAL.get(node.kind, ()):
+        return None
+    if name == "decimal":
+        return name if _is_decimal(members, node) else None
+    if isinstance(node, Fixed) and node.size != _SIZES[name]:
+        return None
+    return name
+
+
+def _is_decimal(members: Mapping[str, Json], node: Primitive | Fixed) -> bool:
+    precision, scale = members.get("precision"), members.get("scale", 0)
+    if type(precision) is not int or type(scale) is not int:
+        return False
+    return 0 < precision <= _largest(node) and 0 <= scale <= precision
+
+
+def _largest(node: Primitive | Fixed) -> int:
+    """The most decimal digits that fit: floor(log10(2^(8n-1) - 1))."""
+    if isinstance(node, Primitive):
+        return 2**31 - 1
+    return int((8 * node.size - 1) * 0.30102999566398119521) if node.size else 0
+
+
+def _props(props: Props, logical: str | None = None) -> Props:
+    """Properties by name; those of a logical type in force come first."""
+    first = ("logicalType", "precision", "scale") if logical == "decimal" else ("logicalType",) if logical else ()
+    rank = {name: at for at, name in enumerate(first)}
+    by_rank = sorted(props, key=lambda member: (rank.get(member[0], len(rank)), member[0].encode("utf-16-be")))
+    return tuple((name, _by_name(value)) for name, value in by_rank)

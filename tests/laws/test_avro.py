@@ -1,0 +1,207 @@
+"""Laws of the Avro room, over random schemas, random changes and random rubbish."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle.avro_schemas import PRIMITIVES, Maker, changed
+from tests.oracle.avro_treaty import meaning, model
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.answer import Parser
+from treaty.formats.avro.compatibility import compare
+from treaty.formats.avro.format import FORMAT
+from treaty.formats.avro.parse import parse
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.table import table
+from treaty.formats.verdict import verdict
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def schema_of(seed: int) -> Any:
+    """A random schema as JSON values."""
+    return Maker(random.Random(seed)).schema()
+
+
+def canonical(node: Any, *, normalize: bool = False) -> str:
+    """The canonical text of a schema."""
+    return FORMAT.show(model(json.dumps(node)), normalize).canonical
+
+
+def shuffled(node: Any, chance: random.Random) -> Any:
+    """The same JSON values with the members of all objects in another order."""
+    if isinstance(node, dict):
+        members = [(name, shuffled(value, chance)) for name, value in node.items()]
+        chance.shuffle(members)
+        return dict(members)
+    return [shuffled(value, chance) for value in node] if isinstance(node, list) else node
+
+
+def prints(text: str) -> dict[str, str]:
+    """All fingerprints of a text."""
+    return {name: made(model(text)).hex() for name, made in FORMAT.fingerprints.items()}
+
+
+@given(seeds)
+def test_canonical_text_is_canonical(seed: int) -> None:
+    once = canonical(schema_of(seed))
+
+    assert canonical(json.loads(once)) == once
+    assert parse(meaning(once), strict=False) == parse(meaning(once), strict=True)
+
+
+@given(seeds)
+def test_white_space_and_the_order_of_known_members_do_not_count(seed: int) -> None:
+    node = schema_of(seed)
+    text = json.dumps(node, indent=3, ensure_ascii=seed % 2 == 0)
+
+    assert FORMAT.show(model(text), False).canonical == canonical(node)
+    assert canonical(shuffled(node, random.Random(seed)), normalize=True) == canonical(node, normalize=True)
+
+
+@given(seeds)
+def test_normal_form_is_normal_and_means_the_same(seed: int) -> None:
+    text = json.dumps(schema_of(seed))
+    normal = FORMAT.show(model(text), True).canonical
+
+    assert FORMAT.show(model(normal), True).canonical == normal
+    assert prints(normal) == prints(text)
+    assert compare(model(normal), model(text)) == compare(model(text), model(normal)) == ()
+
+
+@given(seeds, seeds)
+def test_equal_texts_have_equal_fingerprints_and_the_parsing_form_is_stable(one: int, other: int) -> None:
+    first, second = (json.dumps(schema_of(seed)) for seed in (one, other))
+    if canonical(json.loads(first)) == canonical(json.loads(second)):
+        assert prints(first) == prints(second)
+    form = FORMAT.views["parsing"](model(first))
+
+    assert FORMAT.views["parsing"](model(form)) == form
+    assert prints(form) == prints(first)
+
+
+@given(seeds)
+def test_every_schema_reads_itself(seed: int) -> None:
+    text = json.dumps(schema_of(seed))
+    read, written = model(text), model(text)
+    alone = {found.rule for found in compare(read, written)}
+
+    assert alone <= {"FIELD_MATCHES_SEVERAL"}, "only an alias that is another field's name can stand in the way"
+
+
+@given(seeds, seeds)
+def test_full_is_backward_and_forward(seed: int, change: int) -> None:
+    old = schema_of(seed)
+    texts = [Meaning("AVRO", json.dumps(node)) for node in (old, changed(old, random.Random(change)))]
+    said = {
+        level: verdict(Parser(table()), texts[0], texts[1], level)
+        for level in ("NONE", "BACKWARD", "FORWARD", "FULL", "FULL_TRANSITIVE")
+    }
+
+    assert said["FULL"].reasons == said["BACKWARD"].reasons + said["FORWARD"].reasons
+    assert said["FULL"].fits == (said["BACKWARD"].fits and said["FORWARD"].fits)
+    assert said["FULL"].reasons == said["FULL_TRANSITIVE"].reasons
+    assert said["NONE"].reasons == ()
+
+
+@given(seeds)
+def test_how_a_schema_is_cut_into_references_does_not_change_what_it_resolves_to(seed: int) -> None:
+    inner = Maker(random.Random(seed))._record(2, None)
+    full = f"{inner['namespace']}.{inner['name']}" if "namespace" in inner else inner["name"]
+    fields = [{"name": "one", "type": inner}, {"name": "two", "type": ["null", full]}]
+    whole = {"type": "record", "name": "Outer", "fields": fields}
+    cut = {**whole, "fields": [{"name": "one", "type": full}, fields[1]]}
+    reference = Binding(full, "inner-value", 1, Meaning("AVRO", json.dumps(inner)))
+
+    printed = FORMAT.show(parse(Meaning("AVRO", json.dumps(cut), (reference,)), strict=True), False)
+    assert printed.resolved == canonical(whole)
+    assert printed.canonical == canonical_cut(full)
+    assert [name.name for name in FORMAT.references(json.dumps(cut))] == [full]
+    assert FORMAT.references(json.dumps(whole)) == ()
+
+
+def canonical_cut(full: str) -> str:
+    """What the schema above prints as once its first field is a reference."""
+    one, two = f'{{"name":"one","type":"{full}"}}', f'{{"name":"two","type":["null","{full}"]}}'
+    return f'{{"type":"record","name":"Outer","fields":[{one},{two}]}}'
+
+
+# ------------------------------------------------------------------------------------------------------- rubbish
+
+WORDS = (
+    *PRIMITIVES, "record", "error", "enum", "fixed", "array", "map", "union", "A", "n.A", "B", "", ".", "..", "1", "\ud800",
+    "ascending", "NaN", "1e5", "\x00", "é",
+)  # fmt: skip
+MEMBERS = (
+    "type", "name", "namespace", "fields", "items", "values", "symbols", "size", "default", "aliases", "doc", "order",
+    "logicalType", "precision", "other",
+)  # fmt: skip
+leaves = st.one_of(st.sampled_from(WORDS), st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4))
+rubbish = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(MEMBERS), inner, max_size=6),
+        st.builds(lambda name, fields: {"type": "record", "name": name, "fields": fields}, inner, st.lists(inner)),
+        st.builds(lambda name, kind, rest: {"name": name, "type": kind, "default": rest}, inner, inner, inner),
+    ),
+    max_leaves=25,
+)
+
+
+def survive(text: str) -> None:
+    """Do with a text all that can be done; nothing may be raised but `InvalidSchemaError`, which has its faults."""
+    refused: list[InvalidSchemaError] = []
+    for strict in (True, False):
+        try:
+            schema = parse(meaning(text), strict)
+            for normalize in (False, True):
+                FORMAT.show(schema, normalize)
+            for view in (*FORMAT.fingerprints.values(), *FORMAT.views.values()):
+                view(schema)
+            compare(schema, parse(meaning(text), strict=False))
+        except InvalidSchemaError as wrong:
+            refused.append(wrong)
+    try:
+        FORMAT.references(text)
+    except InvalidSchemaError as wrong:
+        refused.append(wrong)
+    assert all(one.faults and all(fault.rule and fault.message for fault in one.faults) for one in refused)
+
+
+@given(rubbish)
+def test_no_json_value_does_harm(value: Any) -> None:
+    survive(json.dumps(value))
+    survive(json.dumps(value, ensure_ascii=False))
+
+
+@given(st.text())
+def test_no_text_does_harm(text: str) -> None:
+    survive(text)
+
+
+@given(st.binary())
+def test_no_bytes_do_harm(data: bytes) -> None:
+    survive(data.decode("utf-8", "surrogateescape"))
+    survive(data.decode("latin-1"))
+
+
+@given(seeds, st.integers(0, 10_000), st.sampled_from('{}[]",:\\/*\x00 1nt'))
+def test_no_slip_of_the_pen_does_harm(seed: int, place: int, char: str) -> None:
+    text = json.dumps(schema_of(seed))
+    at = place % len(text)
+    survive(text[:at] + char + text[at:])
+    survive(text[:at] + text[at + 1 :])
+    survive(text[:at])
+
+
+@pytest.mark.soak
+def test_the_laws_hold_for_many_more_schemas() -> None:
+    for seed in range(20_000):
+        test_canonical_text_is_canonical.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
+        test_normal_form_is_normal_and_means_the_same.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
+        test_every_schema_reads_itself.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
