@@ -7,8 +7,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
+from treaty.core.limits import UNKNOWN_IDS
 from treaty.core.registry import Registry
 from treaty.spark.arrow import with_envelopes
+from treaty.spark.explain import engine_of
 from treaty.spark.plan.making import make_plan
 from treaty.spark.plan.value import DecodePlan
 from treaty.spark.plan.weaving import TAIL, TAIL_VALUE, branch_number, header
@@ -45,10 +47,21 @@ def from_registry(
     names: Names = NAMES,
     flatten: bool = False,
 ) -> DataFrame:
-    """Decode a binary column of registry frames: `make_plan` and `decode` in one call."""
-    return decode(
-        frame, make_plan(registry, subject, reader=reader, ids=ids), column=column, names=names, flatten=flatten
-    )
+    """Decode a binary column of registry frames: `make_plan` and `decode` in one call.
+
+    It runs on Spark's own Avro functions where the session has them, else in Python workers. `ids` are schema ids to
+    resolve beyond the subject's versions; `ids_of` finds those of a batch. To store a plan or to look at it, make the
+    plan yourself. Raises what `make_plan` raises.
+    """
+    plan = make_plan(registry, subject, reader=reader, ids=ids, engine=engine_of(frame.sparkSession))
+    return decode(frame, plan, column=column, names=names, flatten=flatten)
+
+
+def ids_of(frame: DataFrame, column: str = "value", *, besides: Iterable[int] = ()) -> frozenset[int]:
+    """The schema ids that the frames of a batch claim, up to `UNKNOWN_IDS` of those that are not in `besides`."""
+    claimed = frame.select(frame_id(F.col(column)).alias("id")).filter(F.col("id").isNotNull())
+    strange = claimed.filter(~F.col("id").isin(list(besides)))
+    return frozenset(row["id"] for row in strange.distinct().limit(UNKNOWN_IDS).collect())
 
 
 def decode(

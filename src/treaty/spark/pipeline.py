@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from treaty.core.limits import REGISTRY_TRIES, UNKNOWN_IDS
+from treaty.core.limits import REGISTRY_TRIES
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Registry
 from treaty.spark import lake
-from treaty.spark.decode import Names, decode, frame_id
+from treaty.spark.decode import Names, decode, frame_id, ids_of
 from treaty.spark.ledger import FIRST, LATE, Ledger
 from treaty.spark.plan.making import extend, make_plan
 from treaty.spark.plan.value import DecodePlan
@@ -158,11 +158,7 @@ class _Run:
 
     def _extended(self, frame: DataFrame, number: int, plan: DecodePlan) -> DecodePlan | None:
         """The plan with the ids that this batch brought, stored; None if the registry knows none of them."""
-        number_of = frame_id(F.col(self.pipeline.column))
-        strange = frame.select(number_of.alias("id")).filter(
-            F.col("id").isNotNull() & ~F.col("id").isin(list(plan.known))
-        )
-        ids = {row["id"] for row in strange.distinct().limit(UNKNOWN_IDS).collect()}
+        ids = ids_of(frame, self.pipeline.column, besides=plan.known)
         longer = self._patiently(lambda: extend(plan, self.registry, ids))
         if longer.known == plan.known:
             return None
