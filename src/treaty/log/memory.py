@@ -11,6 +11,7 @@ from itertools import takewhile
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
+from treaty.log.holding import Holding
 from treaty.log.log import Delta, Fate
 
 Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event]
@@ -23,6 +24,7 @@ class Shelf:
     Several nodes of a process may share one, each on its own event loop.
     """
 
+    kept: int = APPENDS_KEPT
     tip: Position = START
     rows: dict[tuple[str, str], Encoded] = field(default_factory=dict)
     history: OrderedDict[int, Append] = field(default_factory=OrderedDict)
@@ -47,7 +49,7 @@ class Shelf:
                         self.rows[row.table, row.key] = row
             self.tip = append.position
             self.history[append.last] = append
-            if len(self.history) > APPENDS_KEPT:
+            if len(self.history) > self.kept:
                 self.forgotten = self.history.popitem(last=False)[1].position
             waiters, self.waiters = self.waiters, []
         for loop, event in waiters:
@@ -77,15 +79,15 @@ class MemoryLog:
 
     exclusive = True
 
-    def __init__(self, name: str = "") -> None:
-        """Open the log called `name`, or one of its own where the name is empty."""
+    def __init__(self, name: str = "", *, kept: int = APPENDS_KEPT) -> None:
+        """Open the log called `name`, or one of its own where the name is empty; it remembers `kept` appends."""
         self.url = f"memory:{name}"
-        self._shelf = _SHELVES.setdefault(name, Shelf()) if name else Shelf()
-        self._holding: asyncio.Task[object] | None = None
+        self._shelf = _SHELVES.setdefault(name, Shelf(kept)) if name else Shelf(kept)
+        self._holding = Holding()
 
     async def append(self, append: Append) -> Fate:
         """Append if its parent is still the last append."""
-        if self._holding is asyncio.current_task():
+        if self._holding.mine:
             return self._shelf.take(append)
         async with self.hold():
             return self._shelf.take(append)
@@ -123,11 +125,10 @@ class MemoryLog:
         while not self._shelf.holder.acquire(blocking=False):
             await asyncio.sleep(pause)
             pause = 0.001
-        self._holding = asyncio.current_task()
         try:
-            yield
+            with self._holding.taken():
+                yield
         finally:
-            self._holding = None
             self._shelf.holder.release()
 
     async def close(self) -> None:

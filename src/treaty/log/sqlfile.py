@@ -1,50 +1,31 @@
-"""A SQLite file that holds a log: its tables, appending, reading. Synchronous; one connection, one thread at a time."""
+"""One connection to a SQLite file that holds a log. Synchronous; one thread at a time."""
 
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import time
+from collections.abc import Callable
+from contextlib import suppress
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
+from treaty.log import layout
+from treaty.log.log import Delta, Fate, LogDamagedError
+from treaty.log.trouble import code, told
 
-APPLICATION = 0x54525459
-"""`TRTY`, in the file's head: says whose file it is."""
-LAYOUT = 1
-"""The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
-BUSY_MS = 10_000
-"""How long a writer waits for others, in milliseconds."""
-PRUNED_AT_ONCE = 512
-"""Appends and tombstones that one append forgets at most, so that none of them is slow."""
+BUSY_SECONDS = 10.0
+"""How long a writer waits for others."""
 PRUNED_EVERY = 64
-"""Appends between two prunings."""
+"""Sequences between two prunings."""
+PRUNED_AT_ONCE = 512
+"""Appends, and tombstones, that one pruning forgets at most, so that no append is slow."""
 
-_TABLES = """
-create table if not exists entry (
-  kind text not null,        -- the state table
-  key text not null,         -- canonical JSON
-  value text,                -- canonical JSON; null is a tombstone
-  sequence integer not null, -- of the append's end that last changed it
-  primary key (kind, key)
-);
-create index if not exists entry_by_sequence on entry (sequence);
-create table if not exists append (
-  last integer primary key,
-  first integer not null,
-  identity blob not null,
-  attempt blob not null,
-  digest blob not null
-);
-"""
 _TIP = "select identity, last, digest from append order by last desc limit 1"
 _KNOWN = "select 1 from append where last = ? and identity = ? and digest = ?"
 _SINCE = "select kind, key, value from entry where sequence > ?"
 _LIVE = "select kind, key, value from entry where value is not null"
 _PUT = (
-    "insert into entry (kind, key, value, sequence) values (?, ?, ?, ?) "
+    "insert into entry (kind, key, value, sequence) values (cast(? as text), cast(? as text), cast(? as text), ?) "
     "on conflict (kind, key) do update set value = excluded.value, sequence = excluded.sequence"
 )
 _NOTE = "insert into append (last, first, identity, attempt, digest) values (?, ?, ?, ?, ?)"
@@ -53,71 +34,60 @@ _FORGET = (
     "(select last from append order by last desc limit 1 offset ?) order by last limit ?)"
 )
 _SWEEP = (
-    "delete from entry where rowid in (select rowid from entry "
-    "where sequence <= (select min(last) from append) and value is null limit ?)"
+    "delete from entry where rowid in (select rowid from entry indexed by tombstone "
+    "where value is null and sequence <= (select min(last) from append) limit ?)"
 )
 
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
+
+def _bytes(text: str | None) -> bytes | None:
+    """UTF-8; half characters too, which JSON can carry and SQLite's binding refuses."""
+    return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
-@contextmanager
-def told(path: str, doing: str) -> Iterator[None]:
-    """Turn SQLite's errors into the log's, with the remedy."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGE:
-            message = f"{path} is damaged ({error}) while {doing}: stop all nodes, keep a copy, restore a backup"
-            raise LogDamagedError(message) from error
-        remedy = {
-            sqlite3.SQLITE_FULL: "free space on its disk",
-            sqlite3.SQLITE_READONLY: "make the file and its folder writable",
-            sqlite3.SQLITE_CANTOPEN: "check that the folder exists and may be written",
-            sqlite3.SQLITE_BUSY: "another process holds it for long",
-        }.get(code, "see the message")
-        message = f"{path} can't be used while {doing}: {error} ({remedy})"
-        raise LogUnavailableError(message) from error
+def _text(data: bytes) -> str:
+    return str(data, "utf-8", "surrogatepass")
+
+
+def _never() -> bool:
+    return False
 
 
 class SqlFile:
-    """One connection to the file. `append` and `since` run in a transaction of their own, or in one begun by `lock`."""
+    """`append` and `since` run in a transaction of their own, or in one that `lock` began.
 
-    def __init__(self, path: str) -> None:
-        """Open the file, and make it where it is missing. Raises `LogUnavailableError` or `LogDamagedError`."""
+    All raise `LogUnavailableError` or `LogDamagedError`.
+    """
+
+    def __init__(self, path: str, *, kept: int = APPENDS_KEPT) -> None:
+        """Open the file, and make it and its folder where they are missing; remember the last `kept` appends."""
         self.path = path
-        self._appends = 0
         self.locked = False
+        self._kept = kept
         with told(path, "opening"):
-            if not Path(path).exists():
-                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000)
-            self._prepare()
+            layout.make(path)
+            self._inode = self._found()
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
+            self._db.text_factory = _text
+            try:
+                layout.prepare(self._db, path, BUSY_SECONDS)
+            except BaseException:
+                self._db.close()
+                raise
 
-    def _prepare(self) -> None:
-        self._db.execute("pragma synchronous = full")
-        application = self._one("pragma application_id")[0]
-        layout = self._one("pragma user_version")[0]
-        if application == APPLICATION and layout == LAYOUT:
-            self._db.execute("pragma journal_mode = wal")
-            return
-        if application not in {0, APPLICATION} or (
-            not application and self._one("select count(*) from sqlite_master")[0]
-        ):
-            raise LogDamagedError(f"{self.path} is somebody else's SQLite file, not a log of Treaty: name another one")
-        if layout > LAYOUT:
-            raise LogDamagedError(f"{self.path} has layout {layout}, known is {LAYOUT}: upgrade this node")
-        self._db.execute("pragma journal_mode = wal")
-        self._db.execute("begin immediate")
-        for statement in _TABLES.split(";\n"):
-            self._db.execute(statement)
-        self._db.execute(f"pragma application_id = {APPLICATION}")
-        self._db.execute(f"pragma user_version = {LAYOUT}")
-        self._db.execute("commit")
+    def _found(self) -> tuple[int, int]:
+        status = os.stat(self.path)  # noqa: PTH116 - runs at every look
+        return status.st_dev, status.st_ino
 
-    def _one(self, statement: str) -> tuple[int, ...]:
-        row: tuple[int, ...] = self._db.execute(statement).fetchone()
-        return row
+    def _same(self) -> None:
+        """Refuse a file that was taken away: what is written to it is seen by nobody who comes later."""
+        try:
+            if self._found() == self._inode:
+                return
+        except FileNotFoundError:
+            pass
+        raise LogDamagedError(
+            f"{self.path} was removed or replaced while in use: restart this node to use the file that is there now"
+        )
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
@@ -126,40 +96,61 @@ class SqlFile:
     def version(self) -> int:
         """A number that changes when another connection has committed."""
         with told(self.path, "looking for changes"):
-            return self._one("pragma data_version")[0]
+            number: int = self._db.execute("pragma data_version").fetchone()[0]
+            return number
 
-    def lock(self) -> None:
-        """Begin a transaction that keeps all other writers out."""
+    # ---------------------------------------------------------------------------------------------------- writing
+
+    def lock(self, given_up: Callable[[], bool] = _never) -> None:
+        """Begin a transaction that keeps all other writers out; stop waiting for them when `given_up` says so.
+
+        SQLite's own waiting grows to a tenth of a second per try, in which others come first again and again.
+        """
+        end = time.monotonic() + BUSY_SECONDS
         with told(self.path, "waiting for other writers"):
-            self._db.execute("begin immediate")
-        self.locked = True
+            self._same()
+            self._db.execute("pragma busy_timeout = 0")
+            try:
+                while not self.locked:
+                    try:
+                        self._db.execute("begin immediate")
+                        self.locked = True
+                    except sqlite3.OperationalError as error:
+                        if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end or given_up():
+                            raise
+                        time.sleep(layout.PAUSE)
+            finally:
+                self._db.execute(f"pragma busy_timeout = {BUSY_SECONDS * 1000:.0f}")
 
     def unlock(self) -> None:
         """End the transaction of `lock`, undoing what was not committed."""
         if self.locked:
-            self.locked = False
-            with told(self.path, "ending a transaction"):
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        """Undo. An error of the disk has undone it already, and its own error is the one to tell."""
+        self.locked = False
+        with suppress(sqlite3.Error):
+            if self._db.in_transaction:
                 self._db.execute("rollback")
 
     def append(self, append: Append) -> Fate:
-        """Append if the parent is the last append. A transaction that `lock` began ends here."""
+        """Append if the parent is the last append. A transaction that `lock` began ends here.
+
+        Raises only where surely nothing was written.
+        """
         if not self.locked:
             self.lock()
         try:
             with told(self.path, "appending"):
                 if not self._follows(append):
-                    self.unlock()
+                    self._roll_back()
                     return Fate.CONFLICT
                 self._write(append)
+                return self._commit()
         except BaseException:
-            self._give_up()
+            self._roll_back()
             raise
-        return self._commit()
-
-    def _give_up(self) -> None:
-        self.locked = False
-        if self._db.in_transaction:
-            self._db.execute("rollback")
 
     def _follows(self, append: Append) -> bool:
         tip = self._tip()
@@ -168,28 +159,39 @@ class SqlFile:
         return not tip.sequence or append.identity == tip.identity
 
     def _write(self, append: Append) -> None:
-        rows = ((row.table, row.key, row.value, append.last) for commit in append.commits for row in commit.rows)
+        last = append.last
+        rows = (
+            (_bytes(row.table), _bytes(row.key), _bytes(row.value), last)
+            for commit in append.commits
+            for row in commit.rows
+        )
         self._db.executemany(_PUT, rows)
-        self._db.execute(_NOTE, (append.last, append.first, append.identity, append.attempt, append.digest))
-        self._appends += 1
-        if self._appends % PRUNED_EVERY == 0:
-            self._db.execute(_FORGET, (APPENDS_KEPT, PRUNED_AT_ONCE))
+        self._db.execute(_NOTE, (last, append.first, append.identity, append.attempt, append.digest))
+        if last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
+            self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE))
             self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))
 
     def _commit(self) -> Fate:
-        """Commit. Where that fails the fate is open: the disk may or may not have the frame that says so."""
-        self.locked = False
+        """Commit. Where that fails the fate is open: the disk may have the whole transaction, and show it after a crash.
+
+        Only a disk that is full surely has not: what says that it is whole is written last.
+        """
         try:
             self._db.execute("commit")
-        except sqlite3.Error:
-            if self._db.in_transaction:
-                self._db.execute("rollback")
+        except sqlite3.Error as error:
+            self._roll_back()
+            if code(error) == sqlite3.SQLITE_FULL:
+                raise
             return Fate.UNKNOWN
+        self.locked = False
         return Fate.ACCEPTED
+
+    # ---------------------------------------------------------------------------------------------------- reading
 
     def tip(self) -> Position:
         """The place after the last append."""
         with told(self.path, "looking at the tip"):
+            self._same()
             return self._tip()
 
     def _tip(self) -> Position:

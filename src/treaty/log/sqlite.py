@@ -5,19 +5,18 @@ another append's fsync. Durable means: WAL, synchronous=FULL, the commit returne
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import quote
 
 from treaty.core.commit import START, Append, Position
-from treaty.log.log import Delta, Fate
+from treaty.core.limits import APPENDS_KEPT
+from treaty.log.holding import Holding
+from treaty.log.lane import Lane
+from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
 from treaty.log.sqlfile import SqlFile
 from treaty.log.watch import Watch
-
-T = TypeVar("T")
 
 POLL = 0.05
 """Seconds between two looks for changes by others, where no hint came."""
@@ -28,85 +27,111 @@ class SqliteLog:
 
     exclusive = True
 
-    def __init__(
-        self, writing: SqlFile, reading: SqlFile, threads: tuple[ThreadPoolExecutor, ThreadPoolExecutor]
-    ) -> None:
+    def __init__(self, writing: SqlFile, reading: SqlFile, lanes: tuple[Lane, Lane], *, hints: bool) -> None:
         """Take the two connections and their threads; use `open`."""
         self.url = f"sqlite://{quote(writing.path)}"
         self._writing, self._reading = writing, reading
-        self._writer, self._reader = threads
+        self._writer, self._reader = lanes
         self._turn = asyncio.Lock()
-        self._holding: asyncio.Task[object] | None = None
+        self._holding = Holding()
         self._ready: tuple[Position, Delta] | None = None
         self._changed = asyncio.Event()
         self._changed.set()  # nothing was looked at yet
         self._version = -1
         self._seen = START
-        self._watch = Watch(Path(f"{writing.path}-wal"), self._changed.set)
+        self._closed = False
+        self._watch = Watch(Path(f"{writing.path}-wal"), self._changed.set, hear=hints)
 
     @classmethod
-    async def open(cls, path: str) -> "SqliteLog":
+    async def open(cls, path: str, *, kept: int = APPENDS_KEPT, hints: bool = True) -> "SqliteLog":
         """Open the file, and make it and its folder where they are missing.
 
+        It remembers the last `kept` appends, in steps. Without `hints` it finds what others wrote by polling alone.
         Raises `LogUnavailableError` or `LogDamagedError` with what to do.
         """
-        loop = asyncio.get_running_loop()
-        threads = (ThreadPoolExecutor(1, "treaty-log-writer"), ThreadPoolExecutor(1, "treaty-log-reader"))
+        lanes = Lane("treaty-log-writer"), Lane("treaty-log-reader")
+        files: list[SqlFile] = []
         try:
-            writing = await loop.run_in_executor(threads[0], SqlFile, path)
-            reading = await loop.run_in_executor(threads[1], SqlFile, path)
+            for lane in lanes:
+                files.append(await asyncio.shield(lane.do(lambda: SqlFile(path, kept=kept))))
+            return cls(files[0], files[1], lanes, hints=hints)
         except BaseException:
-            for thread in threads:
-                thread.shutdown(wait=False)
+            for lane, file in zip(lanes, files, strict=False):
+                lane.do(file.close)
+            for lane in lanes:
+                lane.close()
             raise
-        return cls(writing, reading, threads)
 
-    async def _in(self, thread: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        """Run on a thread to the end, even where the caller is cancelled: a transaction is never left half done."""
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(thread, work))
+    # ---------------------------------------------------------------------------------------------------- writing
 
     async def append(self, append: Append) -> Fate:
         """Append if its parent is still the last append."""
-        if self._holding is asyncio.current_task():
+        if self._holding.mine:
             return await self._append(append)
         async with self._turn:
             return await self._append(append)
 
     async def _append(self, append: Append) -> Fate:
         base = Position(append.identity, append.first - 1, append.parent)
-
-        def work() -> tuple[Fate, Delta | None]:
-            fate = self._writing.append(append)
-            return fate, self._writing.since(base) if fate is Fate.ACCEPTED and base.sequence else None
-
-        fate, delta = await self._in(self._writer, work)
-        self._ready = (base, delta) if delta is not None else None
+        fate, delta = await self._writer.do(lambda: self._written(append, base))
+        if delta is not None:
+            self._ready = (base, delta)
         return fate
+
+    def _written(self, append: Append, base: Position) -> tuple[Fate, Delta | None]:
+        """Append, and read back at once what it led to, which saves a look."""
+        fate = self._writing.append(append)
+        if fate is not Fate.ACCEPTED:
+            return fate, None
+        self._watch.ring()
+        try:
+            return fate, self._writing.since(base) if base.sequence else None
+        except (LogDamagedError, LogUnavailableError):  # the append is there all the same
+            return fate, None
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        """Keep all other writers out, in all processes, until the block ends or an append in it does."""
+        async with self._turn:
+            left = False
+            try:
+                await self._writer.do(lambda: self._writing.lock(lambda: left))
+                with self._holding.taken():
+                    yield
+            finally:
+                left = True
+                await self._writer.do(self._writing.unlock)
+
+    # ---------------------------------------------------------------------------------------------------- reading
 
     async def tip(self) -> Position:
         """Look at the tip."""
         self._changed.clear()  # a hint from here on is of something that this look may not see
-        self._seen = await self._in(self._reader, self._reading.tip)
+        self._seen = await self._reader.do(self._reading.tip)
         return self._seen
 
     async def read(self, after: Position) -> Delta:
         """Return everything after a place. What an append of this node led to was read in the same go, and is here."""
         ready, self._ready = self._ready, None
         if ready is not None and ready[0] == after:
-            self._seen = ready[1].tip
+            if ready[1].tip.sequence > self._seen.sequence:
+                self._seen = ready[1].tip
             return ready[1]
-        if self._holding is asyncio.current_task():
-            return await self._in(self._writer, lambda: self._writing.since(after))
-        return await self._in(self._reader, lambda: self._reading.since(after))
+        if self._holding.mine:
+            return await self._writer.do(lambda: self._writing.since(after))
+        return await self._reader.do(lambda: self._reading.since(after))
 
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when something may have come since the last look: a hint, a change seen by polling, or the time-out."""
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
-        while self._seen == after and not self._changed.is_set():
+        while self._seen == after and not self._changed.is_set() and not self._closed:
             left = end - loop.time()
-            if left <= 0 or await self._hint(min(left, POLL)) or await self._polled():
+            if left <= 0 or await self._hint(min(left, POLL)):
                 return
+            news = await self._reader.do(self._news)
+            if news is not None:
+                self._seen = news
 
     async def _hint(self, seconds: float) -> bool:
         try:
@@ -116,27 +141,18 @@ class SqliteLog:
             return False
         return True
 
-    async def _polled(self) -> bool:
-        """Ask the file whether another connection has committed since it was asked last."""
-        before, self._version = self._version, await self._in(self._reader, self._reading.version)
-        return before != self._version
-
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
-        """Keep all other writers out, in all processes."""
-        async with self._turn:
-            try:
-                await self._in(self._writer, self._writing.lock)
-                self._holding = asyncio.current_task()
-                yield
-            finally:
-                self._holding = None
-                await self._in(self._writer, self._writing.unlock)
+    def _news(self) -> Position | None:
+        """The tip, if another connection has committed since this was asked last."""
+        before, self._version = self._version, self._reading.version()
+        return self._reading.tip() if self._version != before else None
 
     async def close(self) -> None:
         """Finish what is in flight, then close both connections."""
         async with self._turn:
+            self._closed = True
             self._watch.close()
-            for thread, file in ((self._reader, self._reading), (self._writer, self._writing)):
-                await self._in(thread, file.close)
-                thread.shutdown(wait=False)
+            self._changed.set()
+            for lane, file in ((self._reader, self._reading), (self._writer, self._writing)):
+                closing = lane.do(file.close)
+                lane.close()
+                await closing

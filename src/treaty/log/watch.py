@@ -1,25 +1,31 @@
-"""Hints that a file changed: inotify where the system has it, told to the event loop; silence elsewhere."""
+"""Hints that a file's owner has rung: inotify where the system has it, told to the event loop; silence elsewhere."""
 
 import asyncio
 import ctypes
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 _NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
-_MODIFY, _CREATE, _MOVED_TO = 0x2, 0x100, 0x80
+_ATTRIB = 0x4
 
 
 class Watch:
-    """Calls back when a file of a folder is written or made again, whoever did it. Only a hint: keep polling too."""
+    """Calls back when another one rings at a file. Only a hint, which may be lost: keep polling too.
 
-    def __init__(self, path: Path, changed: Callable[[], None]) -> None:
-        """Watch `path`, which need not exist yet, on the running event loop; does nothing where there is no inotify."""
-        self._name = os.fsencode(path.name)
-        self._changed = changed
+    A ring sets the file's times. The writes themselves are no good as hints: they come before the commit can be seen.
+    """
+
+    def __init__(self, path: Path, heard: Callable[[], None], *, hear: bool = True) -> None:
+        """Watch `path`, which need not exist yet, on the running event loop; hears nothing without inotify."""
+        self._path = path
+        self._name = os.fsencode(path.name) + b"\0"
+        self._heard = heard
+        self._own = 0
         self._loop = asyncio.get_running_loop()
-        self._descriptor = self._start(path.parent)
+        self._descriptor = self._start(path.parent) if hear else None
         if self._descriptor is not None:
             self._loop.add_reader(self._descriptor, self._read)
 
@@ -27,6 +33,12 @@ class Watch:
     def active(self) -> bool:
         """Whether hints will come."""
         return self._descriptor is not None
+
+    def ring(self) -> None:
+        """Tell all others; from any thread."""
+        self._own += 1
+        with suppress(OSError):  # a file that is gone is told by the next look
+            os.utime(self._path)
 
     def _start(self, folder: Path) -> int | None:
         if not sys.platform.startswith("linux"):
@@ -37,7 +49,7 @@ class Watch:
         descriptor: int = library.inotify_init1(_NONBLOCK | _CLOEXEC)
         if descriptor < 0:
             return None
-        if library.inotify_add_watch(descriptor, os.fsencode(folder), _MODIFY | _CREATE | _MOVED_TO) < 0:
+        if library.inotify_add_watch(descriptor, os.fsencode(folder), _ATTRIB) < 0:
             os.close(descriptor)
             return None
         return descriptor
@@ -48,8 +60,9 @@ class Watch:
             events = os.read(self._descriptor, 65_536)
         except BlockingIOError:
             return
-        if self._name in events:
-            self._changed()
+        own, self._own = self._own, 0
+        if events.count(self._name) > own:  # an own ring is no news, and would cost a look
+            self._heard()
 
     def close(self) -> None:
         """Stop watching."""

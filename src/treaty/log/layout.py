@@ -1,0 +1,98 @@
+"""What a SQLite file that holds a log looks like inside, and how one is made or recognised."""
+
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from treaty.log.log import LogDamagedError
+from treaty.log.trouble import code
+
+APPLICATION = 0x54525459
+"""`TRTY`, in the file's head: says whose file it is."""
+LAYOUT = 1
+"""The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
+WAL_BYTES = 16_777_216
+"""Size to which the file beside it, which takes the commits first, is cut back when it has grown beyond."""
+
+_TABLES = """
+create table if not exists entry (
+  kind text not null,        -- the state table
+  key text not null,         -- canonical JSON
+  value text,                -- canonical JSON; null is a tombstone
+  sequence integer not null, -- of the append's end that last changed it
+  primary key (kind, key)
+);
+create index if not exists entry_by_sequence on entry (sequence);
+create index if not exists tombstone on entry (sequence) where value is null;
+create table if not exists append (
+  last integer primary key,
+  first integer not null,
+  identity blob not null,
+  attempt blob not null,
+  digest blob not null
+);
+"""
+_OURS = "select count(*) from sqlite_master where type = 'table' and name in ('entry', 'append')"
+_ANYTHING = "select count(*) from sqlite_master"
+PAUSE = 0.001
+"""Seconds between two tries of what SQLite doesn't wait for by itself."""
+
+
+def make(path: str) -> None:
+    """Make an empty file that only this user can read, and its folder, where they are missing.
+
+    An existing file is not even opened: closing it would take away the locks of this process's other connections.
+    """
+    Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def prepare(connection: sqlite3.Connection, path: str, seconds: float) -> None:
+    """Recognise the file as a log, or make a log of an empty one; wait at most `seconds` for others who do the same.
+
+    Raises `LogDamagedError` for what is no log, and leaves it as it is.
+    """
+    connection.execute("pragma synchronous = full")
+    connection.execute(f"pragma journal_size_limit = {WAL_BYTES}")
+    if recognise(connection, path):
+        return
+    end = time.monotonic() + seconds
+    while _one(connection, "pragma journal_mode") != "wal":
+        try:
+            connection.execute("pragma journal_mode = wal")
+        except sqlite3.OperationalError as error:
+            if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(PAUSE)
+    connection.execute("begin immediate")
+    if recognise(connection, path):
+        connection.execute("rollback")
+        return
+    for statement in _TABLES.split(";\n"):
+        connection.execute(statement)
+    connection.execute(f"pragma application_id = {APPLICATION}")
+    connection.execute(f"pragma user_version = {LAYOUT}")
+    connection.execute("commit")
+
+
+def recognise(connection: sqlite3.Connection, path: str) -> bool:
+    """Tell whether the file is a log; False says that it is empty. Raises `LogDamagedError` where it is another thing."""
+    application = _one(connection, "pragma application_id")
+    layout = int(_one(connection, "pragma user_version"))
+    if application == APPLICATION and layout == LAYOUT:
+        if _one(connection, _OURS) != 2:
+            raise LogDamagedError(f"{path} has lost its tables: stop all nodes and restore a backup")
+        return True
+    if application == APPLICATION and layout > LAYOUT:
+        raise LogDamagedError(f"{path} has layout {layout}, known here is {LAYOUT}: upgrade this node")
+    if application or layout or _one(connection, _ANYTHING):
+        raise LogDamagedError(f"{path} is somebody else's SQLite file, not a log of Treaty: name another file")
+    return False
+
+
+def _one(connection: sqlite3.Connection, statement: str) -> int | str:
+    found: int | str = connection.execute(statement).fetchone()[0]
+    return found

@@ -1,0 +1,106 @@
+"""Every backend of the log, for the suites that must hold for all of them, and what those suites write."""
+
+import asyncio
+import functools
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import ParamSpec
+
+from treaty.core.commit import Append, Commit, Position, make_append
+from treaty.core.rows import Encoded
+from treaty.log.log import Fate, Log
+from treaty.log.memory import MemoryLog
+from treaty.log.sqlite import SqliteLog
+
+P = ParamSpec("P")
+
+Node = Callable[[], Awaitable[Log]]
+"""Opens one log: the first call makes it, every further one opens the same log as another node."""
+Backend = Callable[[Path], Node]
+"""Chooses a place for a log that nobody has used, given a folder that is empty."""
+
+KEPT = 40
+"""Appends that the logs of this suite remember, so that their horizon is soon reached."""
+
+
+def _memory(folder: Path) -> Node:
+    async def node() -> Log:
+        return MemoryLog(str(folder), kept=KEPT)
+
+    return node
+
+
+def _sqlite(folder: Path) -> Node:
+    async def node() -> Log:
+        return await SqliteLog.open(str(folder / "log.db"), kept=KEPT)
+
+    return node
+
+
+BACKENDS: Mapping[str, Backend] = {"memory": _memory, "sqlite": _sqlite}
+
+_ATTEMPTS = itertools.count(1)
+
+
+def attempt() -> bytes:
+    """A new attempt id: unique, and the same in every run of one test."""
+    return next(_ATTEMPTS).to_bytes(16, "big")
+
+
+def row(key: str, value: str | None, table: str = "subject") -> Encoded:
+    """A row whose text no backend has to understand."""
+    return Encoded(table, f'["{key}"]', value)
+
+
+def chain(base: Position, *commits: Iterable[Encoded]) -> Append:
+    """An append of one or more commits on a base."""
+    made = tuple(Commit(base.sequence + place, tuple(rows)) for place, rows in enumerate(commits, 1))
+    return make_append(base, attempt(), made)
+
+
+async def put(log: Log, *rows: Encoded) -> Position:
+    """Append one commit at the tip, however often others come first; return its place."""
+    while True:
+        append = chain(await log.tip(), rows)
+        if await log.append(append) is Fate.ACCEPTED:
+            return append.position
+
+
+State = dict[tuple[str, str], str]
+
+
+def played(rows: Iterable[Encoded], onto: State | None = None) -> State:
+    """Put rows onto a state, as a follower does."""
+    state = dict(onto or {})
+    for one in rows:
+        if one.value is None:
+            state.pop((one.table, one.key), None)
+        else:
+            state[one.table, one.key] = one.value
+    return state
+
+
+@asynccontextmanager
+async def nodes(node: Node, count: int) -> AsyncIterator[list[Log]]:
+    """Open a log several times, and close it as often."""
+    async with AsyncExitStack() as stack:
+        logs = []
+        for _ in range(count):
+            logs.append(await node())
+            stack.push_async_callback(logs[-1].close)
+        yield logs
+
+
+def told(story: Callable[P, Awaitable[None]]) -> Callable[P, None]:
+    """Run an async test on an event loop of its own."""
+
+    @functools.wraps(story)
+    def run(*arguments: P.args, **named: P.kwargs) -> None:
+        async def once() -> None:
+            await story(*arguments, **named)
+
+        asyncio.run(once())
+
+    return run
