@@ -11,16 +11,11 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.docs.programs import printed
+
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 PROGRAMS = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", README, re.DOTALL)
 CURLS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
-
-
-def printed(program: str, folder: Path) -> str:
-    run = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
-
-    assert run.returncode == 0, run.stderr
-    return run.stdout
 
 
 def test_python(tmp_path: Path) -> None:
