@@ -6,6 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.facades.twin import TOKEN, VERSION, Fixed
+from treaty.api.application import application
 from treaty.core import answers as a
 from treaty.core import refusals as r
 from treaty.core import requests as q
@@ -176,6 +177,19 @@ def test_an_alias_is_followed_once_within_its_context(http: TestClient, member: 
         q.GetSchema(7, Subject(".x", "s")),
         q.GetConfig(q.Scope(".", "far"), resolve=True),
     ]
+
+
+def test_aliases_are_remembered_for_reads_and_looked_up_for_writes(member: Fixed) -> None:
+    http = TestClient(application(member).gate)
+    for _ in range(2):
+        http.get("/subjects/s/versions/1")
+        http.post("/subjects/s/versions", json=POSTED)
+    assert member.looked_for == [("s", "eventual"), ("s", "latest"), ("s", "latest")]
+    for forget in member.changed:
+        forget()
+    member.aliases = {(".", "s"): "t"}
+    http.get("/subjects/s/versions/1")
+    assert member.asked[-1] == q.GetVersion(Subject(".", "t"), 1)
 
 
 def test_metadata_encoded_twice_is_tried_as_it_was_meant(http: TestClient, member: Fixed) -> None:

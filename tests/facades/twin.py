@@ -53,10 +53,13 @@ class Fixed:
     asked: list[Request[object]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     changed: list[Callable[[], None]] = field(default_factory=list)
+    looked_for: list[tuple[str | None, str]] = field(default_factory=list)
+    """Subjects whose alias was asked for, and how."""
     while_asked: Callable[[], None] | None = None
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
-        if isinstance(request, q.GetConfig) and call.consistency == "eventual":
+        if isinstance(request, q.GetConfig) and call.consistency and not request.resolve:
+            self.looked_for.append((request.scope.name, call.consistency))
             alias = self.aliases.get((request.scope.context, request.scope.name or ""))
             if alias is None:
                 raise SettingNotFound.of("SETTING", "none")

@@ -52,6 +52,8 @@ MODEL_ENTRIES = 10_000
 """Parsed schemas that a process keeps."""
 MODEL_BYTES = 16_777_216
 """Bytes of schema text whose parsed forms a process keeps; a form takes about ten times its text."""
+ALIASES_KNOWN = 10_000
+"""Subjects whose alias, or that they have none, a worker remembers between commits."""
 HOT_BYTES = 67_108_864
 """Bytes of finished answers that a worker keeps for hot reads."""
 CACHE_SCHEMAS = 10_000

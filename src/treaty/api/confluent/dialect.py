@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from treaty.api.bodies import announced
 from treaty.api.confluent.exchange import Exchange, Nothing, Text
-from treaty.api.confluent.paths import follow_alias, in_context
+from treaty.api.confluent.paths import Aliases, in_context
 from treaty.api.confluent.query import NoSuchPath, Query
 from treaty.api.confluent.routes import ROUTES, Endpoint
 from treaty.api.failures import HttpError, told
@@ -26,6 +26,7 @@ class Dialect:
     """Confluent's REST dialect over a registry."""
 
     registry: AsyncRegistry
+    aliases: Aliases
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -67,10 +68,11 @@ class Dialect:
         if method in {"POST", "PUT"} and not readable(http.headers.get("content-type", "")) and announced(http):
             raise HttpError(415)
         call = call_of(http.headers.get, query.get("consistency") or "")
-        segments, query = await follow_alias(self.registry, segments, query, call)
-        values = ROUTES.find(segments)
-        assert values is not None, "an alias stands where the subject stood"
-        return Exchange(self.registry, http, values.values, query, call, details), endpoint
+        named, query = await self.aliases.follow(method, segments, query, call)
+        if named is not segments:
+            found = ROUTES.find(named)
+            assert found is not None, "an alias stands where the subject stood"
+        return Exchange(self.registry, http, found.values, query, call, details), endpoint
 
 
 def _response(exchange: Exchange, result: object, media: str) -> Response:

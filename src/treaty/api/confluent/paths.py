@@ -1,6 +1,9 @@
 """Paths before they are looked up: ``/contexts/{ctx}/…`` becomes qualified names, and aliases are followed."""
 
+from dataclasses import dataclass, field, replace
+
 from treaty.api.confluent.query import Query
+from treaty.core.limits import ALIASES_KNOWN
 from treaty.core.names import DEFAULT_CONTEXT, context_of, subject_of
 from treaty.core.refusals import Invalid, SettingNotFound
 from treaty.core.registry import AsyncRegistry, Call
@@ -44,28 +47,54 @@ def _subject_place(segments: Segments) -> int | None:
     return None
 
 
-async def follow_alias(registry: AsyncRegistry, segments: Segments, query: Query, call: Call) -> tuple[Segments, Query]:
-    """Replace a subject by its alias: one hop, and an unqualified alias stays in the subject's context.
+@dataclass(slots=True)
+class Aliases:
+    """Aliases of subjects. Nearly every path names a subject, and few have an alias.
 
-    The alias is read from memory, unless the call asks for more, so that it costs no look at the log.
+    For a GET they come from memory and are remembered until the next commit, so that they cost no look at the log. What
+    may write takes a look first: it must not land under a name that an alias, set through another node, has replaced.
     """
-    at = _subject_place(segments)
-    if at is not None:
-        alias = await _alias(registry, segments[at], call)
-        return ((*segments[:at], alias, *segments[at + 1 :]) if alias else segments), query
-    named = query.get("subject") if segments[:2] == ("schemas", "ids") else None
-    alias = await _alias(registry, named, call) if named else None
-    return segments, query.with_member("subject", alias) if alias else query
 
+    registry: AsyncRegistry
+    known: dict[str, str | None] = field(default_factory=dict)
+    epoch: int = 0
+    """Rises whenever aliases are forgotten; an answer that was asked for before is not remembered."""
 
-async def _alias(registry: AsyncRegistry, text: str, call: Call) -> str | None:
-    subject = subject_of(text)
-    if not subject.name or subject.context == "*":
-        return None
-    eventual = Call(call.consistency or "eventual", call.after, timeout=call.timeout, principal=call.principal)
-    try:
-        found = await registry.ask(GetConfig(Scope(*subject)), eventual)
-    except SettingNotFound:
-        return None
-    alias = found.answer.config.alias
-    return str(subject.sibling(alias)) if alias else None
+    def empty(self) -> None:
+        """Forget all: a commit has been applied."""
+        self.epoch += 1
+        self.known.clear()
+
+    async def follow(self, method: str, segments: Segments, query: Query, call: Call) -> tuple[Segments, Query]:
+        """Replace a subject by its alias: one hop, and an unqualified alias stays in the subject's context."""
+        if method != "GET" and not call.consistency:
+            call = replace(call, consistency="latest")
+        at = _subject_place(segments)
+        if at is not None:
+            alias = await self._alias(segments[at], call)
+            return ((*segments[:at], alias, *segments[at + 1 :]) if alias else segments), query
+        named = query.get("subject") if segments[:2] == ("schemas", "ids") else None
+        alias = await self._alias(named, call) if named else None
+        return segments, query.with_member("subject", alias) if alias else query
+
+    async def _alias(self, text: str, call: Call) -> str | None:
+        plain = not call.consistency and call.after is None
+        if plain and text in self.known:
+            return self.known[text]
+        epoch = self.epoch
+        alias = await self._asked(text, call)
+        if plain and epoch == self.epoch and len(self.known) < ALIASES_KNOWN:
+            self.known[text] = alias
+        return alias
+
+    async def _asked(self, text: str, call: Call) -> str | None:
+        subject = subject_of(text)
+        if not subject.name or subject.context == "*":
+            return None
+        call = replace(call, consistency=call.consistency or "eventual", command_id="")
+        try:
+            found = await self.registry.ask(GetConfig(Scope(*subject)), call)
+        except SettingNotFound:
+            return None
+        alias = found.answer.config.alias
+        return str(subject.sibling(alias)) if alias else None

@@ -1,6 +1,7 @@
 """Schemas by id and guid, and lists of them."""
 
 import re
+from functools import cache
 
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import integer
@@ -88,4 +89,9 @@ def _guid(text: str) -> str:
 
 async def list_types(_x: Exchange) -> object:
     """``GET /schemas/types``: the formats with a plug-in here."""
-    return list(table().names)
+    return _formats()
+
+
+@cache
+def _formats() -> tuple[str, ...]:
+    return table().names

@@ -1,6 +1,7 @@
 """Header names, media types, and a `Call` as headers."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Call, Token
@@ -26,6 +27,7 @@ MAX_COMMAND_ID = 128
 """Characters of a command id; longer ones are refused."""
 
 
+@lru_cache(64)
 def negotiate(accept: str) -> str | None:
     """Return the media type to answer an ``Accept`` header with, or None where none of ours will do.
 
