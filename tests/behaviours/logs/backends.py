@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import ParamSpec
 
-from treaty.core.commit import Append, Commit, Position, make_append
+from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate, Log
 from treaty.log.memory import MemoryLog
@@ -68,6 +68,12 @@ async def put(log: Log, *rows: Encoded) -> Position:
             return append.position
 
 
+async def accepted(log: Log, append: Append) -> Position:
+    """Append what has to be accepted; return its place."""
+    assert await log.append(append) is Fate.ACCEPTED
+    return append.position
+
+
 State = dict[tuple[str, str], str]
 
 
@@ -80,6 +86,13 @@ def played(rows: Iterable[Encoded], onto: State | None = None) -> State:
         else:
             state[one.table, one.key] = one.value
     return state
+
+
+async def whole(log: Log) -> State:
+    """The live state, as who starts now reads it."""
+    delta = await log.read(START)
+    assert all(one.value is not None for one in delta.rows)
+    return played(delta.rows)
 
 
 @asynccontextmanager
