@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.programs import printed
+from tests.docs.running import printed
 
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
 PROGRAMS = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", (HOWTO / "spark.md").read_text("utf-8"), re.DOTALL)

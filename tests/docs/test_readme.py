@@ -11,7 +11,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.docs.programs import printed
+from tests.docs.running import printed
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 PROGRAMS = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", README, re.DOTALL)
