@@ -3,19 +3,20 @@
 from collections.abc import Iterable
 
 from treaty.core.rows import Key, Row, Value
-from treaty.core.view import INDEXES, View, index_entries
+from treaty.core.view import View, index_entries
 
 
 class Overlay:
     """A base view and, over it, the rows decided earlier in a chain. The base is never changed."""
 
-    __slots__ = ("_base", "_entries", "_rows", "_sequence", "_waiting")
+    __slots__ = ("_base", "_claims", "_rows", "_sequence", "_waiting")
 
     def __init__(self, base: View) -> None:
         """Show just the base."""
         self._base = base
         self._rows: dict[str, dict[Key, Value | None]] = {}
-        self._entries: dict[tuple[str, Key], set[Key]] = {}
+        self._claims: dict[tuple[str, Key], dict[Key, bool]] = {}
+        """By index and entry: keys that claim it now, or did below and do no more."""
         self._waiting: list[Row] = []
         """Rows that nobody has looked for yet: the last commit of a chain is never read back from here."""
         self._sequence = base.sequence
@@ -33,13 +34,13 @@ class Overlay:
     def _settle(self) -> None:
         for row in self._waiting:
             mine = self._rows.setdefault(row.table, {})
-            before = mine.get(row.key)
+            before = mine[row.key] if row.key in mine else self._base.get(row.table, row.key)
             if before is not None:
                 for claim in index_entries(Row(row.table, row.key, before)):
-                    self._entries[claim].discard(row.key)
+                    self._claims.setdefault(claim, {})[row.key] = False
             mine[row.key] = row.value
             for claim in index_entries(row):
-                self._entries.setdefault(claim, set()).add(row.key)
+                self._claims.setdefault(claim, {})[row.key] = True
         self._waiting.clear()
 
     def get(self, table: str, key: Key) -> Value | None:
@@ -56,11 +57,13 @@ class Overlay:
         if self._waiting:
             self._settle()
         below = self._base.find(index, entry)
-        mine = self._rows.get(INDEXES[index].table)
-        if not mine:
+        claims = self._claims.get((index, entry))
+        if not claims:
             return below
-        kept = {key for key in below if key not in mine}
-        return tuple(sorted(kept | self._entries.get((index, entry), set())))
+        mine = sorted(key for key, held in claims.items() if held)
+        if not below or (len(mine) == len(claims) and below[-1] < mine[0]):  # new ones at the end, as most are
+            return (*below, *mine)
+        return tuple(sorted([*(key for key in below if key not in claims), *mine]))
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""

@@ -96,7 +96,7 @@ class Encoded:
 def encode_row(row: Row) -> Encoded:
     """Return the portable form of a row; `decode_row` gives the same row back."""
     if row.value is None or isinstance(row.value, Alien):
-        return Encoded(row.table, dumps(row.key), row.value.text if row.value else None)
+        return Encoded(row.table, _key_text(row.key), row.value.text if row.value else None)
     members = encode(row.value)
     members["v"] = ROW_FORMAT
     for name, text in row.value.extra:
@@ -105,11 +105,29 @@ def encode_row(row: Row) -> Encoded:
 
 
 def decode_row(encoded: Encoded) -> Row:
-    """Read a row. Never fails on a value: what can't be read becomes an `Alien`."""
-    key: Key = tuple(json.loads(encoded.key))
+    """Read a row. Never fails: a value that can't be read becomes an `Alien`, a strange key stands for itself."""
+    key = _key(encoded.key)
     if encoded.value is None:
         return Row(encoded.table, key, None)
     return Row(encoded.table, key, _value(encoded.table, key, encoded.value))
+
+
+def _key(text: str) -> Key:
+    """Read a key, two texts never to one key. A text that is no list of words and numbers as this version writes it
+    becomes ``(0, text)``, which no table has: as a part it might not be hashable, or equal to another (1, 1.0, true).
+    """
+    try:
+        parts = json.loads(text)
+        plain = type(parts) is list and all(type(part) is str or type(part) is int for part in parts)
+        if plain and parts and type(parts[0]) is str and dumps(parts) == text:
+            return tuple(parts)
+    except (ValueError, RecursionError):
+        pass
+    return (0, text)
+
+
+def _key_text(key: Key) -> str:
+    return str(key[1]) if key[0] == 0 else dumps(key)
 
 
 def _value(table: str, key: Key, text: str) -> Value:
