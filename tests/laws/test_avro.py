@@ -19,6 +19,8 @@ from treaty.formats.format import InvalidSchemaError
 from treaty.formats.table import table
 from treaty.formats.verdict import verdict
 
+PARSER = Parser(table())
+
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -98,7 +100,7 @@ def test_full_is_backward_and_forward(seed: int, change: int) -> None:
     old = schema_of(seed)
     texts = [Meaning("AVRO", json.dumps(node)) for node in (old, changed(old, random.Random(change)))]
     said = {
-        level: verdict(Parser(table()), texts[0], texts[1], level)
+        level: verdict(PARSER, texts[0], texts[1], level)
         for level in ("NONE", "BACKWARD", "FORWARD", "FULL", "FULL_TRANSITIVE")
     }
 

@@ -1,7 +1,15 @@
-"""Places inside a JSON text."""
+"""Places inside a JSON text: the way to a value, and where in the text it begins."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 Path = tuple["Path", str | int] | None
 """The way to a place: the way to its parent, and the step from there. Cheap to extend; None is the root."""
+
+_TOKEN = re.compile(
+    r'(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*+")|(?P<mark>[\[\]{},:])|//[^\r\n]*|/\*.*?\*/|(?P<word>[^\s\[\]{},:"/]+)',
+    re.DOTALL,
+)
 
 
 def pointer(path: Path) -> str:
@@ -9,5 +17,63 @@ def pointer(path: Path) -> str:
     steps: list[str] = []
     while path is not None:
         path, step = path
-        steps.append(str(step).replace("~", "~0").replace("/", "~1"))
+        steps.append(_escaped(str(step)))
     return "".join(f"/{step}" for step in reversed(steps))
+
+
+def _escaped(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")
+
+
+def positions(text: str, pointers: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+    """Line and column, from 1, where the values at these pointers begin in a JSON text.
+
+    A value that is not there has the place of what would hold it. Of equal keys the last one counts, as for readers.
+    """
+    wanted = set(pointers)
+    prefixes = {
+        "/".join(steps[:length]) for steps in (one.split("/") for one in wanted) for length in range(len(steps) + 1)
+    }
+    starts = {"": 0}
+    starts.update((one, start) for one, start in _values(text) if one in prefixes)
+    found: dict[str, tuple[int, int]] = {}
+    for one in wanted:
+        here = one
+        while here not in starts:
+            here = here.rpartition("/")[0]
+        start = starts[here]
+        found[one] = (text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+    return found
+
+
+def _values(text: str) -> Iterator[tuple[str, int]]:
+    """Every value's pointer and where it begins, in the order of the text."""
+    ways: list[str] = [""]  # for every open bracket the pointer of what is inside, and at the end of the next value
+    counts: list[int] = []  # for every open bracket the index of the next item, -1 for an object
+    key = True
+    for token in _TOKEN.finditer(text):
+        mark = token["mark"]
+        if mark in ("]", "}"):
+            ways.pop()
+            counts.pop()
+            key = False
+        elif mark == ",":
+            if counts and counts[-1] >= 0:
+                counts[-1] += 1
+                ways[-1] = f"{ways[-1].rpartition('/')[0]}/{counts[-1]}"
+            key = True
+        elif mark == ":":
+            key = False
+        elif token["string"] and key and counts and counts[-1] < 0:
+            ways[-1] = f"{ways[-2]}/{_escaped(_unquoted(token['string']))}"
+        elif mark or token["string"] or token["word"]:
+            yield ways[-1], token.start()
+            if mark:
+                counts.append(0 if mark == "[" else -1)
+                ways.append(f"{ways[-1]}/0")
+                key = True
+
+
+def _unquoted(string: str) -> str:
+    # Only the keys of formats are looked for, and nobody writes those with escapes.
+    return string[1:-1]

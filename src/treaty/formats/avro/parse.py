@@ -9,6 +9,7 @@ from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import Enum, Fixed, Named, Record, Reference, Schema
 from treaty.formats.avro.reader import Reader
 from treaty.formats.format import InvalidSchemaError
+from treaty.formats.place import positions
 from treaty.formats.text import fault, read
 
 _STORED_BYTES = 4 * SCHEMA_BYTES
@@ -24,11 +25,22 @@ def parse(meaning: Meaning, strict: bool) -> Schema:  # noqa: FBT001 - the signa
     names: dict[str, Named] = {}
     outside = frozenset(_outside(meaning, names))
     reader = Reader(names, strict)
-    root = reader.whole(read(meaning.text, SCHEMA_BYTES if strict else _STORED_BYTES))
+    value = read(meaning.text, SCHEMA_BYTES if strict else _STORED_BYTES)
+    try:
+        root = reader.whole(value)
+    except InvalidSchemaError as wrong:
+        raise _placed(wrong, meaning.text) from None
     schema = Schema(root, names, outside)
     if reader.forward:
         read(print_schema(schema, outside), _STORED_BYTES)  # later definitions may print deeper than the text is
     return schema
+
+
+def _placed(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
+    """The same faults with line and column."""
+    places = positions(text, {one.path for one in wrong.faults})
+    faults = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in wrong.faults)
+    return InvalidSchemaError(tuple(faults))
 
 
 def _outside(meaning: Meaning, names: dict[str, Named]) -> Iterator[str]:
