@@ -164,8 +164,14 @@ def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
     rules = (case.config.default_rules, case.config.override_rules)
     if not case.live or request.number or request.schema_id >= 0 or not request.draft.text or any((*extras, *rules)):
         return None
-    one = read(view, request.subject, request.draft, grammar, visible="all", strict=False, normalize=case.normalize)
-    return None if isinstance(one, Invalid) else same_version(view, request.subject, one, "live")
+    # Asked strictly first: for a new schema the same question comes again, and is answered already.
+    for strict in (True, False):
+        one = read(
+            view, request.subject, request.draft, grammar, visible="all", strict=strict, normalize=case.normalize
+        )
+        if not isinstance(one, Invalid):
+            return same_version(view, request.subject, one, "live")
+    return None
 
 
 def _refuse_by_mode(case: Case) -> None:
