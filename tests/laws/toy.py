@@ -5,20 +5,27 @@ has a default for every field that the writer lacks.
 """
 
 import json
+from dataclasses import replace
 from typing import TypeVar
 
+from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.decide import decide
 from treaty.core.finding import Fault, Finding
 from treaty.core.grammar import Answer, Compared, Invalid, Parse, Parsed, Question
 from treaty.core.meaning import Meaning
+from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
-from treaty.core.requests import Request
+from treaty.core.requests import Register, Request
 from treaty.core.rows import encode_row
+from treaty.core.schema import Draft
 from treaty.core.tables import DictTables
 
 A = TypeVar("A")
+
+S = Subject(".", "s")
+OTHER = Subject(".", "other")
 
 
 def fields_of(meaning: Meaning) -> tuple[str, ...]:
@@ -92,3 +99,11 @@ class Bench:
             self.commits.append(commit)
             self.tables.apply(rows, self.position)
         return verdict.answer
+
+
+def toy(*names: str, **members: object) -> Draft:
+    return replace(Draft(json.dumps(names), "TOY"), **members)  # type: ignore[arg-type]
+
+
+def put(bench: Bench, subject: Subject, *names: str, **members: object) -> VersionFound:
+    return bench.do(Register(subject, toy(*names), **members)).version  # type: ignore[arg-type]

@@ -1,0 +1,108 @@
+"""The law of config, modes, contexts and what they put into new versions."""
+
+import pytest
+
+from tests.laws.toy import OTHER, Bench, S, put, toy
+from treaty.core.answers import Config
+from treaty.core.refusals import NotPermitted, SettingNotFound, SubjectNotFound
+from treaty.core.requests import (
+    LATEST,
+    DeleteConfig,
+    DeleteMode,
+    DeleteSubject,
+    GetConfig,
+    GetMode,
+    GetVersion,
+    ListVersions,
+    Register,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.schema import Metadata, Rule, RuleSet
+
+
+def test_readonly_stops_changes_but_not_what_is_there(bench: Bench) -> None:
+    put(bench, S, "a")
+    bench.do(SetMode(Scope(*S), "READONLY"))
+
+    assert not bench.do(Register(S, toy("a"))).created
+    for request in (Register(S, toy("b?")), DeleteSubject(S), SetConfig(Scope(*S), Config(level="NONE"))):
+        with pytest.raises(NotPermitted, match="read-only"):
+            bench.do(request)
+
+
+def test_import_says_ids_and_numbers(bench: Bench) -> None:
+    bench.do(SetMode(Scope("."), "IMPORT"))
+    imported = put(bench, S, "a", schema_id=41, number=7)
+    put(bench, S, "q", schema_id=42, number=3)
+    with pytest.raises(NotPermitted, match="Overwrite"):
+        put(bench, OTHER, "z", schema_id=41)
+    with pytest.raises(NotPermitted, match="read-write"):
+        put(bench, S, "b")
+    bench.do(SetMode(Scope("."), "READWRITE"))
+    with pytest.raises(NotPermitted, match="import mode"):
+        put(bench, S, "n", schema_id=50)
+    following = put(bench, S, "a", "b?")
+
+    assert (imported.schema_id, imported.number) == (41, 7)
+    assert (following.schema_id, following.number) == (43, 8)
+    assert bench.do(ListVersions(S)).numbers == (3, 7, 8)
+    assert bench.do(GetVersion(S, LATEST)).number == 8
+
+
+def test_import_wants_an_empty_scope_and_purges_what_was_deleted(bench: Bench) -> None:
+    put(bench, S, "a")
+    with pytest.raises(NotPermitted, match="existing subjects"):
+        bench.do(SetMode(Scope(*S), "IMPORT"))
+    bench.do(DeleteSubject(S))
+    bench.do(SetMode(Scope(*S), "IMPORT"))
+
+    with pytest.raises(SubjectNotFound):
+        bench.do(ListVersions(S, "all"))
+
+
+def test_config_chain(bench: Bench) -> None:
+    assert bench.do(GetConfig(Scope("."))).config.level == "BACKWARD"
+    bench.do(SetConfig(Scope("*"), Config(level="FORWARD")))
+    assert bench.do(GetConfig(Scope(".", "s"), resolve=True)).config.level == "FORWARD"
+    bench.do(SetConfig(Scope("."), Config(level="NONE", normalize=True)))
+    assert bench.do(GetConfig(Scope(".", "s"), resolve=True)).config.level == "NONE"
+    with pytest.raises(SettingNotFound):
+        bench.do(GetConfig(Scope(".", "s")))
+    bench.do(SetConfig(Scope(".", "s"), Config(alias="t")))
+    own = bench.do(GetConfig(Scope(".", "s"), resolve=True)).config
+    assert (own.level, own.normalize, own.alias) == ("NONE", True, "t")
+    bench.do(SetConfig(Scope(".", "s"), Config(level="FULL"), clear=("alias",)))
+    assert bench.do(DeleteConfig(Scope(".", "s"))).config == Config(level="FULL")
+    with pytest.raises(SettingNotFound):
+        bench.do(DeleteConfig(Scope(".", "s")))
+
+
+def test_mode_chain(bench: Bench) -> None:
+    bench.do(SetMode(Scope("."), "READONLY"))
+    bench.do(SetMode(Scope(".", "s"), "READWRITE"))
+
+    assert bench.do(GetMode(Scope(".", "t"), resolve=True)).mode == "READONLY"
+    with pytest.raises(SettingNotFound):
+        bench.do(GetMode(Scope(".", "t")))
+    assert bench.do(DeleteMode(Scope("."), recursive=True)).mode == "READONLY"
+    assert bench.do(GetMode(Scope(".", "s"), resolve=True)).mode == "READWRITE"
+
+
+def test_normalised_texts_are_one_schema(bench: Bench) -> None:
+    bench.do(SetConfig(Scope("."), Config(normalize=True)))
+    put(bench, S, "b", "a")
+
+    assert put(bench, S, "a", "b").number == 1
+    assert bench.do(GetVersion(S, 1)).text == '["a","b"]'
+
+
+def test_defaults_and_overrides_of_metadata_and_rules(bench: Bench) -> None:
+    under, over = Metadata(properties=(("owner", "x"), ("tier", "3"))), Metadata(properties=(("tier", "1"),))
+    rules = RuleSet(domain=(Rule("r", type="CEL", mode="WRITE"),))
+    bench.do(SetConfig(Scope("."), Config(default_metadata=under, override_metadata=over, default_rules=rules)))
+    told = bench.do(Register(S, toy("a", metadata=Metadata(properties=(("owner", "me"),))))).version
+
+    assert told.metadata == Metadata(properties=(("owner", "me"), ("tier", "1")))
+    assert told.rules == rules
