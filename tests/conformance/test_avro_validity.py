@@ -1,3 +1,5 @@
+"""Hand-made schemas get the verdict, canonical text and fault that were recorded with the Java library beside them."""
+
 from typing import Any
 
 import pytest
