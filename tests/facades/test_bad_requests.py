@@ -97,6 +97,7 @@ def test_what_nobody_foresaw_is_500_and_logged(
     got = http.get("/subjects")
     assert got.status_code == 500
     assert got.json() == {"error_code": 500, "message": "Internal Server Error"}
+    assert "GET /subjects failed" in caplog.text
     assert "secret" in caplog.text
 
 

@@ -1,6 +1,7 @@
 """Hot reads: the same bytes as the slow path, whatever way the request comes."""
 
 import asyncio
+import random
 import re
 import socket
 from collections.abc import AsyncIterator
@@ -62,12 +63,13 @@ def undated(head: bytes) -> bytes:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Server]:
+async def running(*, plain: bool = False) -> AsyncIterator[Server]:
+    """Run the server; `plain` is without hot reads, as with an access log."""
     member = Fixed()
     app = application(member)
     listener = socket.create_server(("127.0.0.1", 0))
     stopping = asyncio.Event()
-    server = asyncio.create_task(serve(app, Listening(listener), stopping))
+    server = asyncio.create_task(serve(app, Listening(listener, access_log=plain), stopping))
     try:
         yield Server(app, member, listener.getsockname()[1])
     finally:
@@ -277,7 +279,9 @@ def test_headers_without_end_are_refused() -> None:
     async def story() -> None:
         async with running() as server:
             peer = await server.connect()
-            peer.writer.write(b"GET /" + b"x" * (HEAD_BYTES - 4))
+            peer.writer.write(b"GET /")
+            await asyncio.sleep(0.05)
+            peer.writer.write(b"x" * (HEAD_BYTES + 1))
             got = await peer.reader.read()
             assert got.startswith(b"HTTP/1.1 431")
             await peer.close()
@@ -306,5 +310,73 @@ def test_what_it_leans_on_is_there_and_missed_where_it_is_not() -> None:
         assert supported(HotProtocol, made)
         del made.__dict__["pipeline"]
         assert not supported(HotProtocol, made)
+
+    asyncio.run(story())
+
+
+KINDS = [
+    b"GET /schemas/ids/7 HTTP/1.1\r\n" + PLAIN + b"\r\n",
+    b"GET /schemas/ids/7 HTTP/1.1\r\n" + PYTHON + b"\r\n",
+    b"GET /subjects/s/versions/3 HTTP/1.1\r\n" + PLAIN + b"\r\n",
+    b"HEAD /schemas/ids/7 HTTP/1.1\r\n" + PLAIN + b"\r\n",
+    b"GET /nowhere HTTP/1.1\r\n" + PLAIN + b"\r\n",
+    b"POST /subjects/s HTTP/1.1\r\n" + PLAIN + b"Content-Length: 14\r\n\r\n" + b'{"schema":"x"}',
+    b"POST /subjects/s HTTP/1.1\r\n" + PLAIN + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    b"GET /schemas/ids/7 HTTP/1.1\r\n" + PLAIN + b"Content-Length: 3\r\n\r\nGET",
+    b"\r\n" + b"GET /schemas/ids/7 HTTP/1.1\r\n" + PLAIN + b"\r\n",
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_stream_of_requests_cut_anywhere_has_the_answers_of_the_plain_protocol(seed: int) -> None:
+    draw = random.Random(seed)
+    requests = [draw.choice(KINDS if draw.random() < 0.4 else KINDS[:3]) for _ in range(60)]
+    chunks: list[bytes] = []
+    for request in requests:
+        if chunks and draw.random() < 0.3:
+            chunks[-1] += request
+        elif draw.random() < 0.3:
+            cut = draw.randrange(1, len(request))
+            chunks += [request[:cut], request[cut:]]
+        else:
+            chunks.append(request)
+    chunks.append(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+
+    async def story(*, plain: bool) -> tuple[bytes, int]:
+        async with running(plain=plain) as server:
+            peer = await server.connect()
+            for chunk in chunks:
+                peer.writer.write(chunk)
+                await asyncio.sleep(0.003)
+            told = await peer.reader.read()
+            await peer.close()
+            return re.sub(rb"date: [^\r]*\r\n", b"", told), server.app.memo.hits
+
+    expected, none = asyncio.run(story(plain=True))
+    got, hits = asyncio.run(story(plain=False))
+    assert got == expected
+    assert got.count(b"HTTP/1.1 ") == len(requests) + 1
+    assert (none, hits > 0) == (0, True)
+
+
+def test_a_peer_that_does_not_read_is_waited_for() -> None:
+    async def story() -> None:
+        async with running() as server:
+            peer = await server.connect()
+            known = await peer.ask(b"/schemas/ids/7")
+            hot = b"GET /schemas/ids/7 HTTP/1.1\r\n" + PLAIN + b"\r\n"
+            count = 20_000
+
+            async def write() -> None:
+                for _ in range(count):
+                    peer.writer.write(hot)
+                    await peer.writer.drain()
+
+            writing = asyncio.create_task(write())
+            await asyncio.sleep(0.3)
+            for _ in range(count):
+                assert await peer.answer() == known
+            await writing
+            await peer.close()
 
     asyncio.run(story())

@@ -85,6 +85,12 @@ def test_what_it_cannot_do_it_says_with_the_remedy(tmp_path: Path, options: list
         assert word in ended.stderr
 
 
+def test_several_workers_say_what_is_wrong_once(tmp_path: Path) -> None:
+    ended = command(tmp_path, "--workers", "3", "--log", "oracle://x", "--port", "0")
+    assert ended.returncode == 78
+    assert ended.stderr.count("no log for") == 1
+
+
 def test_a_port_in_use_is_told_with_another_one(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

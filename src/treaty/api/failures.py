@@ -27,8 +27,10 @@ class HttpError(Exception):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def told(failure: Exception, asked: Request[Any] | None = None, *, media: str = V1, details: bool = False) -> Response:
-    """Print a failure as a response. What nobody foresaw is logged and said as 500."""
+def told(
+    failure: Exception, asked: Request[Any] | None = None, *, media: str = V1, details: bool = False, where: str = ""
+) -> Response:
+    """Print a failure as a response. What nobody foresaw is logged, with `where` it came up, and said as 500."""
     headers = {}
     if isinstance(failure, HttpError):
         body, headers = ErrorBody(failure.status, str(failure)), failure.headers
@@ -39,6 +41,6 @@ def told(failure: Exception, asked: Request[Any] | None = None, *, media: str = 
         if isinstance(failure, OutcomeUnknown):
             headers[COMMAND] = failure.command_id
     else:
-        log.error("a request failed in a way that nobody foresaw", exc_info=failure)
+        log.error("%s failed in a way that nobody foresaw", where[:200] or "a request", exc_info=failure)
         body = ErrorBody(500, "Internal Server Error")
     return Response(msgspec.json.encode(body), status_of(body.error_code), headers, media)

@@ -41,7 +41,8 @@ class Gate:
         except Exception as failure:
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-            await told(failure)(scope, receive, answer)
+            where = f"{scope['method']} {scope['path']}"
+            await told(failure, where=where)(scope, receive, answer)
         finally:
             self.metrics.in_flight -= 1
             route = scope.get(ROUTE, OTHER)

@@ -122,8 +122,10 @@ class HotProtocol(HttpToolsProtocol):
                     return
             self._feed(data, line, block)
         else:
+            before = self.messages
             super().data_received(data)
-        self._bound(len(data))
+            if before == self.messages:
+                self._bound(len(data))
 
     def _free(self) -> bool:
         """Tell whether nothing is being answered on this connection and the peer reads what it gets."""
@@ -144,7 +146,7 @@ class HotProtocol(HttpToolsProtocol):
                 leave_ticket(cast("dict[str, Any]", self.scope), Begun(self.memo, line, block, self.memo.epoch))
 
     def _bound(self, size: int) -> None:
-        """Refuse a message whose headers don't end."""
+        """Refuse a message whose headers don't end; the chunk that it began in is not counted."""
         if self.at_rest or self.waiting < 0:
             return
         self.waiting += size

@@ -16,7 +16,7 @@ import click
 
 from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, new_loop, serve
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, member, new_loop, serve
 from treaty.cli import journal
 
 T = TypeVar("T")
@@ -154,7 +154,15 @@ def _alone(serving: Serving, listener: socket.socket) -> int:
     return _run(serve(serving.url, listening, ready=ready))
 
 
+async def _tried(url: str) -> int:
+    """Open and close the log, so that what is wrong with it is said once, and not by every worker."""
+    async with member(url):
+        return 0
+
+
 def _together(serving: Serving, listener: socket.socket) -> int:
+    if wrong := _run(_tried(serving.url)):
+        return wrong
     with tempfile.TemporaryDirectory(prefix="treaty-") as board:
 
         def arguments(index: int) -> list[str]:

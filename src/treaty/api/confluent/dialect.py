@@ -43,7 +43,8 @@ class Dialect:
         except NoSuchPath:
             response = told(HttpError(404), media=media or V1)
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
-            response = told(failure, exchange.asked if exchange else None, media=media or V1, details=details)
+            asked, where = exchange.asked if exchange else None, f"{http.method} {http.url.path}"
+            response = told(failure, asked, media=media or V1, details=details, where=where)
         else:
             ticket = ticket_of(scope)
             if exchange.hot and ticket is not None and exchange.call.consistency != "latest":
