@@ -1,234 +1,199 @@
-"""Laws of the state tables: any order and any batching end alike, and an overlay shows what applying would."""
+"""Tables hold what their rows say, however the rows came: one by one, in any order, in bulk, or over a base."""
 
-import itertools
+import random
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core import values
 from treaty.core.commit import START, Position
 from treaty.core.overlay import Overlay
-from treaty.core.rows import Alien, Encoded, Key, Row, decode_row, encode_row
-from treaty.core.schema import Metadata
+from treaty.core.rows import ROW_FORMAT, SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
-from treaty.core.view import INDEXES, View, index_entries
+from treaty.core.view import INDEXES, Tables, View, index_entries
 
-PLACE = Position(b"i" * 16, 9, b"d" * 32)
-SHA = "5" * 64
+T = TypeVar("T")
 
-few = st.integers(0, 2)
+contexts = st.sampled_from([".", ".x"])
+subjects = st.sampled_from(["s", "t"])
+small = st.integers(0, 3)
 words = st.sampled_from(["", "a", "b"])
-schemas = st.builds(
-    values.Schema,
-    st.sampled_from(["g", "h"]),
-    st.just("AVRO"),
-    words,
-    st.sampled_from(["like", "unlike"]),
-    st.lists(st.builds(values.Used, words, st.sampled_from(["s", ":.x:s"]), few, few), max_size=3).map(tuple),
-    st.none() | st.just(Metadata((), (("owner", "me"),))),
+used = st.builds(values.Used, st.just("n"), st.sampled_from(["s", "t", ":.x:s"]), st.integers(1, 2), small)
+readable = st.one_of(
+    st.builds(
+        Row,
+        st.just("schema"),
+        st.tuples(contexts, small),
+        st.none()
+        | st.builds(values.Schema, words, st.just("TOY"), words, words, st.lists(used, max_size=3).map(tuple)),
+    ),
+    st.builds(
+        Row,
+        st.just("version"),
+        st.tuples(contexts, subjects, small),
+        st.none()
+        | st.builds(
+            values.Version,
+            small,
+            small,
+            st.just("TOY"),
+            state=st.sampled_from(["live", "soft", "hidden", "purged"]),
+            content=words,
+        ),
+    ),
+    st.builds(
+        Row, st.just("name"), st.tuples(contexts, subjects, words, words), st.none() | st.builds(values.Name, small)
+    ),
+    st.builds(Row, st.just("outcome"), st.tuples(words), st.none() | st.builds(values.Outcome, small, words)),
+    st.builds(Row, st.just("subject"), st.tuples(contexts, subjects), st.none() | st.builds(values.Subject, small)),
+    st.builds(
+        Row,
+        st.just("counter"),
+        st.tuples(words, contexts, subjects, words),
+        st.none() | st.builds(values.Counter, small),
+    ),
 )
-versions = st.builds(
-    values.Version,
-    few,
-    few,
-    st.just("AVRO"),
-    state=st.sampled_from(["live", "soft", "purged"]),
-    content=st.sampled_from(["", SHA]),
+NEWER = f'{{"v":{ROW_FORMAT + 1}}}'
+aliens = st.one_of(
+    st.builds(
+        Encoded,
+        st.sampled_from(["schema", "version", "outcome"]),
+        st.sampled_from(['[".",1]', '[".","s",0]', '["a"]', '["."]', "[]", '[1,"."]']),
+        st.sampled_from([NEWER, "{}", "[]", "7", '{"guid":1}', '{"sequence":"x","kind":"a"}', "not json"]),
+    ),
+    st.builds(
+        Encoded,
+        st.sampled_from(["future", "Schema", ""]),
+        st.sampled_from(["[]", '["a"]', "[1]", '["a",1]', "[null]", '["a",[1,["b"]]]', '[{"a":1}]', "[1.5]"]),
+        st.none() | st.sampled_from(["{}", NEWER, "null"]),
+    ),
 )
-known = st.one_of(
-    st.builds(Row, st.just("schema"), st.tuples(st.sampled_from([".", ".x"]), few), st.none() | schemas),
-    st.builds(Row, st.just("version"), st.tuples(st.just("."), words, few), st.none() | versions),
-    st.builds(Row, st.just("name"), st.tuples(st.just("."), words, words, words), st.builds(values.Name, few)),
-    st.builds(Row, st.just("outcome"), st.tuples(words), st.none() | st.builds(values.Outcome, few, words)),
-    st.builds(Row, st.just("subject"), st.tuples(st.just("."), words), st.none() | st.builds(values.Subject, few)),
-)
-KEYS = ['["a"]', '[ "a"]', '["a",1]', '["a",true]', '["a",1.0]', "[1]", "[true]", "[1.0]", "[]", "[[]]", "[{}]", "{}"]
-KEYS += [
-    '{"a":1}',
-    "1",
-    '"a"',
-    '[0,"[]"]',
-    "null",
-    "nonsense",
-    "",
-    '["a",null]',
-    '["\\u0061"]',
-    '[".",1]',
-    '[".","a",1]',
-]
-TEXTS = ["null", "{}", '{"v":2}', '{"v":1,"number":1}', "[]", "nonsense", '{"v":1,"guid":7}', '{"v":true}', '{"v":{}}']
-strange = st.builds(
-    Encoded, st.sampled_from(["schema", "version", "dreams"]), st.sampled_from(KEYS), st.none() | st.sampled_from(TEXTS)
-)
-rows = known.map(encode_row) | strange
+histories = st.lists(readable.map(encode_row) | aliens, max_size=24)
+seeds = st.integers(0, 2**16)
 
 
-def view_of(tables: View, asked: Iterable[Row]) -> object:
-    """All that a view shows, of rows and entries that anybody could ask for."""
-    claims = {claim for row in asked for claim in index_entries(row)}
-    return (
-        {table: sorted(tables.keys(table), key=repr) for table in {row.table for row in asked}},
-        {(row.table, row.key): tables.get(row.table, row.key) for row in asked},
-        {claim: tables.find(*claim) for claim in claims},
-    )
+def place(sequence: int) -> Position:
+    return Position(b"i" * 16, sequence, sequence.to_bytes(32, "big"))
 
 
-def contents(tables: DictTables, asked: Iterable[Row]) -> object:
-    """All that tables show and tell of themselves."""
-    return view_of(tables, asked), tables.digest, dict(tables.quarantine), tables.position, tables.sequence
+def batches(rows: Sequence[Encoded], chance: random.Random) -> Iterable[Sequence[Encoded]]:
+    rest = list(rows)
+    while rest:
+        cut = chance.randint(1, len(rest))
+        yield rest[:cut]
+        rest = rest[cut:]
 
 
-def applied(batches: Iterable[Iterable[Encoded]]) -> DictTables:
+def shuffled(rows: Iterable[T], chance: random.Random) -> list[T]:
+    some = list(rows)
+    chance.shuffle(some)
+    return some
+
+
+def last(rows: Iterable[Encoded]) -> list[Encoded]:
+    """The last state of every row, tombstones among them."""
+    return [*{(row.table, row.key): row for row in rows}.values()]
+
+
+def applied(some: Iterable[Sequence[Encoded]], end: Position) -> DictTables:
     tables = DictTables()
-    for sequence, batch in enumerate(batches):
-        tables.apply(batch, Position(b"i" * 16, sequence, b"d" * 32))
-    tables.apply((), PLACE)
+    for number, rows in enumerate(some):
+        tables.apply(rows, place(number))
+    tables.apply((), end)
     return tables
 
 
-def readable(encoded: Iterable[Encoded]) -> list[Row]:
-    """The rows that claim entries: those that this version can read."""
-    decoded = [decode_row(one) for one in encoded]
-    return [row for row in decoded if not isinstance(row.value, Alien)]
+def asked(rows: Iterable[Encoded]) -> tuple[set[tuple[str, Key]], set[tuple[str, Key]]]:
+    """Every (table, key) and every (index, entry) that the rows name, now or earlier."""
+    decoded = [decode_row(row) for row in rows]
+    return {(row.table, row.key) for row in decoded}, {claim for row in decoded for claim in index_entries(row)}
 
 
-@given(st.lists(st.lists(rows, max_size=6), max_size=8), st.randoms(use_true_random=False))
-def test_any_batching_and_any_order_of_loading_end_alike(batches: list[list[Encoded]], chance: object) -> None:
-    everything = [row for batch in batches for row in batch]
-    last = {(row.table, row.key): row for row in everything}
-    live = [row for row in last.values() if row.value is not None]
-    asked = readable(everything)
-
-    one_by_one, loaded, over = applied([row] for row in everything), DictTables(), applied(batches)
-    chance.shuffle(live)  # type: ignore[attr-defined]
-    loaded.load(live, PLACE)
-    over.load(live, PLACE)  # forgets what was there
-
-    expected = contents(applied(batches), asked)
-    assert contents(one_by_one, asked) == expected
-    assert contents(loaded, asked) == expected
-    assert contents(over, asked) == expected
-    assert loaded.digest == sum(row.digest for row in live) % 2**256
-    assert len(loaded.quarantine) == sum(isinstance(decode_row(row).value, Alien) for row in live)
+def seen(view: View, rows: Sequence[Encoded]) -> dict[object, object]:
+    """Everything that can be seen of the rows in a view."""
+    keys, claims = asked(rows)
+    shown: dict[object, object] = {("get", table, key): view.get(table, key) for table, key in keys}
+    shown |= {("find", index, entry): view.find(index, entry) for index, entry in claims}
+    for table in {*SHAPES, *(row.table for row in rows)}:
+        there = list(view.keys(table))
+        assert len(there) == len(set(there))
+        shown["keys", table] = frozenset(there)
+    return shown
 
 
-@given(st.lists(known, max_size=20))
-def test_an_index_entry_lists_those_that_claim_it(decoded: list[Row]) -> None:
-    tables = applied([[encode_row(row) for row in decoded]])
-    last = {(row.table, row.key): row for row in decoded}.values()
+def whole(tables: Tables, rows: Sequence[Encoded]) -> dict[object, object]:
+    """Everything that can be seen of the rows in tables."""
+    return seen(tables, rows) | {
+        "digest": tables.digest,
+        "quarantine": dict(tables.quarantine),
+        "position": tables.position,
+        "sequence": tables.sequence,
+    }
 
-    for index, entry in {claim for row in decoded for claim in index_entries(row)}:
-        claimants = {row.key for row in last if (index, entry) in index_entries(row)}
+
+@given(histories, seeds)
+def test_loaded_applied_and_shuffled_tables_are_one(rows: list[Encoded], seed: int) -> None:
+    chance, end = random.Random(seed), place(99)
+    expected = whole(applied([[row] for row in rows], end), rows)
+    assert whole(applied(batches(rows, chance), end), rows) == expected
+    assert whole(applied(batches(shuffled(last(rows), chance), chance), end), rows) == expected
+    loaded = applied(batches(shuffled(rows, chance), chance), place(5))
+    loaded.load([row for row in shuffled(last(rows), chance) if row.value is not None], end)
+    assert whole(loaded, rows) == expected
+
+
+@given(histories)
+def test_what_tables_show_is_what_their_rows_say(rows: list[Encoded]) -> None:
+    tables = applied([rows], place(9))
+    live = [decode_row(row) for row in last(rows) if row.value is not None]
+    keys, claims = asked(rows)
+    for table, key in keys:
+        assert [tables.get(table, key)] == [row.value for row in live if (row.table, row.key) == (table, key)] or [None]
+    for index, entry in claims:
+        claimants = [row.key for row in live if (index, entry) in index_entries(row)]
         assert tables.find(index, entry) == tuple(sorted(claimants))
+    assert tables.digest == sum(row.digest for row in last(rows)) % 2**256
+    assert dict(tables.quarantine) == {
+        (row.table, row.key): row.value.why for row in live if isinstance(row.value, Alien)
+    }
 
 
-@given(st.lists(known, max_size=10))
-def test_a_row_that_was_just_encoded_need_not_be_decoded(decoded: list[Row]) -> None:
-    encoded = [encode_row(row) for row in decoded]
-    tables = DictTables()
-    tables.apply(encoded, PLACE, dict(zip(encoded, decoded, strict=True)))
-
-    assert contents(tables, decoded) == contents(applied([encoded]), decoded)
-
-
-@given(st.lists(rows, max_size=12), st.lists(st.lists(known, max_size=4), max_size=5), st.integers(0, 5))
-def test_an_overlay_shows_what_applying_would(below: list[Encoded], commits: list[list[Row]], looked: int) -> None:
-    base = applied([below])
-    asked = [*readable(below), *itertools.chain.from_iterable(commits)]
-    before = contents(base, asked)
-    overlay, further = Overlay(base), applied([below])
-
-    for number, commit in enumerate(commits):
-        overlay.put(tuple(commit))
-        further.apply([encode_row(row) for row in commit], Position(b"i" * 16, 10 + number, b"d" * 32))
-        assert overlay.sequence == further.sequence
-        if number >= looked:  # what nobody asks for between two commits must be there all the same
-            assert view_of(overlay, asked) == view_of(further, asked)
-    assert view_of(overlay, asked) == view_of(further, asked)
-    assert contents(base, asked) == before
+@given(histories)
+def test_rows_that_are_known_need_not_be_decoded(rows: list[Encoded]) -> None:
+    plain, known = DictTables(), DictTables()
+    plain.apply(rows, place(3))
+    known.apply(rows, place(3), {row: decode_row(row) for row in rows[::2]})
+    assert whole(plain, rows) == whole(known, rows)
 
 
-@given(st.lists(st.lists(known, max_size=4), max_size=4), st.integers(0, 4))
-def test_overlays_can_be_stacked(commits: list[list[Row]], cut: int) -> None:
-    asked = [row for commit in commits for row in commit]
-    lower = Overlay(DictTables())
-    for commit in commits[:cut]:
-        lower.put(commit)
-    upper, flat = Overlay(lower), Overlay(DictTables())
-    for commit in commits[cut:]:
-        upper.put(commit)
-    for commit in commits:
-        flat.put(commit)
-
-    assert upper.sequence == flat.sequence
-    assert view_of(upper, asked) == view_of(flat, asked)
+@given(histories, histories, seeds)
+def test_an_overlay_shows_what_tables_with_its_rows_would(base: list[Encoded], over: list[Encoded], seed: int) -> None:
+    tables = applied([base], place(7))
+    before = whole(tables, base + over)
+    overlay = Overlay(tables)
+    together = applied([base], place(7))
+    for rows in batches(over, random.Random(seed)):
+        overlay.put([decode_row(row) for row in rows])
+        together.apply(rows, place(together.sequence + 1))
+        assert overlay.sequence == together.sequence
+        assert seen(overlay, base + over) == seen(together, base + over)
+    assert whole(tables, base + over) == before
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=6,
-)
-members = st.sampled_from(["v", "guid", "format", "text", "likeness", "references", "metadata", "number", "schema_id"])
-objects = st.dictionaries(members, json_values, max_size=9)
-any_text = st.text(max_size=12) | json_values.map(repr) | objects.map(lambda one: repr(one).replace("'", '"'))
-
-
-@given(st.lists(st.builds(Encoded, st.sampled_from([*INDEXES, "schema", "version"]), any_text, st.none() | any_text)))
-def test_no_row_stops_the_tables_and_every_row_keeps_its_text(strange_rows: list[Encoded]) -> None:
-    tables = applied([strange_rows])
-    last = {(row.table, row.key): row for row in strange_rows}
-
-    for row in last.values():
-        decoded = decode_row(row)
-        assert encode_row(decoded).key == row.key
-        assert tables.get(row.table, decoded.key) == decoded.value
-        if isinstance(decoded.value, Alien):
-            assert encode_row(decoded) == row
-            assert tables.quarantine[row.table, decoded.key] == decoded.value.why
-
-
-def _quarantined(tables: DictTables) -> Sequence[Key]:
-    return sorted(key for _, key in tables.quarantine)
-
-
-@pytest.mark.parametrize("key", ["[[[1]]]", '["a",NaN]', "[" * 5_000, f"[{'9' * 5_000}]", '{"a":1}', "", '["\ud800"]'])
-def test_a_row_with_a_strange_key_is_kept_shown_replaced_and_taken_out(key: str) -> None:
-    tables = applied([[Encoded("dreams", key, '{"v":7}')]])
-    strange_key = decode_row(Encoded("dreams", key, None)).key
-    assert _quarantined(tables) == [strange_key]
-    assert tables.digest == Encoded("dreams", key, '{"v":7}').digest
-
-    tables.apply([Encoded("dreams", key, '{"v":8}')], PLACE)
-    assert _quarantined(tables) == [strange_key]
-    assert tables.digest == Encoded("dreams", key, '{"v":8}').digest
-
-    tables.apply([Encoded("dreams", key, None)], PLACE)
-    assert not tables.quarantine
+@given(histories)
+def test_tables_that_lost_every_row_are_as_new(rows: list[Encoded]) -> None:
+    tables = applied([rows, [Encoded(row.table, row.key, None) for row in rows]], START)
+    assert whole(tables, rows) == whole(DictTables(), rows)
     assert tables.digest == 0
 
 
-def test_a_row_that_could_not_be_read_is_replaced_by_one_that_can() -> None:
-    row = Row("version", (".", "s", 0), values.Version(1, 1, "AVRO"))
-    encoded = encode_row(row)
-    tables = applied([[Encoded(row.table, encoded.key, '{"v":99}')]])
-    assert len(tables.quarantine) == 1
-    assert tables.find("version.subject", (".", "s")) == ()
-
-    tables.apply([encoded], PLACE)
-    assert not tables.quarantine
-    assert tables.find("version.subject", (".", "s")) == ((".", "s", 0),)
-
-    tables.apply([Encoded(row.table, encoded.key, '{"v":99}')], PLACE)
-    assert len(tables.quarantine) == 1
-    assert tables.find("version.subject", (".", "s")) == ()
-
-
-def test_new_tables_are_at_the_start() -> None:
-    tables = DictTables()
-    assert (tables.position, tables.sequence, tables.digest, dict(tables.quarantine)) == (START, 0, 0, {})
-    assert tables.get("schema", (".", 1)) is None
-    assert not list(tables.keys("schema"))
-    assert tables.find("schema.guid", (".", "g")) == ()
+@given(histories)
+def test_asking_for_what_never_was_finds_nothing(rows: list[Encoded]) -> None:
+    tables = applied([rows], place(1))
+    for view in (tables, Overlay(tables)):
+        assert view.get("no table", ("x",)) is None
+        assert list(view.keys("no table")) == []
+        for index in INDEXES:
+            assert view.find(index, ("nothing", "here", "at all")) == ()

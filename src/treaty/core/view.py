@@ -7,7 +7,7 @@ from typing import Protocol
 from treaty.core import values
 from treaty.core.commit import Position
 from treaty.core.names import Subject
-from treaty.core.rows import Encoded, Key, Row, Value
+from treaty.core.rows import Alien, Encoded, Key, Row, Value
 
 
 class View(Protocol):
@@ -135,8 +135,8 @@ BY_TABLE: Mapping[str, tuple[tuple[str, Index], ...]] = {
 
 
 def index_entries(row: Row) -> tuple[tuple[str, Key], ...]:
-    """Return the (index, entry) pairs that a row claims."""
-    if row.value is None:
+    """Return the (index, entry) pairs that a row claims; what can't be read claims none."""
+    if row.value is None or isinstance(row.value, Alien):
         return ()
     return tuple(
         (name, entry) for name, one in BY_TABLE.get(row.table, ()) for entry in one.entries(row.key, row.value)
