@@ -1,0 +1,37 @@
+"""`python -m tests.simulation --seed N`: replay a seed and print its trace."""
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from tests.simulation.scenario import run
+
+
+def main() -> int:
+    """Run one seed with its trace, or many with a summary."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=1, help="how many seeds")
+    parser.add_argument("--quiet", action="store_true", help="no trace")
+    given = parser.parse_args()
+    seen: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    begun, bad = time.perf_counter(), 0
+    for seed in range(given.seed, given.seed + given.count):
+        came = run(seed, keep=given.count == 1 and not given.quiet)
+        for line in came.trace:
+            print(line)
+        seen.update(name for name, value in came.counts.items() if value)
+        totals += came.counts
+        if came.broken is not None:
+            bad += 1
+            print(f"seed {seed}: {came.broken}")
+    print(f"{given.count} seeds in {time.perf_counter() - begun:.1f} s, {bad} broken; last trace {came.digest[:16]}")
+    for name, number in sorted(totals.items()):
+        print(f"  {name:14} {number:8}  in {seen[name]} seeds")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

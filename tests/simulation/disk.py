@@ -1,0 +1,87 @@
+"""What is durable in a simulated log, and a record of everything that ever became so."""
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from treaty.core.commit import START, Append, Position
+from treaty.core.rows import Encoded
+from treaty.log.log import Delta, Fate
+
+
+class Disk:
+    """The last state of every row, tombstones within a horizon, and the appends with their places.
+
+    `remembered` is how many appends a follower may be behind before it has to read everything anew.
+    """
+
+    def __init__(self, remembered: int) -> None:
+        self.remembered = remembered
+        self.tip = START
+        self.appends: list[Append] = []
+        self.rows: dict[tuple[str, str], tuple[int, Encoded]] = {}
+        self.lock = asyncio.Lock()
+        self.landed: Callable[[Append], None] = lambda _: None
+        """Called for every append, the moment it is durable."""
+        self._news = asyncio.Event()
+        self._jobs: dict[asyncio.Task[Any], None] = {}
+
+    def take(self, append: Append) -> Fate:
+        """Append if the parent is the tip; the whole law of the log."""
+        if append.parent != self.tip.digest or append.first != self.tip.sequence + 1:
+            return Fate.CONFLICT
+        for commit in append.commits:
+            for row in commit.rows:
+                self.rows[row.table, row.key] = (commit.sequence, row)
+        self.tip = append.position
+        self.appends.append(append)
+        self.landed(append)
+        self._news.set()
+        self._news = asyncio.Event()
+        return Fate.ACCEPTED
+
+    def _place(self, after: Position) -> int | None:
+        """How many appends there were at a place, if that place is in the remembered history."""
+        if after == self.tip:
+            return len(self.appends)
+        oldest = max(0, len(self.appends) - self.remembered)
+        for place in range(len(self.appends), oldest, -1):
+            if self.appends[place - 1].position == after:
+                return place
+        return None
+
+    def since_by_append(self, after: Position) -> Delta:
+        """What a log that keeps appends says (the memory log)."""
+        place = self._place(after)
+        if place is None:
+            return self._everything()
+        changed = {(r.table, r.key): r for one in self.appends[place:] for c in one.commits for r in c.rows}
+        return Delta(self.tip, tuple(changed.values()))
+
+    def since_by_row(self, after: Position) -> Delta:
+        """What a log that keeps rows with the sequence of their last change says (SQL)."""
+        if self._place(after) is None:
+            return self._everything()
+        changed = [row for sequence, row in self.rows.values() if sequence > after.sequence]
+        return Delta(self.tip, tuple(sorted(changed, key=lambda row: (row.table, row.key))))
+
+    def _everything(self) -> Delta:
+        return Delta(self.tip, tuple(row for _, row in self.rows.values() if row.value is not None), reload=True)
+
+    async def news(self, after: Position) -> None:
+        """Return when the tip is not `after`."""
+        while self.tip == after:
+            await self._news.wait()
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run something on the disk's side: it goes on when the node that asked for it is killed."""
+        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+        self._jobs[task] = None
+        task.add_done_callback(lambda done: self._jobs.pop(done, None))
+        return task
+
+    async def rest(self) -> None:
+        """Return when nothing is on its way any more."""
+        while self._jobs:
+            await asyncio.wait(list(self._jobs))

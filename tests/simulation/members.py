@@ -1,0 +1,110 @@
+"""Nodes in a simulation: where they run, how they die, and how others take their place."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from tests.simulation.clock import OWNER, VirtualLoop, end
+from tests.simulation.disk import Disk
+from tests.simulation.history import Broken, History
+from tests.simulation.model import LogModel, Weather
+from tests.simulation.texts import FORMATS, answer
+from treaty.core.grammar import Answer, Question
+from treaty.core.tables import DictTables
+from treaty.node.grammar import Desk
+from treaty.node.node import Node
+from treaty.node.world import World
+
+EPOCH = 1_700_000_000_000
+"""Milliseconds at which every run begins."""
+MEMO_BYTES = 20_000
+"""Small, so that nodes forget answers about schemas and ask again."""
+
+
+@dataclass(slots=True)
+class Member:
+    """A place for a node: nodes die there and new ones start."""
+
+    name: str
+    node: Node | None = None
+    life: int = 0
+    highest: int = 0
+    """The highest sequence that the node of this life has shown."""
+
+
+class Site:
+    """What the nodes of a run have in common. `inline` is how much text a node reads without waiting."""
+
+    def __init__(
+        self, disk: Disk, weather: Weather, history: History, chance: random.Random, *, rows: bool, inline: int
+    ) -> None:
+        self.disk = disk
+        self.weather = weather
+        self.history = history
+        self.chance = chance
+        self.rows = rows
+        self.inline = inline
+        self.say: Callable[[str, str], None] = lambda who, what: None
+        self.check: Callable[[Callable[[], None]], None] = lambda check: check()
+        self.count: Counter[str] = Counter()
+
+    async def start(self, member: Member) -> None:
+        """Start a node that knows nothing."""
+        member.life += 1
+        member.highest = 0
+        loop = asyncio.get_running_loop()
+        chance = random.Random(f"node/{member.name}/{member.life}")
+        log = LogModel(self.disk, self.weather, chance, rows=self.rows, step=lambda what: self._step(member, what))
+        world = World(loop.time, lambda: EPOCH + int(loop.time() * 1000), chance.randbytes, asyncio.sleep)
+
+        async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+            await asyncio.sleep(self.weather.latency * 2 * chance.expovariate(1.0))
+            return tuple(answer(one) for one in questions)
+
+        tables = DictTables()
+        node = Node(log, Desk(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES), world, tables)
+        node.on_change(lambda: self.check(lambda: self._changed(member, node, tables)))
+        OWNER.set(member.name)
+        member.node = node
+        await node.start()
+        OWNER.set("")
+        self.say(member.name, f"starts, life {member.life}")
+
+    def _changed(self, member: Member, node: Node, tables: DictTables) -> None:
+        """Every time a node has changed its tables, they are a state that was, and a later one."""
+        here = tables.position
+        self.say(member.name, f"shows {here.sequence} {tables.digest % 2**32:08x}")
+        if member.node is not node:
+            return
+        if here.sequence < member.highest:
+            raise Broken("log", f"{member.name} went back from {member.highest} to {here.sequence}")
+        member.highest = here.sequence
+        self.history.check_tables(member.name, tables)
+
+    def _step(self, member: Member, what: str) -> None:
+        """A step of the conversation with the log; any of them may be the last one."""
+        self.say(member.name, what)
+        if self.chance.random() < self.weather.crash:
+            self.disk.spawn(self.crash(member))
+
+    async def crash(self, member: Member) -> None:
+        """Kill a node where it stands, and start another one in its place a little later."""
+        if member.node is None:
+            return
+        self.count["crashes"] += 1
+        self.collect(member)
+        member.node = None
+        self.say(member.name, "dies")
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        await end(loop.tasks.setdefault(member.name, {}))
+        await asyncio.sleep(self.weather.latency * 10 * self.chance.expovariate(1.0))
+        await self.start(member)
+
+    def collect(self, member: Member) -> None:
+        """Add up what a node has counted."""
+        assert member.node is not None
+        for one in fields(member.node.counts):
+            self.count[one.name] += getattr(member.node.counts, one.name)

@@ -1,0 +1,140 @@
+"""Models of the memory log and of the SQL log: the `Log` protocol with delays, lost answers and late commits."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from tests.simulation.disk import Disk
+from treaty.core.commit import Append, Position
+from treaty.log.log import Delta, Fate, LogUnavailableError
+
+
+@dataclass(slots=True)
+class Weather:
+    """How bad things are. Times are seconds, the rest are chances from 0 to 1; `calm` makes them all 0."""
+
+    latency: float
+    unknown: float = 0.0
+    """An append whose answer is lost: a third of them landed, a third never do, a third land later."""
+    unavailable: float = 0.0
+    twice: float = 0.0
+    """An append that reaches the log a second time, later."""
+    crash: float = 0.0
+    """A node dies at a step of its conversation with the log."""
+    hint_lost: float = 0.0
+
+    def calm(self) -> None:
+        """From now on everything works."""
+        self.unknown = self.unavailable = self.twice = self.crash = self.hint_lost = 0.0
+
+
+class LogModel:
+    """One node's way to the disk. `rows` tells whether reads work as SQL's (by row) or as memory's (by append)."""
+
+    exclusive = True
+
+    def __init__(
+        self,
+        disk: Disk,
+        weather: Weather,
+        chance: random.Random,
+        *,
+        rows: bool = True,
+        step: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.url = "model:rows" if rows else "model:appends"
+        self._disk = disk
+        self._weather = weather
+        self._chance = chance
+        self._since = disk.since_by_row if rows else disk.since_by_append
+        self._step = step
+        """Told of every step; may kill the node."""
+        self._holding: asyncio.Task[object] | None = None
+        self._open: list[asyncio.Task[Fate]] = []
+
+    async def _delay(self, what: str, factor: float = 1.0) -> None:
+        self._step(what)
+        await asyncio.sleep(self._weather.latency * factor * self._chance.expovariate(1.0))
+
+    async def _way(self, what: str) -> None:
+        """The way to the disk, which may be blocked."""
+        await self._delay(what)
+        if self._chance.random() < self._weather.unavailable:
+            raise LogUnavailableError("the line is dead")
+
+    async def append(self, append: Append) -> Fate:
+        await self._way("append")
+        inside = self._holding is asyncio.current_task()
+        fortune = "told"
+        if self._chance.random() < self._weather.unknown:
+            fortune = self._chance.choice(["landed", "never", "late"])
+        if fortune == "never":
+            await self._delay("lost")
+            return Fate.UNKNOWN
+        job = self._disk.spawn(self._commit(append, inside=inside, factor=8 if fortune == "late" else 0.5))
+        if inside:
+            self._open.append(job)
+        if self._chance.random() < self._weather.twice:
+            self._disk.spawn(self._once_more(job, append))
+        if fortune == "late":
+            await self._delay("lost", 0.5)
+            return Fate.UNKNOWN
+        fate: Fate = await asyncio.shield(job)
+        await self._delay("told")
+        return fate if fortune == "told" else Fate.UNKNOWN
+
+    async def _commit(self, append: Append, *, inside: bool, factor: float) -> Fate:
+        await asyncio.sleep(self._weather.latency * factor * self._chance.expovariate(1.0))
+        if inside:
+            return self._disk.take(append)
+        async with self._disk.lock:
+            await asyncio.sleep(self._weather.latency * 0.2)
+            return self._disk.take(append)
+
+    async def _once_more(self, job: asyncio.Task[Fate], append: Append) -> None:
+        """The same append arrives again, after it was dealt with: now its parent is not the last any more."""
+        await asyncio.wait([job])
+        assert await self._commit(append, inside=False, factor=6) is Fate.CONFLICT
+
+    async def tip(self) -> Position:
+        await self._way("look")
+        tip = self._disk.tip
+        await self._delay("seen")
+        return tip
+
+    async def read(self, after: Position) -> Delta:
+        await self._way("read")
+        delta = self._since(after)
+        await self._delay("got")
+        return delta
+
+    async def wait(self, after: Position, timeout: float) -> None:
+        lost = self._chance.random() < self._weather.hint_lost
+        try:
+            async with asyncio.timeout(min(timeout, 20 * self._weather.latency) if lost else timeout):
+                await (asyncio.sleep(timeout) if lost else self._disk.news(after))
+        except TimeoutError:
+            pass
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        await self._way("hold")
+        await self._disk.lock.acquire()
+        self._holding = asyncio.current_task()
+        try:
+            yield
+        finally:
+            self._holding = None
+            jobs, self._open = self._open, []
+            self._disk.spawn(self._release(jobs))
+
+    async def _release(self, jobs: list[asyncio.Task[Fate]]) -> None:
+        """The lock is the transaction's: a commit that is still on its way keeps it."""
+        for job in jobs:
+            await asyncio.wait([job])
+        self._disk.lock.release()
+
+    async def close(self) -> None:
+        """Nothing to give back."""

@@ -1,0 +1,21 @@
+"""Planted: compatibility is checked once, before the loop; after a lost race only numbers are given anew."""
+
+from typing import Any
+
+from tests.simulation.history import TRUTH
+from treaty.core.law import register
+from treaty.node.grammar import Sitting
+
+LAWS = {"5"}
+PLACE, NAME = register, "_refuse_incompatible"
+original = register._refuse_incompatible
+checked: list[Sitting] = []
+
+
+def planted(view: Any, case: Any, new: Any, grammar: Any) -> None:
+    if grammar is not TRUTH and any(one is grammar for one in checked):
+        return
+    original(view, case, new, grammar)
+    if grammar is not TRUTH:
+        checked.append(grammar)
+        del checked[:-200]

@@ -1,0 +1,22 @@
+"""Planted: nobody asks whether a command was decided before, so a retry after a lost answer runs it again."""
+
+from typing import Any
+
+from treaty.core.command import Command, Decision, Needs
+from treaty.core.decide import decide as original
+from treaty.core.grammar import Grammar
+from treaty.core.overlay import Overlay
+from treaty.core.refusals import Refusal
+from treaty.core.rows import Row
+from treaty.core.view import View
+from treaty.node import node
+
+LAWS = {"1", "2", "5"}
+PLACE, NAME = node, "decide"
+
+
+def planted(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
+    forgetful = Overlay(view)
+    forgetful.put([Row("outcome", (command.command_id,), None)])
+    forgetful._sequence = view.sequence
+    return original(forgetful, command, grammar)

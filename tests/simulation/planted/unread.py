@@ -1,0 +1,43 @@
+"""Planted: a second append is decided on the first and sent before the first was read back from the log."""
+
+import asyncio
+
+from treaty.core.commit import make_append
+from treaty.log.log import Fate
+from treaty.node.writer import Writer, _members
+
+LAWS = {"1", "3"}
+PLACE, NAME = Writer, "_round"
+original = Writer._round
+
+
+async def planted(self: Writer) -> None:
+    if self._conflicts:
+        await original(self)
+        return
+    chain = self._build(self._queue.take(1))
+    if not chain.commits:
+        await self._freshen(chain)
+        return
+    append = make_append(chain.base, self._world.random(16), tuple(chain.commits))
+    look = self._follower.begin()
+    for pending, _ in chain.writers:
+        pending.sent = True
+    first = asyncio.create_task(self._log.append(append))
+    self._follower.tables.apply(list(chain.rows), append.position)
+    second = self._build(self._queue.take(self._size))
+    flight = await self._fly(second)
+    try:
+        fate = await first
+    except OSError:
+        fate = Fate.CONFLICT
+    await self._follower.look()
+    if fate is Fate.ACCEPTED:
+        await self._land(chain, append.position, look)
+    else:
+        self._conflicts += 1
+        self._sort_out(chain)
+    if flight is not None and flight.fate is Fate.ACCEPTED:
+        await self._land(second, flight.append.position, flight.look)
+    else:
+        self._queue.give_back(_members(second))

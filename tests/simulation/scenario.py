@@ -1,0 +1,268 @@
+"""One run: three nodes over one log, clients that collide, bad weather, crashes, then calm; all from one seed."""
+
+import asyncio
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.simulation.clock import OWNER, VirtualLoop
+from tests.simulation.disk import Disk
+from tests.simulation.history import Broken, History
+from tests.simulation.judge import Asked, Judge
+from tests.simulation.members import EPOCH, Member, Site
+from tests.simulation.model import Weather
+from tests.simulation.workload import GENERATORS, Asker, request
+from treaty.core.commit import Append
+from treaty.core.decide import is_command
+from treaty.core.names import Subject
+from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
+from treaty.core.registry import Call, Reply, Token
+from treaty.core.requests import DeleteSubject, Register, Request
+from treaty.core.schema import Draft
+
+NODES = 3
+SAME = Subject(".calm", "same")
+PLAIN = Draft('["a"]', "TOY")
+
+
+@dataclass(slots=True)
+class Run:
+    """What a run came to."""
+
+    seed: int
+    digest: str
+    counts: Counter[str]
+    trace: list[str] = field(default_factory=list)
+    broken: Broken | None = None
+
+
+class Scenario:
+    """Everything of one run. What a seed chooses once for a whole run makes runs different from each other."""
+
+    def __init__(self, seed: int, *, keep: bool = False) -> None:
+        self.seed = seed
+        self.chance = chance = random.Random(f"treaty/{seed}")
+        self.loop = VirtualLoop()
+        self.counts: Counter[str] = Counter()
+        self.trace: list[str] = []
+        self._keep = keep
+        self._trace = hashlib.sha256()
+        self._broken: Broken | None = None
+        rows = chance.random() < 0.8
+        self.weather = Weather(
+            latency=chance.choice([0.001, 0.004, 0.02]),
+            unknown=chance.choice([0.08, 0.15, 0.3]) if rows else 0.0,
+            unavailable=chance.choice([0, 0.01, 0.05]),
+            twice=chance.choice([0, 0.1, 0.3]),
+            crash=chance.choice([0.002, 0.005, 0.01]),
+            hint_lost=chance.choice([0, 0.1, 0.5]),
+        )
+        self.disk = Disk(remembered=chance.choice([2, 6, 30]))
+        self.disk.landed = self._landed
+        self.history = History({})
+        self.judge = Judge(self.history)
+        self.site = Site(
+            self.disk, self.weather, self.history, chance, rows=rows, inline=chance.choice([0, 60, 10_000])
+        )
+        self.site.say, self.site.check, self.site.count = self.say, self._checked, self.counts
+        self.members = [Member(f"{seed}/n{place}") for place in range(NODES)]
+        toy, referring = chance.choice([0.0, 0.5, 1.0]), chance.choice([0, 0.1, 0.5])
+        self.asker = Asker(random.Random(f"asker/{seed}"), toy=toy, referring=referring)
+        dull = chance.sample(list(GENERATORS), 6)
+        self.weights = {kind: often * (0.2 if kind in dull else 1) for kind, (often, _) in GENERATORS.items()}
+        self.timeout = self.weather.latency * chance.choice([25, 100, 400])
+        self.turns = chance.choice([10, 20, 30])
+        self.clients = chance.choice([4, 8, 12])
+        self.purging = chance.choice([0, 0.05, 0.2])
+        self.tokens: list[Token] = []
+        self._ids = 0
+
+    # ---------------------------------------------------------------------------------------------------- record
+
+    def say(self, who: str, what: str) -> None:
+        """A line of the trace."""
+        line = f"{self.loop.time():.9f} {who} {what}"
+        self._trace.update(line.encode() + b"\n")
+        if self._keep:
+            self.trace.append(line)
+
+    def fail(self, broken: Broken) -> None:
+        """Keep the first broken law; the run ends."""
+        if self._broken is None:
+            self._broken = broken
+            self.say("judge", str(broken))
+
+    def _checked(self, check: Callable[[], None]) -> None:
+        try:
+            check()
+        except Broken as broken:
+            self.fail(broken)
+
+    def _landed(self, append: Append) -> None:
+        self.say("disk", f"{append.first}..{append.last} {append.attempt.hex()[:8]}")
+        self._checked(lambda: self.judge.lands(append))
+
+    # ---------------------------------------------------------------------------------------------------- clients
+
+    def new_id(self) -> str:
+        self._ids += 1
+        return f"c{self._ids}"
+
+    async def ask(self, member: Member, wanted: Request[Any], call: Call) -> Asked:
+        """Ask a node, as a process of its own would: the answer dies with the node."""
+        now = EPOCH + int(self.loop.time() * 1000)
+        one = self.judge.arrives(wanted, call, now)
+        node = member.node
+        if node is None:
+            one.state = "unavailable"
+            return one
+        self.say(member.name, f"asked {call.command_id} {wanted}")
+        OWNER.set(member.name)
+        task = self.loop.create_task(node.ask(wanted, call))
+        OWNER.set("")
+        await asyncio.wait([task])
+        self._checked(lambda: self._judge(member, one, task))
+        return one
+
+    def _judge(self, member: Member, one: Asked, task: "asyncio.Task[Reply[Any]]") -> None:
+        name = f"{member.name} {one.call.command_id}"
+        if task.cancelled():
+            self.say(name, "lost")
+            self.judge.lost(one)
+            return
+        error = task.exception()
+        if error is None:
+            reply = task.result()
+            self.say(name, f"told {reply}")
+            self.hear(reply)
+            self.judge.told(one, reply)
+            return
+        self.say(name, f"raised {type(error).__name__} {error}")
+        if isinstance(error, Refusal):
+            self.judge.refused(one, error)
+        elif isinstance(error, Unavailable):
+            self.judge.unavailable(one, error)
+        elif isinstance(error, OutcomeUnknown):
+            self.judge.unknown(one, error)
+        else:
+            raise Broken("log", f"{one.request} raised {error!r}")
+
+    def hear(self, reply: Reply[Any]) -> None:
+        """Remember things to ask about later."""
+        self.tokens.append(reply.token)
+        guid = getattr(getattr(reply.answer, "version", reply.answer), "guid", "")
+        if guid and len(self.asker.guids) < 20:
+            self.asker.guids.append(guid)
+
+    def call(self, command_id: str) -> Call:
+        """How a request is made: mostly plainly, at times with a token, or with a word about freshness."""
+        after = None
+        if self.tokens and self.chance.random() < 0.15:
+            after = self.chance.choice(self.tokens)
+            if self.chance.random() < 0.15:
+                after = replace(after, identity="0" * 32)
+            elif self.chance.random() < 0.1:
+                after = replace(after, sequence=after.sequence + 1_000)
+        consistency = self.chance.choices(["", "latest", "eventual"], (8, 1, 1))[0]
+        return Call(consistency, after, command_id, timeout=self.timeout * self.chance.choice([0.3, 1, 1, 3]))
+
+    async def client(self) -> None:
+        """Ask again and again; repeat what was not answered, under its id, at any node; at times ask twice at once."""
+        for _ in range(self.turns):
+            if self._broken:
+                return
+            wanted, command_id = request(self.asker, self.weights), self.new_id()
+            self.asker.command_ids.append(command_id)
+            call = self.call(command_id)
+            if self.chance.random() < self.purging:
+                await self.purge()
+                continue
+            if is_command(wanted) and self.chance.random() < 0.08:
+                self.counts["doubled"] += 1
+                await self.together([self.ask(self.chance.choice(self.members), wanted, call) for _ in range(2)])
+                continue
+            for _ in range(4):
+                one = await self.ask(self.chance.choice(self.members), wanted, call)
+                if one.state in {"told", "refused"} or self.chance.random() < 0.2:
+                    break
+                call = replace(call, after=None)
+                await asyncio.sleep(self.weather.latency * 5)
+            await asyncio.sleep(self.weather.latency * self.chance.choice([0, 1, 10]))
+
+    async def purge(self) -> None:
+        """Remove a subject for good and make it again: whoever comes now is somebody else."""
+        subject = self.asker.subject()
+        member = self.chance.choice(self.members)
+        for wanted in (
+            DeleteSubject(subject),
+            DeleteSubject(subject, permanent=True),
+            Register(subject, self.asker.draft()),
+        ):
+            await self.ask(member, wanted, Call(command_id=self.new_id(), timeout=self.timeout))
+
+    async def together(self, works: list[Coroutine[Any, Any, Any]]) -> None:
+        """Do things at once."""
+        await asyncio.gather(*works)
+
+    # ---------------------------------------------------------------------------------------------------- the run
+
+    async def _main(self) -> None:
+        for member in self.members:
+            await self.site.start(member)
+        await self.together([self.client() for _ in range(self.clients)])
+        self.weather.calm()
+        await self.disk.rest()
+        if self._broken is None:
+            await self._calm()
+        for member in self.members:
+            self.site.collect(member)
+            OWNER.set(member.name)
+            if member.node is not None:
+                await member.node.follower.look()
+                await member.node.close()
+            OWNER.set("")
+            if member.node is not None and member.node.follower.position != self.disk.tip:
+                self.fail(Broken("log", f"{member.name} has closed before the tip"))
+
+    async def _calm(self) -> None:
+        """When all is well everything is answered, also at a node that only asks while the others write."""
+        self.judge.calm = True
+        quiet, *busy = self.members
+        patience = self.weather.latency * 60
+        done = asyncio.Event()
+
+        async def listen() -> None:
+            for _ in range(4):
+                await self.ask(quiet, Register(SAME, PLAIN), Call(command_id=self.new_id(), timeout=patience))
+            done.set()
+
+        async def write(member: Member) -> None:
+            while not done.is_set() and self._broken is None:
+                self.counts["steady"] += 1
+                fresh = Register(Subject(".calm", self.new_id()), PLAIN)
+                await self.ask(member, fresh, Call(command_id=self.new_id(), timeout=patience * 10))
+
+        await self.together([listen(), *(write(member) for member in busy * 3)])
+
+    def run(self) -> Run:
+        """Run to the end, or to the first broken law."""
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_until_complete(self._main())
+            if self._broken is None:
+                self._checked(self.history.check_loads)
+            if self._broken is None and self.loop.errors:
+                self.fail(Broken("log", self.loop.errors[0]))
+        finally:
+            asyncio.set_event_loop(None)
+            self.loop.close()
+        self.counts += self.judge.counts
+        return Run(self.seed, self._trace.hexdigest(), self.counts, self.trace, self._broken)
+
+
+def run(seed: int, *, keep: bool = False) -> Run:
+    """Run one seed; the same seed gives the same run, to the last line of its trace."""
+    return Scenario(seed, keep=keep).run()

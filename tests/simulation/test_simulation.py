@@ -1,0 +1,66 @@
+"""The six laws of the design over random lives of three nodes on one log, each life decided by a seed."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from tests.simulation.scenario import run
+from tests.simulation.workload import GENERATORS
+from treaty.core.decide import LAWS
+
+SEEDS = 500
+SOAK = 5_000
+BLOCK = 125
+"""Seeds in one test, so that the work can be shared."""
+WANTED = ("conflicts", "unknown", "crashes")
+"""What has to happen in at least half of the seeds."""
+
+
+def live(seeds: range) -> None:
+    """Run seeds; say what happened in them; fail with all that broke a law."""
+    seen: Counter[str] = Counter()
+    broken = []
+    for seed in seeds:
+        came = run(seed)
+        seen.update(name for name, times in came.counts.items() if times)
+        if came.broken is not None:
+            broken.append(f"seed {seed}: {came.broken}\n  replay it: python -m tests.simulation --seed {seed}")
+    told = ", ".join(f"{name} in {seen[name]}" for name in (*WANTED, "held", "reloads", "repeated", "unavailable"))
+    print(f"seeds {seeds.start} to {seeds.stop - 1}: {told} of {len(seeds)}")
+    assert not broken, "\n".join(broken)
+    for name in WANTED:
+        assert seen[name] * 2 >= len(seeds), f"{name} happened in {seen[name]} of {len(seeds)} seeds only"
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, BLOCK))
+def test_the_laws_hold(first: int) -> None:
+    live(range(first, first + BLOCK))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK, BLOCK * 4))
+def test_the_laws_hold_for_long(first: int) -> None:
+    live(range(first, first + BLOCK * 4))
+
+
+def test_a_seed_replays_exactly_under_any_hash_seed() -> None:
+    command = [sys.executable, "-m", "tests.simulation", "--seed", "11"]
+    traces = [
+        subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": salt}, capture_output=True, text=True, check=True)
+        for salt in ("1", "20261")
+    ]
+    first, second = (trace.stdout.splitlines()[:-40] for trace in traces)
+
+    assert len(first) > 500
+    assert first == second
+
+
+def test_another_seed_is_another_life() -> None:
+    assert run(1).digest == run(1).digest != run(2).digest
+
+
+def test_every_kind_of_request_is_asked() -> None:
+    assert set(GENERATORS) == set(LAWS)

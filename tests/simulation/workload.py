@@ -1,0 +1,133 @@
+"""What clients ask for: a table of generators, one for each kind of request, over a few subjects so that all collides."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.simulation.texts import AVRO, OUTER, TOY
+from treaty.core import requests as asked
+from treaty.core.answers import Config
+from treaty.core.names import Subject
+from treaty.core.policy import LEVELS
+from treaty.core.requests import Creation, Expected, Force, Request, Scope
+from treaty.core.schema import Draft, Metadata, Reference
+
+SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"))
+MOST_IDS = 6
+
+
+@dataclass(slots=True)
+class Asker:
+    """Chances, and what has been heard so far."""
+
+    chance: random.Random
+    guids: list[str] = field(default_factory=list)
+    command_ids: list[str] = field(default_factory=list)
+    toy: float = 0.7
+    """How many drafts are of the toy format."""
+    referring: float = 0.12
+    """How many drafts refer to another subject."""
+
+    def often(self, probability: float) -> bool:
+        return self.chance.random() < probability
+
+    def subject(self) -> Subject:
+        return self.chance.choices(SUBJECTS, (6, 3, 1))[0]
+
+    def scope(self) -> Scope:
+        wide = [Scope(), Scope(".x"), Scope("*")]
+        return self.chance.choice(wide) if self.often(0.25) else Scope(*self.subject())
+
+    def draft(self) -> Draft:
+        if self.often(self.referring):
+            text, kind, name = OUTER
+            target = self.chance.choice([Subject(".", "t"), Subject(".", "s")])
+            return Draft(text, kind, (Reference(name, target.name, self.chance.choice([-1, 1, 2])),))
+        toy = self.often(self.toy)
+        metadata = Metadata(properties=(("major", self.chance.choice("12")),)) if self.often(0.1) else None
+        return Draft(self.chance.choice(TOY if toy else AVRO), "TOY" if toy else "AVRO", metadata=metadata)
+
+    def number(self) -> int:
+        return self.chance.choice([-1, 1, 1, 2, 2, 3, 4])
+
+    def visible(self) -> asked.Visible:
+        return self.chance.choice(("live", "all", "deleted"))
+
+    def normalize(self) -> bool | None:
+        return self.chance.choice([None, None, True])
+
+
+def register(ask: Asker) -> Request[Any]:
+    """Mostly the plain form; at times one of the conditions that a register command can carry."""
+    expected = Expected(ask.chance.choice(("number", "ordinal", "schema_id")), ask.chance.choice([-1, 0, 1, 2]))
+    return asked.Register(
+        ask.subject(),
+        ask.draft(),
+        ask.normalize(),
+        number=ask.chance.choice([1, 2, 3]) if ask.often(0.05) else 0,
+        schema_id=ask.chance.randint(1, MOST_IDS) if ask.often(0.05) else -1,
+        force=Force("somebody", "because") if ask.often(0.05) else None,
+        expected=expected if ask.often(0.1) else None,
+        names=(("scheme", ask.chance.choice("ab")),) if ask.often(0.1) else (),
+        create_with=Creation(policy=ask.chance.choice(["", "FULL_TRANSITIVE"])) if ask.often(0.1) else Creation(),
+    )
+
+
+def set_config(ask: Asker) -> Request[Any]:
+    """Levels most of all, so that what is compared with what keeps changing."""
+    if ask.often(0.8):
+        return asked.SetConfig(ask.scope(), Config(level=ask.chance.choice([*LEVELS, "SIDEWAYS"])))
+    change = ask.chance.choice([Config(normalize=True), Config(group="major"), Config(validate_fields=True)])
+    return asked.SetConfig(ask.scope(), change, ("level",) if ask.often(0.2) else ())
+
+
+def set_mode(ask: Asker) -> Request[Any]:
+    """Mostly back to normal, or nothing else would ever happen."""
+    mode = ask.chance.choice(["READWRITE", "READWRITE", None, None, "READONLY", "IMPORT"])
+    return asked.SetMode(ask.scope(), mode, force=ask.often(0.2))
+
+
+def get_guid(ask: Asker) -> str:
+    return ask.chance.choice(ask.guids) if ask.guids and ask.often(0.9) else "0" * 32
+
+
+Generator = Callable[[Asker], Request[Any]]
+
+GENERATORS: Mapping[type, tuple[float, Generator]] = {
+    asked.Register: (40, register),
+    asked.DeleteVersion: (8, lambda a: asked.DeleteVersion(a.subject(), a.number(), a.often(0.5))),
+    asked.DeleteSubject: (5, lambda a: asked.DeleteSubject(a.subject(), a.often(0.5))),
+    asked.DeleteContext: (1, lambda a: asked.DeleteContext(a.chance.choice([".x", ".y"]))),
+    asked.SetConfig: (6, set_config),
+    asked.DeleteConfig: (2, lambda a: asked.DeleteConfig(a.scope())),
+    asked.SetMode: (2, set_mode),
+    asked.DeleteMode: (2, lambda a: asked.DeleteMode(a.scope(), a.often(0.3))),
+    asked.GetConfig: (2, lambda a: asked.GetConfig(a.scope(), a.often(0.5))),
+    asked.GetMode: (2, lambda a: asked.GetMode(a.scope(), a.often(0.5))),
+    asked.Lookup: (4, lambda a: asked.Lookup(a.subject(), a.draft(), a.normalize(), a.often(0.3))),
+    asked.Check: (3, lambda a: asked.Check(a.subject(), a.draft(), a.chance.choice([None, -1, 1, 2]))),
+    asked.GetSchema: (
+        5,
+        lambda a: asked.GetSchema(a.chance.randint(1, MOST_IDS), a.subject() if a.often(0.3) else None),
+    ),
+    asked.GetGuid: (2, lambda a: asked.GetGuid(get_guid(a))),
+    asked.GetGuidIds: (1, lambda a: asked.GetGuidIds(get_guid(a))),
+    asked.GetVersion: (6, lambda a: asked.GetVersion(a.subject(), a.number(), a.often(0.2))),
+    asked.FindVersion: (1, lambda a: asked.FindVersion(a.subject(), (("major", a.chance.choice("12")),))),
+    asked.ListSubjects: (3, lambda a: asked.ListSubjects(visible=a.visible())),
+    asked.ListVersions: (4, lambda a: asked.ListVersions(a.subject(), a.visible())),
+    asked.ListSchemas: (1, lambda a: asked.ListSchemas(visible=a.visible(), latest=a.often(0.3))),
+    asked.UsesOf: (1, lambda a: asked.UsesOf(a.chance.randint(1, MOST_IDS), visible=a.visible())),
+    asked.ReferencedBy: (1, lambda a: asked.ReferencedBy(a.subject(), a.number(), a.often(0.3))),
+    asked.ListContexts: (1, lambda a: asked.ListContexts()),
+    asked.GetOutcome: (2, lambda a: asked.GetOutcome(a.chance.choice(a.command_ids) if a.command_ids else "none")),
+}
+"""Every kind of request: how often, and what. A kind that is missing here fails a test."""
+
+
+def request(ask: Asker, weights: Mapping[type, float]) -> Request[Any]:
+    """One request, of a kind chosen by weight."""
+    kinds = list(GENERATORS)
+    (kind,) = ask.chance.choices(kinds, [weights[one] for one in kinds])
+    return GENERATORS[kind][1](ask)
