@@ -26,11 +26,13 @@ class Parser:
             known = ", ".join(self.table.names)
             unknown = Fault("FORMAT_UNKNOWN", "", f"there is no format {meaning.format!r} here", f"one of {known}")
             raise InvalidSchemaError((unknown,))
-        key = (meaning.format, meaning.digest, strict)
-        found = self.memo.get(key)
+        judged, stored = ((meaning.format, meaning.digest, strictly) for strictly in (True, False))
+        found = self.memo.get(judged)
+        if found is None and not strict:
+            found = self.memo.get(stored)
         if found is None:
             found = form.parse(meaning, strict)
-            self.memo.keep(key, found, len(meaning.text))
+            self.memo.keep(judged if strict else stored, found, len(meaning.text))
         return form, found
 
     def answer(self, question: Question) -> Answer:

@@ -123,16 +123,30 @@ class _Maker:
 
 
 def _number(node: Resolved, value: float) -> Json:
-    try:
-        return _single(float(value)) if node.kind == "float" else float(value) if node.kind == "double" else value
-    except OverflowError:
+    if node.kind not in {"float", "double"}:
         return value
+    try:
+        return _single(float(value)) if node.kind == "float" else float(value)
+    except OverflowError:
+        return value  # beyond the type's range, which is no reason to lose it
 
 
 def _single(value: float) -> float:
-    """The shortest number that is the same one in 32 bits."""
-    packed = struct.pack("f", value)
-    return next(short for digits in range(1, 18) if struct.pack("f", short := float(f"{value:.{digits}g}")) == packed)
+    """The shortest number that is the same one in 32 bits; raises `OverflowError` beyond them."""
+    packed = struct.pack("<f", value)
+    (narrow,) = struct.unpack("<f", packed)
+    for digits in range(1, 9):
+        short = float(f"{narrow:.{digits}g}")
+        if _packed(short) == packed:
+            return short
+    return float(f"{narrow:.9g}")
+
+
+def _packed(value: float) -> bytes:
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:
+        return b""
 
 
 def _words(words: Sequence[str]) -> tuple[str, ...]:

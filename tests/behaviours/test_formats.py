@@ -1,0 +1,230 @@
+"""The table of formats, plug-ins among them, the memo of models and the answers to the law's questions."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from treaty.core.grammar import Compare, Compared, Invalid, Parse, Parsed
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.answer import Parser
+from treaty.formats.avro.format import FORMAT
+from treaty.formats.memo import Memo
+from treaty.formats.table import BUILT_IN, table
+from treaty.formats.verdict import verdict
+
+POINT = Meaning("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"int"}]}')
+WIDE = Meaning("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"long"}]}')
+BAD_DEFAULT = Meaning("AVRO", '{"type":"record","name":"A","fields":[{"name":"x","type":"int","default":"one"}]}')
+
+PLUGIN = """
+from treaty.formats.format import Format, Printed
+
+FORMAT = Format(
+    name="SHOUT",
+    parse=lambda meaning, strict: meaning.text.upper(),
+    show=lambda model, normalize: Printed(model, model, ""),
+    references=lambda text: (),
+    compare=lambda reader, writer: (),
+)
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package that offers the format SHOUT, and one called AVRO that must not win."""
+    (tmp_path / "shouting.py").write_text(PLUGIN, "utf-8")
+    info = tmp_path / "shouting-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n", "utf-8")
+    points = "[treaty.formats]\nSHOUT = shouting:FORMAT\nAVRO = shouting:FORMAT\n"
+    (info / "entry_points.txt").write_text(points, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def test_a_built_in_format_is_found_by_name() -> None:
+    assert table().find("AVRO") is FORMAT
+    assert set(BUILT_IN) <= set(table().names)
+    assert table().find("NOTHING") is None
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugin_is_found_by_its_entry_point_and_replaces_nothing() -> None:
+    parser = Parser(table())
+    answer = parser.answer(Parse(Meaning("SHOUT", "hello")))
+
+    assert isinstance(answer, Parsed)
+    assert answer.canonical == "HELLO"
+    assert parser.table.find("AVRO") is FORMAT
+
+
+def test_a_valid_schema_is_answered_with_its_texts() -> None:
+    answer = Parser(table()).answer(Parse(Meaning("AVRO", POINT.text.replace(":", " : "))))
+
+    assert answer == Parsed(POINT.text, hashlib.sha256(POINT.text.encode()).hexdigest(), "Point")
+
+
+def test_what_resolves_alike_has_one_digest() -> None:
+    field = '{"name":"p","type":%s}'
+    whole = '{"type":"record","name":"Line","fields":[%s]}'
+    cut = Meaning("AVRO", whole % (field % '"Point"'), (Binding("Point", "points", 1, POINT),))
+    one, other = (
+        Parser(table()).answer(Parse(meaning)) for meaning in (cut, Meaning("AVRO", whole % (field % POINT.text)))
+    )
+
+    assert isinstance(one, Parsed)
+    assert isinstance(other, Parsed)
+    assert one.resolved == other.resolved
+    assert one.canonical == cut.text != other.canonical
+
+
+def test_an_invalid_schema_and_an_unknown_format_are_answers() -> None:
+    parser = Parser(table())
+    wrong, unknown = (parser.answer(Parse(Meaning(form, "{}"))) for form in ("AVRO", "NOTHING"))
+
+    assert isinstance(wrong, Invalid)
+    assert isinstance(unknown, Invalid)
+    assert wrong.faults[0].rule == "TYPE_MISSING"
+    assert unknown.faults[0].rule == "FORMAT_UNKNOWN"
+    assert "AVRO" in unknown.faults[0].expected
+
+
+def test_a_comparison_has_a_reader_and_a_writer() -> None:
+    parser = Parser(table())
+    backward, forward = parser.answer(Compare(WIDE, POINT)), parser.answer(Compare(POINT, WIDE))
+
+    assert backward == Compared()
+    assert isinstance(forward, Compared)
+    assert [found.rule for found in forward.findings] == ["TYPE_MISMATCH"]
+    assert isinstance(parser.answer(Compare(POINT, Meaning("AVRO", "{}"))), Invalid)
+
+
+def test_strict_and_stored_reading_are_remembered_apart() -> None:
+    parser = Parser(table())
+
+    assert isinstance(parser.answer(Parse(BAD_DEFAULT, strict=False)), Parsed)
+    assert isinstance(parser.answer(Parse(BAD_DEFAULT)), Invalid)
+    assert isinstance(parser.answer(Parse(BAD_DEFAULT, strict=False)), Parsed)
+
+
+def test_a_text_is_parsed_once_and_one_with_other_references_anew() -> None:
+    parser = Parser(table())
+    first = parser.model(POINT, strict=True)[1]
+    use = '{"type":"array","items":"Point"}'
+    narrow, wide = (Meaning("AVRO", use, (Binding("Point", "points", 1, bound),)) for bound in (POINT, WIDE))
+
+    assert parser.model(POINT, strict=True)[1] is parser.model(POINT, strict=False)[1] is first
+    assert parser.model(narrow, strict=True)[1] != parser.model(wide, strict=True)[1]
+
+
+def test_the_memo_forgets_what_was_not_used_for_longest() -> None:
+    memo = Memo(entries=2, text_bytes=100)
+    keys = [("AVRO", bytes([at]), True) for at in range(3)]
+    memo.keep(keys[0], "zero", 10)
+    memo.keep(keys[1], "one", 10)
+    assert memo.get(keys[0]) == "zero"
+    memo.keep(keys[2], "two", 10)
+
+    assert [memo.get(key) for key in keys] == ["zero", None, "two"]
+
+
+def test_the_memo_keeps_within_its_bytes() -> None:
+    memo = Memo(entries=10, text_bytes=100)
+    for at in range(5):
+        memo.keep(("AVRO", bytes([at]), True), at, 40)
+    memo.keep(("AVRO", b"large", True), "large", 101)
+
+    assert len(memo) == 2
+    assert memo.get(("AVRO", b"large", True)) is None
+
+
+def test_a_verdict_tells_which_of_two_texts_is_not_valid() -> None:
+    parser = Parser(table())
+    said = verdict(parser, Meaning("AVRO", "{}"), BAD_DEFAULT, "BACKWARD")
+
+    assert not said.fits
+    assert said.old_faults[0].rule == "TYPE_MISSING"
+    assert said.new_faults[0].rule == "DEFAULT_INVALID"
+    assert verdict(parser, BAD_DEFAULT, Meaning("AVRO", BAD_DEFAULT.text.replace('"one"', "1")), "FULL").fits
+
+
+def test_a_verdict_over_two_formats_fits_only_where_nothing_is_asked(plugin: None) -> None:
+    parser = Parser(table())
+    other = Meaning("SHOUT", "x")
+
+    assert verdict(parser, POINT, other, "NONE").fits
+    assert [reason.rule for reason in verdict(parser, POINT, other, "BACKWARD").reasons] == ["FORMAT_CHANGED"]
+
+
+def test_a_level_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        verdict(Parser(table()), POINT, WIDE, "SIDEWAYS")
+
+
+@pytest.mark.parametrize(
+    ("sent", "normal"),
+    [
+        ({"type": "int", "b": {"z": 1, "a": 2}, "a": 1}, '{"type":"int","a":1,"b":{"a":2,"z":1}}'),
+        (
+            {"type": "bytes", "zoom": 1, "scale": 2, "precision": 9, "logicalType": "decimal"},
+            '{"type":"bytes","logicalType":"decimal","precision":9,"scale":2,"zoom":1}',
+        ),
+        (
+            {"type": "bytes", "scale": 2, "precision": 1, "logicalType": "decimal"},
+            '{"type":"bytes","logicalType":"decimal","precision":1,"scale":2}',
+        ),
+        (
+            {"type": "fixed", "name": "D", "size": 4, "a": 1, "precision": 9, "logicalType": "decimal"},
+            '{"type":"fixed","name":"D","size":4,"logicalType":"decimal","precision":9,"a":1}',
+        ),
+        (
+            {"type": "fixed", "name": "D", "size": 4, "a": 1, "precision": 10, "logicalType": "decimal"},
+            '{"type":"fixed","name":"D","size":4,"a":1,"logicalType":"decimal","precision":10}',
+        ),
+        (
+            {"type": "enum", "name": "n.E", "doc": "", "symbols": ["B", "A"], "aliases": ["z", "m.A"]},
+            '{"type":"enum","name":"E","namespace":"n","symbols":["B","A"],"aliases":["m.A","z"]}',
+        ),
+        ({"type": "error", "name": "E", "fields": []}, '{"type":"record","name":"E","fields":[]}'),
+    ],
+    ids=["properties", "decimal", "no decimal", "fixed decimal", "no fixed decimal", "enum", "error"],
+)
+def test_normal_form_of_types(sent: object, normal: str) -> None:
+    answer = Parser(table()).answer(Parse(Meaning("AVRO", json.dumps(sent)), normalize=True))
+
+    assert isinstance(answer, Parsed)
+    assert answer.canonical == normal
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "normal"),
+    [
+        ("double", 3, "3.0"),
+        ("float", 0.1, "0.1"),
+        ("float", 0.123456789, "0.12345679"),
+        ("float", 16777217, "1.6777216E7"),
+        ("float", 3.4028234663852886e38, "3.4028235E38"),
+        ("float", 1e40, "1.0E40"),
+        ("float", "NaN", '"NaN"'),
+        (["double", "null"], 2, "2.0"),
+        (["null", "double"], 2, "2"),
+        ({"type": "array", "items": "double"}, [1, 2], "[1.0,2.0]"),
+        ({"type": "map", "values": "float"}, {"b": 1, "a": 2}, '{"a":2.0,"b":1.0}'),
+        (
+            {"type": "record", "name": "B", "fields": [{"name": "y", "type": "double"}]},
+            {"z": 1, "y": 1},
+            '{"y":1.0,"z":1}',
+        ),
+        ("string", "x", '"x"'),
+        ("long", 5, "5"),
+    ],
+    ids=str,
+)
+def test_normal_form_of_defaults(kind: object, default: object, normal: str) -> None:
+    field = {"name": "x", "type": kind, "default": default, "aliases": ["c", "b"], "order": "ascending"}
+    node = {"type": "record", "name": "A", "fields": [field]}
+    answer = Parser(table()).answer(Parse(Meaning("AVRO", json.dumps(node)), normalize=True))
+
+    assert isinstance(answer, Parsed)
+    assert answer.canonical.endswith(f',"default":{normal},"aliases":["b","c"]}}]}}')
