@@ -10,7 +10,7 @@ from treaty.wire.confluent.versions import checked_body
 
 
 async def check(x: Exchange) -> object:
-    """``POST /compatibility/subjects/{subject}/versions`` and ``…/{version}``.
+    """Would the posted schema pass the policy of the subject? Nothing is written; `verbose=true` says why not.
 
     A schema that is not valid is a refusal, or where verbose (and without details) a verdict.
     """

@@ -18,7 +18,7 @@ LISTED = 1000
 
 
 async def list_schemas(x: Exchange) -> object:
-    """``GET /schemas``: without a prefix the default context only."""
+    """Versions of all subjects under `subjectPrefix`, by subject and number; without it of the default context only."""
     request = q.ListSchemas(
         prefix=subject_of(x.query.get("subjectPrefix") or ""),
         visible=x.query.visible(),
@@ -30,7 +30,7 @@ async def list_schemas(x: Exchange) -> object:
 
 
 async def get_schema(x: Exchange) -> object:
-    """``GET /schemas/ids/{id}``."""
+    """A schema by id, with one use of it; `subject` says in which context, `fetchMaxId` adds the highest id there."""
     request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"))
     found = await x.ask(request)
     x.hot = True
@@ -38,28 +38,28 @@ async def get_schema(x: Exchange) -> object:
 
 
 async def get_schema_text(x: Exchange) -> object:
-    """``GET /schemas/ids/{id}/schema``."""
+    """The bare text of a schema by id."""
     found = await x.ask(q.GetSchema(integer(x.values[0]), x.query.subject()))
     x.hot = True
     return Text(found.text)
 
 
 async def subjects_of(x: Exchange) -> object:
-    """``GET /schemas/ids/{id}/subjects``."""
+    """Subjects that use a schema, paged."""
     page = x.query.page()
     found = await x.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
     return list(dict.fromkeys(subject for subject, _ in found.uses))[page]
 
 
 async def versions_of(x: Exchange) -> object:
-    """``GET /schemas/ids/{id}/versions``."""
+    """Subjects and numbers of the versions that are this schema, paged."""
     page = x.query.page()
     found = await x.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
     return [UseBody(subject, number) for subject, number in found.uses[page]]
 
 
 async def get_guid(x: Exchange) -> object:
-    """``GET /schemas/guids/{guid}``: without subject and version, because a guid means no context."""
+    """A schema by guid, with or without dashes; without subject and version, because a guid means no context."""
     x.asked = q.GetGuid(x.values[0])
     found = await x.ask(q.GetGuid(_guid(x.values[0])))
     body = schema_body(found, details=x.details)
@@ -69,7 +69,7 @@ async def get_guid(x: Exchange) -> object:
 
 
 async def get_guid_ids(x: Exchange) -> object:
-    """``GET /schemas/guids/{guid}/ids``; nothing where nobody has it."""
+    """Contexts and ids that a guid has; an empty list where nobody has it."""
     x.asked = q.GetGuidIds(x.values[0])
     try:
         found = await x.ask(q.GetGuidIds(_guid(x.values[0])))
@@ -88,7 +88,7 @@ def _guid(text: str) -> str:
 
 
 async def list_types(_x: Exchange) -> object:
-    """``GET /schemas/types``: the formats with a plug-in here."""
+    """The formats with a plug-in here."""
     return _formats()
 
 

@@ -13,44 +13,44 @@ RELEASE = installed("treaty")
 
 
 async def root(_x: Exchange) -> object:
-    """``GET /`` and ``POST /``."""
+    """An empty object."""
     return {}
 
 
 async def cluster(_x: Exchange) -> object:
-    """``GET /v1/metadata/id``."""
+    """Who this is, in the shape that clients expect of a cluster."""
     clusters = {"kafka-cluster": "", "schema-registry-cluster": "treaty"}
     return {"id": "", "scope": {"path": [], "clusters": clusters}}
 
 
 async def version(_x: Exchange) -> object:
-    """``GET /v1/metadata/version``."""
+    """The level of Confluent's API that is spoken, and the release of Treaty."""
     return {"version": LEVEL, "commitId": f"treaty-{RELEASE}"}
 
 
 async def deployment(_x: Exchange) -> object:
-    """``GET /v1/metadata/deployment``."""
+    """No attributes."""
     return {"attributes": []}
 
 
 async def list_contexts(x: Exchange) -> object:
-    """``GET /contexts``."""
+    """Names of contexts, the default one first, paged."""
     page = x.query.page()
     return (await x.ask(q.ListContexts(x.query.get("contextPrefix") or ""))).names[page]
 
 
 async def delete_context(x: Exchange) -> object:
-    """``DELETE /contexts/{context}``."""
+    """Forgets an empty context; answers nothing, with 204."""
     await x.ask(q.DeleteContext(context_of(x.values[0])))
     return Nothing()
 
 
 async def no_associations(_x: Exchange) -> object:
-    """``GET /associations/…``: there are none, and an empty list makes clients name subjects after topics."""
+    """An empty list: there are none, and clients then name subjects after topics."""
     return ()
 
 
 async def outcome(x: Exchange) -> object:
-    """``GET /treaty/outcome/{command}``: what became of a command."""
+    """What became of a command, by its id: its sequence, and the answer it had; 40450 where nobody remembers."""
     found = await x.ask(q.GetOutcome(x.values[0]))
     return OutcomeBody(found.command_id, found.sequence, found.result, dict(found.members))

@@ -11,31 +11,31 @@ def _scope(x: Exchange) -> q.Scope:
 
 
 async def get_config(x: Exchange) -> object:
-    """``GET /config`` and ``GET /config/{subject}``."""
+    """The config at a scope; `defaultToGlobal=true` follows the chain to what is in force."""
     stored = await x.ask(q.GetConfig(_scope(x), x.query.flag("defaultToGlobal")))
     return config_body(stored.config)
 
 
 async def put_config(x: Exchange) -> object:
-    """``PUT /config`` and ``PUT /config/{subject}``: answers the whole config in the request's words."""
+    """Changes members of the config: null forgets one, what is absent stays; answers the whole config in the words of the request."""
     body = await x.body(ConfigBody)
     stored = await x.ask(set_config_of(_scope(x), body))
     return config_body(stored.config, put=True)
 
 
 async def delete_config(x: Exchange) -> object:
-    """``DELETE /config`` and ``DELETE /config/{subject}``: answers what it was."""
+    """Forgets the config at a scope; answers what it was."""
     return config_body((await x.ask(q.DeleteConfig(_scope(x)))).config)
 
 
 async def get_mode(x: Exchange) -> object:
-    """``GET /mode`` and ``GET /mode/{subject}``."""
+    """The mode at a scope; `defaultToGlobal=true` follows the chain to what is in force."""
     stored = await x.ask(q.GetMode(_scope(x), x.query.flag("defaultToGlobal")))
     return ModeBody(stored.mode)
 
 
 async def put_mode(x: Exchange) -> object:
-    """``PUT /mode`` and ``PUT /mode/{subject}``: answers what was put; null clears it."""
+    """Sets the mode at a scope, or with null forgets it; answers what was put."""
     body = await x.body(ModeBody)
     request = q.SetMode(_scope(x), body.mode.upper() if isinstance(body.mode, str) else None, x.query.flag("force"))
     x.asked = request
@@ -46,5 +46,5 @@ async def put_mode(x: Exchange) -> object:
 
 
 async def delete_mode(x: Exchange) -> object:
-    """``DELETE /mode`` and ``DELETE /mode/{subject}``: answers what it was."""
+    """Forgets the mode at a scope (`recursive=true`: of its subjects too); answers what it was."""
     return ModeBody((await x.ask(q.DeleteMode(_scope(x), x.query.flag("recursive")))).mode)

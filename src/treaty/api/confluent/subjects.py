@@ -14,21 +14,21 @@ from treaty.wire.confluent.versions import SchemaBody, registered_body, version_
 
 
 async def list_subjects(x: Exchange) -> object:
-    """``GET /subjects``."""
+    """Names of subjects, sorted and paged; without `subjectPrefix` of all contexts, with an empty one of the default context."""
     page, prefix = x.query.page(), x.query.get("subjectPrefix", "subject")
     start = Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix)
     return (await x.ask(q.ListSubjects(start, x.query.visible()))).names[page]
 
 
 async def lookup(x: Exchange) -> object:
-    """``POST /subjects/{subject}``."""
+    """The version of the subject that the posted schema is; 40403 where it is none."""
     draft = draft_of(await x.body(DraftBody))
     deleted = x.query.flag("deleted")
     return _shown(x, await x.ask(q.Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted)))
 
 
 async def find(x: Exchange) -> object:
-    """``GET /subjects/{subject}/metadata``: values that some clients encode twice are tried as they meant them too."""
+    """The newest version whose metadata has all `key`/`value` pairs; values that some clients encode twice are understood."""
     members = tuple(zip(x.query.all("key"), x.query.all("value"), strict=False))
     deleted = x.query.flag("deleted")
     try:
@@ -45,12 +45,12 @@ def _decoded_again(members: Pairs) -> Pairs:
 
 
 async def delete_subject(x: Exchange) -> object:
-    """``DELETE /subjects/{subject}``."""
+    """Hides all versions, or with `permanent=true` removes those hidden before; answers their numbers."""
     return (await x.ask(q.DeleteSubject(x.subject, x.query.flag("permanent")))).numbers
 
 
 async def list_versions(x: Exchange) -> object:
-    """``GET /subjects/{subject}/versions``; `deletedAsNegative` shows softly deleted ones below zero."""
+    """Version numbers, ascending and paged; `deletedAsNegative` shows softly deleted ones below zero."""
     page, negative = x.query.page(), x.query.flag("deletedAsNegative")
     visible = x.query.visible()
     found = await x.ask(q.ListVersions(x.subject, "all" if negative and visible == "live" else visible))
@@ -59,7 +59,7 @@ async def list_versions(x: Exchange) -> object:
 
 
 async def register(x: Exchange) -> object:
-    """``POST /subjects/{subject}/versions``."""
+    """Makes the posted schema a version, unless it is one; answers it with its id and guid. `force=true` skips the policy, and says so."""
     body = await x.body(DraftBody)
     force = q.Force(x.call.principal, "force=true") if x.query.flag("force") else None
     request = register_of(x.subject, body, normalize=x.query.flag("normalize") or None, force=force)
@@ -67,7 +67,7 @@ async def register(x: Exchange) -> object:
 
 
 async def get_version(x: Exchange) -> object:
-    """``GET /subjects/{subject}/versions/{version}``."""
+    """One version, by number, `latest` or -1."""
     number = version_of(x.values[1], x.subject)
     found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
     x.hot = number != q.LATEST
@@ -75,7 +75,7 @@ async def get_version(x: Exchange) -> object:
 
 
 async def get_text(x: Exchange) -> object:
-    """``GET /subjects/{subject}/versions/{version}/schema``."""
+    """The bare text of one version."""
     number = version_of(x.values[1], x.subject)
     found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
     x.hot = number != q.LATEST
@@ -83,14 +83,14 @@ async def get_text(x: Exchange) -> object:
 
 
 async def referenced_by(x: Exchange) -> object:
-    """``GET /subjects/{subject}/versions/{version}/referencedby``."""
+    """Ids of schemas that refer to this version, ascending and paged."""
     page = x.query.page()
     found = await x.ask(q.ReferencedBy(x.subject, version_of(x.values[1], x.subject), x.query.flag("deleted")))
     return found.ids[page]
 
 
 async def delete_version(x: Exchange) -> object:
-    """``DELETE /subjects/{subject}/versions/{version}``."""
+    """Hides a version, or with `permanent=true` removes one hidden before; answers its number."""
     request = q.DeleteVersion(x.subject, version_of(x.values[1], x.subject), x.query.flag("permanent"))
     return (await x.ask(request)).numbers[0]
 
