@@ -15,6 +15,13 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spark's bridge leaves its sockets to the garbage collector, which may come to them in any later test."""
+    for item in items:
+        if item.get_closest_marker("jvm"):
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of the person who runs the tests do not reach them."""

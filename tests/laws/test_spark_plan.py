@@ -1,0 +1,258 @@
+"""Decode plans without a JVM: what is merged, refused, hidden and woven, and that a stored plan is the same plan."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.frames import frame, record, resolved
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.answers import Config
+from treaty.core.names import subject_of
+from treaty.core.refusals import SubjectNotFound
+from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.schema import Draft, Reference
+from treaty.spark.arrow import decoder_of
+from treaty.spark.plan.asking import parsed
+from treaty.spark.plan.bounds import bounded
+from treaty.spark.plan.columns import columns
+from treaty.spark.plan.making import PlanError, extend, make_plan
+from treaty.spark.plan.merging import MergeError, merge
+from treaty.spark.plan.value import DecodePlan
+from treaty.spark.plan.weaving import TAIL, TAIL_VALUE, branch_number
+
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+
+
+def decimal(precision: int, scale: int) -> dict[str, object]:
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    with connect("memory:") as found:
+        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
+        yield found
+
+
+def put(registry: Connection, *texts: str, subject: str = "orders-value") -> list[int]:
+    return [registry.ask(Register(subject_of(subject), Draft(text))).answer.version.schema_id for text in texts]
+
+
+def union(*texts: str) -> dict[str, str]:
+    return dict(columns(merge([parsed(text) for text in texts])))
+
+
+def test_the_union_adds_widens_and_keeps() -> None:
+    first = record(("id", "int"), ("gone", "string"), ("price", decimal(8, 2)))
+    second = record(("id", "long"), ("price", decimal(9, 4)), ("note", ["null", "string"], None))
+    assert union(first, second) == {"id": "BIGINT", "gone": "STRING", "price": "DECIMAL(10, 4)", "note": "STRING"}
+
+
+def test_the_union_follows_renames_and_keeps_the_first_name() -> None:
+    first = record(("dest", "string"))
+    second = record({"name": "destination", "type": "string", "aliases": ["dest"]})
+    third = record({"name": "arrival", "type": "string", "aliases": ["destination"]})
+    assert union(first, second, third) == {"dest": "STRING"}
+
+
+def test_the_union_merges_what_lies_inside() -> None:
+    def order(*fields: object) -> str:
+        line = json.loads(record(*fields, name="Line"))
+        return record(("lines", {"type": "array", "items": line}), ("by", {"type": "map", "values": "shop.Line"}))
+
+    merged = union(order(("n", "int")), order(("n", "long"), ("tax", "double", 0.0)))
+    line = "STRUCT<`n`: BIGINT, `tax`: DOUBLE>"
+    assert merged == {"lines": f"ARRAY<{line}>", "by": f"MAP<STRING, {line}>"}
+
+
+def test_the_union_grows_enums_and_choices() -> None:
+    def order(symbols: list[str], choice: list[str]) -> str:
+        return record(("kind", {"type": "enum", "name": "Kind", "symbols": symbols}), ("pick", choice))
+
+    merged = merge(
+        [parsed(order(["A", "B"], ["int", "string"])), parsed(order(["A", "C"], ["string", "int", "boolean"]))]
+    )
+    kind = merged.names["shop.Kind"]
+    assert getattr(kind, "symbols", None) == ("A", "B", "C")
+    assert dict(columns(merged))["pick"] == "STRUCT<`member0`: INT, `member1`: STRING, `member2`: BOOLEAN>"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("int", "string"),
+        (decimal(38, 2), decimal(38, 9)),
+        (MILLIS, {"type": "long", "logicalType": "local-timestamp-micros"}),
+        ("string", ["string", "int"]),
+        ({"type": "fixed", "name": "F", "size": 4}, {"type": "fixed", "name": "F", "size": 8}),
+    ],
+    ids=["kinds", "digits", "wall clocks", "a choice", "sizes"],
+)
+def test_what_cannot_share_a_column_is_told(older: object, newer: object) -> None:
+    with pytest.raises(MergeError) as caught:
+        union(record(("x", older)), record(("x", newer)))
+    assert caught.value.finding.path == "/x"
+    assert caught.value.finding.remedy
+
+
+def test_a_version_without_a_part_in_the_union_is_rejected_and_the_others_are_read(registry: Connection) -> None:
+    ids = put(registry, record(("x", "int")), record(("x", "string")), record(("x", "long")))
+    plan = make_plan(registry, "orders-value", reader="union")
+    assert [one.schema_id for one in plan.writers] == [ids[0], ids[2]]
+    assert [(one.schema_id, one.code) for one in plan.rejected] == [(ids[1], "RESOLUTION")]
+    assert "version 2" in plan.rejected[0].message
+
+
+def test_an_incompatible_writer_is_rejected_with_the_finding(registry: Connection) -> None:
+    ids = put(registry, record(("x", "string")), record(("x", "int"), ("y", "int")))
+    plan = make_plan(registry, "orders-value")
+    assert [(one.schema_id, one.code) for one in plan.rejected] == [(ids[0], "RESOLUTION")]
+    assert "and 1 more" in plan.rejected[0].message
+
+
+def test_units_and_scales_get_hidden_fields(registry: Connection) -> None:
+    inner = json.loads(record(("price", decimal(8, 2)), name="Line"))
+    newer = json.loads(record(("price", decimal(12, 4)), name="Line"))
+    ids = put(
+        registry,
+        record(("at", MILLIS), ("lines", {"type": "array", "items": inner})),
+        record(("at", MICROS), ("lines", {"type": "array", "items": newer})),
+    )
+    plan = make_plan(registry, "orders-value")
+    assert [(one.path, one.field, one.ids) for one in plan.repairs] == [
+        ((), "at", (ids[0],)),
+        (("lines", "[]"), "price", (ids[0],)),
+    ]
+    assert {one.path for one in plan.layouts} == {(), ("lines",), ("lines", "[]")} - {("lines",)}
+    assert dict(plan.columns) == {"at": "TIMESTAMP", "lines": "ARRAY<STRUCT<`price`: DECIMAL(12, 4)>>"}
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader"),
+    [
+        (decimal(9, 4), decimal(9, 2)),
+        (decimal(9, 2), decimal(8, 2)),
+        ({"type": "int", "logicalType": "date"}, MILLIS),
+        (MILLIS, {"type": "long", "logicalType": "local-timestamp-millis"}),
+    ],
+    ids=["scale lost", "digits lost", "date as instant", "instant as wall clock"],
+)
+def test_a_silent_error_of_avro_is_refused(registry: Connection, writer: object, reader: object) -> None:
+    ids = put(registry, record(("x", writer)), record(("x", reader)))
+    plan = make_plan(registry, "orders-value")
+    assert [one.schema_id for one in plan.rejected] == [ids[0]]
+    assert "at /x" in plan.rejected[0].message
+
+
+def test_a_plan_survives_storage_and_is_hashable(registry: Connection) -> None:
+    put(registry, record(("at", MILLIS)), record(("at", MICROS), ("n", "int", 7)), record(("at", "string")))
+    plan = make_plan(registry, "orders-value", reader=2)
+    assert DecodePlan.from_json(plan.to_json()) == plan
+    assert hash(DecodePlan.from_json(plan.to_json())) == hash(plan)
+    with pytest.raises(ValueError, match="format"):
+        DecodePlan.from_json(plan.to_json().replace('"format":1', '"format":2'))
+
+
+def test_explain_names_ids_columns_and_conversions(registry: Connection) -> None:
+    ids = put(registry, record(("at", MILLIS)), record(("at", MICROS)), record(("at", "string")))
+    told = make_plan(registry, "orders-value", reader=2).explain()
+    for words in ("orders-value version 1", "column   at: TIMESTAMP", "converts at", f"id {ids[2]}", "RESOLUTION"):
+        assert words in told
+
+
+def test_ids_of_other_subjects_are_named_and_unknown_ones_left_out(registry: Connection) -> None:
+    put(registry, record(("x", "int")))
+    (other,) = put(registry, record(("y", "int"), name="Other"), subject="other-value")
+    plan = make_plan(registry, "orders-value", ids=[other, 999])
+    assert [(one.schema_id, one.code) for one in plan.rejected] == [(other, "WRONG_SUBJECT")]
+    assert "other-value version 1" in plan.rejected[0].message
+    assert 999 not in plan.known
+
+
+def test_without_a_subject_any_id_is_a_writer(registry: Connection) -> None:
+    ids = put(registry, record(("x", "int"))) + put(
+        registry, record(("x", "long"), name="Other"), subject="other-value"
+    )
+    plan = make_plan(registry, reader=record(("x", "double"), name="Any", aliases=["Order", "Other"]), ids=ids)
+    assert [one.schema_id for one in plan.writers] == ids
+    assert plan.reader_name == "given"
+    with pytest.raises(PlanError, match="subject"):
+        make_plan(registry, ids=ids)
+
+
+def test_extending_learns_new_versions_and_nothing_else(registry: Connection) -> None:
+    put(registry, record(("x", "int")))
+    plan = make_plan(registry, "orders-value", reader="union")
+    assert extend(plan, registry, [77, 78]) is plan
+    (late,) = put(registry, record(("x", "int"), ("y", "int", 1)))
+    longer = extend(plan, registry, [late, 77])
+    assert longer.known == plan.known | {late}
+    assert [name for name, _ in longer.columns] == ["x", "y"]
+
+
+def test_a_subject_that_is_not_there_is_not_an_empty_plan(registry: Connection) -> None:
+    with pytest.raises(SubjectNotFound):
+        make_plan(registry, "nobody-value")
+    put(registry, record(("x", "int")))
+    with pytest.raises(PlanError, match="no rows can be decoded"):
+        make_plan(registry, "orders-value", reader=record(("x", "boolean")))
+
+
+def test_references_are_followed(registry: Connection) -> None:
+    put(registry, record(("n", "int"), name="Line"), subject="line-value")
+    order = Draft(record(("line", "shop.Line")), references=(Reference("shop.Line", "line-value", 1),))
+    registry.ask(Register(subject_of("orders-value"), order))
+    plan = make_plan(registry, "orders-value")
+    assert dict(plan.columns) == {"line": "STRUCT<`n`: INT>"}
+
+
+def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
+    tree = record(
+        ("n", "int"), ("left", ["null", "shop.Order"], None), ("all", {"type": "array", "items": "shop.Order"})
+    )
+    opened = bounded(parsed(tree), 2)
+    inner = "STRUCT<`n`: INT>"
+    assert dict(columns(opened)) == {"n": "INT", "left": inner, "all": f"ARRAY<{inner}>"}
+    (schema_id,) = put(registry, tree)
+    leaf: dict[str, object] = {"n": 3, "left": None, "all": []}
+    decode = decoder_of(make_plan(registry, "orders-value", depth=2))
+    value = frame(schema_id, tree, {"n": 1, "left": {"n": 2, "left": leaf, "all": [leaf]}, "all": [leaf]})
+    assert decode(value) == {"r": {"n": 1, "left": {"n": 2}, "all": [{"n": 3}]}, "t": TAIL_VALUE}
+
+
+def test_the_tail_asks_for_no_memory() -> None:
+    assert all(byte % 2 == 1 and byte < 0x80 for byte in TAIL)
+    assert [branch_number(place) for place in (0, 1, 63, 64, 8191)] == [b"\0", b"\2", b"\x7e", b"\x80\x01", b"\xfe\x7f"]
+
+
+def test_the_woven_schemas_resolve_as_the_originals_do(registry: Connection) -> None:
+    kind = {"type": "enum", "name": "Kind", "symbols": ["A", "B"], "default": "A"}
+    more = {"type": "enum", "name": "Kind", "symbols": ["A", "B", "C"], "default": "A"}
+    line = json.loads(record(("n", "int"), name="Line"))
+    versions = [
+        record(("id", "int"), ("kind", more), ("lines", {"type": "array", "items": line})),
+        record(("id", "long"), ("kind", kind), ("lines", {"type": "array", "items": line}), ("note", ["null", "string"], None)),
+        record(
+            {"name": "number", "type": "double", "aliases": ["id"]},
+            ("kind", kind),
+            ("lines", {"type": "array", "items": line}),
+            ("by", {"type": "map", "values": ["null", "shop.Line"]}, {}),
+            ("raw", "bytes", "\u00ff"),
+        ),
+    ]  # fmt: skip
+    rows = [
+        {"id": 1, "kind": "C", "lines": [{"n": 1}, {"n": 2}]},
+        {"id": 2**40, "kind": "B", "lines": [], "note": "x"},
+        {"number": 0.5, "kind": "A", "lines": [{"n": 9}], "by": {"a": None, "b": {"n": 4}}, "raw": b"\0\1"},
+    ]
+    ids = put(registry, *versions)
+    decode = decoder_of(make_plan(registry, "orders-value"))
+    for schema_id, writer, row in zip(ids, versions, rows, strict=True):
+        value = frame(schema_id, writer, row)
+        expected = resolved(value, writer, versions[-1])
+        found = decode(value)
+        assert found["t"] == TAIL_VALUE
+        assert {**found["r"], "by": dict(found["r"]["by"])} == expected

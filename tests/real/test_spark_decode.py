@@ -1,0 +1,337 @@
+"""Frames decoded by Spark: good rows as fastavro has them, bad rows each with its reason, both engines alike."""
+
+import datetime as dt
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tests.frames import SPOILT, frame, header, record, resolved
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.answers import Config
+from treaty.core.names import subject_of
+from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.schema import Draft
+from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, ids_of, make_plan, to_registry
+from treaty.spark.explain import missing_limits
+
+pytestmark = pytest.mark.jvm
+
+LINE = json.loads(record(("sku", "string"), ("n", "int"), name="Line"))
+KIND = {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}
+V1 = record(("name", "string"), ("n", "int"), ("kind", KIND), ("lines", {"type": "array", "items": LINE}))
+V2 = record(
+    ("name", "string"),
+    ("n", "long"),
+    ("kind", KIND),
+    ("lines", {"type": "array", "items": {**LINE, "fields": [*LINE["fields"], {"name": "tax", "type": "double", "default": 0.5}]}}),
+    ("note", ["null", "string"], None),
+)  # fmt: skip
+V3 = record(
+    ("name", "string"),
+    {"name": "number", "type": "long", "aliases": ["n"]},
+    ("kind", KIND),
+    ("lines", {"type": "array", "items": LINE}),
+    ("where", ["null", {"type": "record", "name": "Place", "fields": [{"name": "x", "type": "float"}]}], None),
+)
+WRITERS = (V1, V2, V3)
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    with connect("memory:") as found:
+        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
+        yield found
+
+
+def put(registry: Connection, *texts: str, subject: str = "orders-value") -> list[int]:
+    return [registry.ask(Register(subject_of(subject), Draft(text))).answer.version.schema_id for text in texts]
+
+
+def row(version: int, dice: random.Random) -> dict[str, Any]:
+    lines = [
+        {"sku": dice.choice("abc") * dice.randrange(9), "n": dice.randrange(99), "tax": 1.5}
+        for _ in range(dice.randrange(4))
+    ]
+    made = {
+        "name": f"order {dice.randrange(10**6)}",
+        "n": dice.randrange(2**30),
+        "kind": dice.choice("AB"),
+        "lines": lines,
+    }
+    return made | {"note": dice.choice(["é", None]), "number": made["n"], "where": dice.choice([None, {"x": 0.5}])}
+
+
+def some(ids: list[int], count: int, dice: random.Random) -> list[tuple[bytes, int]]:
+    """Good frames of all versions, and the place of the version each was written with."""
+    places = [dice.randrange(len(WRITERS)) for _ in range(count)]
+    return [(frame(ids[place], WRITERS[place], row(place, dice)), place) for place in places]
+
+
+def framed(spark: SparkSession, values: list[bytes | None]) -> DataFrame:
+    return spark.createDataFrame(list(enumerate(values)), "at INT, value BINARY")
+
+
+def plain(value: Any) -> Any:
+    """A Spark row as fastavro would give it."""
+    if hasattr(value, "asDict"):
+        return {name: plain(one) for name, one in value.asDict().items()}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+def both(frame: DataFrame, plan: DecodePlan) -> list[Any]:
+    """The rows of the first engine, after seeing that the second one has the same."""
+    names = Names(schema_id="id", version="version", subject="subject")
+    first = decode(frame, plan, names=names)
+    second = decode(frame, replace(plan, engine="fastavro"), names=names)
+    rows = first.orderBy("at").collect()
+    assert rows == second.orderBy("at").collect()
+    return rows
+
+
+def test_good_rows_are_what_fastavro_makes_of_them(spark: SparkSession, registry: Connection) -> None:
+    ids, dice = put(registry, *WRITERS), random.Random(1)
+    values = some(ids, 300, dice)
+    rows = both(framed(spark, [value for value, _ in values]), make_plan(registry, "orders-value", reader="latest"))
+    for (value, place), found in zip(values, rows, strict=True):
+        assert plain(found["record"]) == resolved(value, WRITERS[place], V3)
+        assert (found["error"], found["id"], found["version"], found["subject"]) == (
+            None,
+            ids[place],
+            place + 1,
+            "orders-value",
+        )
+
+
+def test_500_bad_rows_are_each_classified_and_no_neighbour_is_touched(
+    spark: SparkSession, registry: Connection, tmp_path: Path
+) -> None:
+    ids, dice = put(registry, *WRITERS), random.Random(2)
+    (other,) = put(registry, record(("name", "string"), name="Other"), subject="other-value")
+    (odd,) = put(registry, record(("name", "int"), ("n", "long")))
+    values = [(value, place, "") for value, place in some(ids, 700, dice)]
+    ways = {
+        **SPOILT,
+        "another subject": ("WRONG_SUBJECT", lambda value, _: header(other) + value[5:]),
+        "a writer that cannot be read": ("RESOLUTION", lambda value, _: header(odd) + value[5:]),
+    }
+    spoilt: list[tuple[bytes | None, int, str]] = [(None, -1, "") for _ in range(20)]
+    for turn, (value, place) in enumerate(some(ids, 500, dice)):
+        code, deed = list(ways.values())[turn % len(ways)]
+        spoilt.append((deed(value, dice), place, code))
+    every = [*values, *spoilt]
+    dice.shuffle(every)
+    for part in (0, 1):
+        offsets = list(range(part, len(every), 2))
+        frames = pa.array([every[at][0] for at in offsets], pa.binary())
+        table = pa.table({"at": pa.array(offsets, pa.int32()), "value": frames})
+        pq.write_table(table, tmp_path / f"{part}.parquet")
+    source = spark.read.parquet(str(tmp_path))
+    assert {other, odd} <= ids_of(source)
+    plan = make_plan(registry, "orders-value", reader="union", ids=ids_of(source))
+    rows = both(source, plan)
+    assert len(rows) == len(every) == 1220
+    for (given, place, code), found in zip(every, rows, strict=True):
+        assert (found["error"] or {"code": ""})["code"] == code
+        if code:
+            assert bytes(found["error"]["payload"]) == given
+            assert found["error"]["message"]
+            assert found["record"] is None
+        elif given is not None:
+            assert plain(found["record"]) == resolved(given, WRITERS[place], plan.reader)
+
+
+def test_units_and_scales_come_out_right_wherever_they_stand(spark: SparkSession, registry: Connection) -> None:
+    def decimal(precision: int, scale: int) -> dict[str, Any]:
+        return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+
+    def money(name: str, size: int, precision: int, scale: int) -> dict[str, Any]:
+        return {
+            "type": "fixed",
+            "name": name,
+            "size": size,
+            "logicalType": "decimal",
+            "precision": precision,
+            "scale": scale,
+        }
+
+    def order(unit: str, number: dict[str, Any], fixed: dict[str, Any]) -> str:
+        instant = {"type": "long", "logicalType": f"timestamp-{unit}"}
+        wall = {"type": "long", "logicalType": f"local-timestamp-{unit}"}
+        inside = {
+            "type": "record",
+            "name": "In",
+            "fields": [{"name": "p", "type": number}, {"name": "at", "type": ["null", instant]}],
+        }
+        return record(
+            ("at", instant),
+            ("wall", ["null", wall], None),
+            ("list", {"type": "array", "items": number}),
+            ("map", {"type": "map", "values": instant}),
+            ("deep", {"type": "array", "items": inside}),
+            ("by", {"type": "map", "values": "shop.In"}),
+            ("fixed", fixed),
+        )
+
+    ids = put(
+        registry,
+        order("millis", decimal(6, 2), money("M", 4, 6, 2)),
+        order("micros", decimal(9, 4), money("M", 4, 8, 2)),
+    )
+    instant = dt.datetime(2024, 2, 29, 12, 30, 15, 123000, tzinfo=dt.UTC)
+    wall = instant.replace(tzinfo=None)
+    inside = {"p": Decimal("-12.34"), "at": instant}
+    value = {
+        "at": instant, "wall": wall, "list": [Decimal("1.5"), Decimal(0)], "map": {"k": instant}, "deep": [inside, {**inside, "at": None}],
+        "by": {"k": inside}, "fixed": Decimal("99.01"),
+    }  # fmt: skip
+    texts = [order("millis", decimal(6, 2), money("M", 4, 6, 2)), order("micros", decimal(9, 4), money("M", 4, 8, 2))]
+    values: list[bytes | None] = [frame(one, text, value) for one, text in zip(ids, texts, strict=True)]
+    rows = both(framed(spark, values), make_plan(registry, "orders-value"))
+    naive = instant.astimezone().replace(tzinfo=None)
+    for found in map(plain, rows):
+        got = found["record"]
+        assert got["at"] in {naive, wall}
+        assert (got["wall"], got["list"], got["fixed"]) == (wall, value["list"], Decimal("99.01"))
+        assert [one["p"] for one in (*got["deep"], got["by"]["k"])] == [Decimal("-12.34")] * 3
+        assert got["deep"][1]["at"] is None
+        assert got["deep"][0]["at"] == got["map"]["k"] == got["by"]["k"]["at"] == got["at"]
+
+
+def test_times_of_day_are_counted_over(spark: SparkSession, registry: Connection) -> None:
+    millis, micros = {"type": "int", "logicalType": "time-millis"}, {"type": "long", "logicalType": "time-micros"}
+    nanos, instant = (
+        {"type": "long", "logicalType": "timestamp-nanos"},
+        {"type": "long", "logicalType": "timestamp-micros"},
+    )
+    older, newer = record(("t", millis), ("at", nanos)), record(("t", micros), ("at", instant))
+    ids = put(registry, older, newer)
+    values: list[bytes | None] = [
+        header(ids[0]) + b"\xd0\x0f" + b"\x80\xa0\xa2\xa9\x0d",  # 1000 ms, and a long of nanoseconds
+        header(ids[1]) + b"\x80\x89\x7a" + b"\x00",
+    ]
+    rows = both(framed(spark, values), make_plan(registry, "orders-value"))
+    assert [found["record"]["t"] for found in rows] == [1_000_000, 1_000_000]
+    assert [found["error"] for found in rows] == [None, None]
+
+
+def test_every_kind_of_type_is_read_alike_by_both_engines(spark: SparkSession, registry: Connection) -> None:
+    fields = [
+        ("none", "null"), ("flag", "boolean"), ("i", "int"), ("l", "long"), ("f", "float"), ("d", "double"), ("b", "bytes"), ("s", "string"),
+        ("fix", {"type": "fixed", "name": "Fix", "size": 3}), ("map", {"type": "map", "values": ["null", "int"]}),
+        ("pick", ["null", "int", "string"]), ("wide", ["int", "long"]), ("day", {"type": "int", "logicalType": "date"}),
+        ("id", {"type": "string", "logicalType": "uuid"}), ("nothing", {"type": "record", "name": "Empty", "fields": []}),
+        ("deep", {"type": "array", "items": {"type": "array", "items": "shop.Fix"}}),
+    ]  # fmt: skip
+    text = record(*fields)
+    (schema_id,) = put(registry, text)
+    base = {
+        "none": None, "flag": True, "i": -(2**31), "l": 2**63 - 1, "f": 0.5, "d": 1e300, "b": b"\0\xff", "s": "né\U0001f600", "fix": b"abc",
+        "map": {"a": 1, "b": None}, "pick": "x", "wide": 5, "day": dt.date(1969, 12, 31), "id": "0e8400e2-29b4-41d4-a716-446655440000",
+        "nothing": {}, "deep": [[b"123"], []],
+    }  # fmt: skip
+    rows = both(
+        framed(
+            spark,
+            [
+                frame(schema_id, text, base),
+                frame(schema_id, text, {**base, "pick": 7}),
+                frame(schema_id, text, {**base, "pick": None}),
+            ],
+        ),
+        make_plan(registry, "orders-value"),
+    )
+    found = plain(rows[0])["record"]
+    assert {**found, "pick": "x", "wide": 5} == base
+    assert [plain(one)["record"]["pick"] for one in rows] == [
+        {"member0": None, "member1": "x"},
+        {"member0": 7, "member1": None},
+        None,
+    ]
+
+
+def test_a_schema_that_is_no_record_is_one_column(spark: SparkSession, registry: Connection) -> None:
+    ids = put(registry, '"int"', '"long"', '{"type": "array", "items": "string"}')
+    values: list[bytes | None] = [frame(ids[0], '"int"', 4), frame(ids[1], '"long"', 2**40), header(ids[2]) + b"\0"]
+    rows = both(framed(spark, values), make_plan(registry, "orders-value", reader=2))
+    assert [found["record"] for found in rows] == [4, 2**40, None]
+    assert rows[2]["error"]["code"] == "RESOLUTION"
+
+
+def test_a_hostile_count_is_a_bad_row_and_not_the_end_of_the_jvm(spark: SparkSession, registry: Connection) -> None:
+    text = record(("list", {"type": "array", "items": "long"}), ("map", {"type": "map", "values": "long"}))
+    (schema_id,) = put(registry, text)
+    huge = b"\xfe\xff\xff\xff\x0f"
+    values: list[bytes | None] = [
+        header(schema_id) + huge,
+        header(schema_id) + b"\0" + huge,
+        frame(schema_id, text, {"list": [], "map": {}}),
+    ]
+    rows = both(framed(spark, values), make_plan(registry, "orders-value"))
+    assert [(found["error"] or {"code": ""})["code"] for found in rows] == ["MALFORMED", "MALFORMED", ""]
+
+
+def test_flat_columns_and_one_decoding_under_a_filter(spark: SparkSession, registry: Connection) -> None:
+    ids = put(registry, V1)
+    source = framed(spark, [frame(ids[0], V1, row(0, random.Random(5))), b"", None])
+    flat = from_registry(source, registry, "orders-value", flatten=True, names=Names(schema_id="id"))
+    assert flat.columns == ["at", "value", "error", "id", "name", "n", "kind", "lines"]
+    kept = flat.filter(F.col("error").isNull() & F.col("name").isNotNull())
+    assert kept.count() == 1
+    plan = spark._jvm.PythonSQLUtils.explainString(kept._jdf.queryExecution(), "simple")  # type: ignore[union-attr]
+    assert plan.split("== Physical Plan ==")[-1].count("from_avro(") == 1
+
+
+def test_rows_become_frames_again(spark: SparkSession, registry: Connection) -> None:
+    ids, dice = put(registry, *WRITERS), random.Random(6)
+    plan = make_plan(registry, "orders-value", reader="union")
+    values: list[bytes | None] = [value for value, _ in some(ids, 50, dice)]
+    rows = decode(framed(spark, values), plan).select("at", "record.*").withColumnRenamed("n", "number")
+    wanted = rows.drop("at", "note").withColumn(
+        "lines", F.expr("transform(lines, x -> named_struct('sku', x.sku, 'n', x.n))")
+    )
+    encoded = to_registry(wanted, registry, "orders-value", version=3)
+    assert encoded.filter("error IS NOT NULL").count() == 0
+    again = decode(encoded.select("value"), make_plan(registry, "orders-value", reader=3)).select("record.*")
+    assert sorted(again.collect()) == sorted(wanted.select(again.columns).collect())
+
+
+def test_a_row_that_the_schema_cannot_hold_is_told_and_the_job_goes_on(
+    spark: SparkSession, registry: Connection
+) -> None:
+    text = record(("k", KIND), ("n", "int"), ("tags", {"type": "array", "items": "string"}), ("note", "string", "none"))
+    put(registry, text)
+    rows = [("A", 1, ["x"]), ("C", 1, ["x"]), ("A", 2**40, ["x"]), ("A", 1, [None]), (None, 1, [])]
+    encoded = to_registry(
+        spark.createDataFrame(rows, "k STRING, n BIGINT, tags ARRAY<STRING>"), registry, "orders-value"
+    )
+    told = [(one["value"] is None, one["error"] and one["error"]["message"]) for one in encoded.collect()]
+    assert told == [
+        (False, None),
+        (True, "/k is no symbol of shop.Kind"),
+        (True, "/n does not fit into INT"),
+        (True, "/tags/[] is null, and the schema has no null there"),
+        (True, "/k is null, and the schema has no null there"),
+    ]
+    good = from_registry(encoded.select("value"), registry, "orders-value").first()
+    assert good is not None
+    assert good["record"]["note"] == "none"
+
+
+def test_explain_says_what_the_session_has(spark: SparkSession, registry: Connection) -> None:
+    put(registry, V1)
+    assert engine_of(spark) == "spark"
+    assert missing_limits(spark) == ()
+    assert "guarded" in explain(make_plan(registry, "orders-value"), spark)
