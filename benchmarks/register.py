@@ -1,13 +1,17 @@
 """Registration: CPU of one new schema of 15 fields, in a registry of 20,000 subjects against one of 100.
 
-The node runs inside this process, so the figure is everything: parsing, the law, the log. Each round registers a schema
-that was never seen under a subject of its own; the least of several rounds counts, because other programs share the
-machine.
+A registry runs embedded in a process of its own, so the figure is everything: the caller, the hop to the node's thread,
+parsing, the law, the log. Two such processes, one with few subjects and one with many, take turns; the least of several
+rounds counts, because other programs share the machine.
 """
 
 import json
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.row import Row, against
@@ -17,7 +21,7 @@ from treaty.client.connection import Connection
 FEW = 100
 MANY = 20_000
 ROUND = 200
-ROUNDS = 5
+ROUNDS = 7
 RATIO_GOAL = 1.1
 CPU_GOAL = 0.5
 """Milliseconds of CPU for one registration."""
@@ -39,38 +43,81 @@ def schema(number: int) -> str:
     return json.dumps({"type": "record", "name": f"Event{number}", "namespace": "org.example", "fields": fields})
 
 
-def fill(connection: Connection, start: int, end: int) -> None:
-    """Register schemas `start` to `end`, each under a subject of its own."""
-    for number in range(start, end):
-        connection.register(f"events-{number}-value", schema(number))
+def texts(first: int, count: int) -> list[tuple[str, str]]:
+    """Return subjects and schemas, made before the clock runs."""
+    return [(f"events-{number}-value", schema(number)) for number in range(first, first + count)]
 
 
-def cost(connection: Connection, start: int) -> float:
-    """Return the least milliseconds of CPU (all threads of the process) for one registration."""
-    rounds = []
-    for each in range(ROUNDS):
-        first = start + each * ROUND
-        before = time.process_time()
-        fill(connection, first, first + ROUND)
-        rounds.append((time.process_time() - before) / ROUND * 1000)
-    return min(rounds)
+def fill(connection: Connection, pairs: list[tuple[str, str]]) -> None:
+    """Register each schema under its subject."""
+    for subject, text in pairs:
+        connection.register(subject, text)
 
 
-def measure(url: str) -> tuple[float, float]:
-    """Return the cost with few subjects and with many, in one registry that grows."""
+def serve_rounds(url: str, subjects: int) -> None:
+    """Be one of the two processes: fill a registry, then measure a round for every line that comes in."""
     with connect(url) as connection:
-        fill(connection, 0, FEW)
-        few = cost(connection, FEW)
-        fill(connection, FEW + ROUND * ROUNDS, MANY)
-        return few, cost(connection, MANY)
+        fill(connection, texts(0, subjects))
+        print("ready", flush=True)
+        for start, _ in enumerate(sys.stdin):
+            pairs = texts(MANY + start * ROUND, ROUND)
+            before = time.process_time()
+            fill(connection, pairs)
+            print((time.process_time() - before) / ROUND * 1000, flush=True)
+
+
+class Other:
+    """A registry in a process of its own."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        """Talk to a process that runs `serve_rounds`."""
+        self.process = process
+
+    def said(self) -> str:
+        """Return its next line."""
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def round(self) -> float:
+        """Return the milliseconds of CPU (all threads) that one registration took in one more round."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return float(self.said())
+
+
+@contextmanager
+def other(url: str, subjects: int) -> Iterator[Other]:
+    """Run a filled registry while the block runs."""
+    command = [sys.executable, "-m", "benchmarks.register", url, str(subjects)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        one = Other(process)
+        assert one.said() == "ready"
+        try:
+            yield one
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+
+
+def measure(urls: tuple[str, str]) -> tuple[float, float]:
+    """Return the cost with few subjects and with many, measured in turns."""
+    with other(urls[0], FEW) as small, other(urls[1], MANY) as large:
+        rounds = [(small.round(), large.round()) for _ in range(ROUNDS)]
+        return min(few for few, _ in rounds), min(many for _, many in rounds)
 
 
 def run() -> list[Row]:
     """Measure on the memory log and on the default one."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, url in (("memory", "memory:"), ("sqlite", f"sqlite:///{Path(folder) / 'log.db'}")):
-            few, many = measure(url)
-            rows.append(against(f"register, {name}: {MANY} subjects", many, few, unit="ms CPU", goal=RATIO_GOAL))
-            rows.append(Row(f"register, {name}: {MANY} subjects, in all", many, "ms CPU", goal=CPU_GOAL))
+        files = (f"sqlite://{Path(folder) / 'few.db'}", f"sqlite://{Path(folder) / 'many.db'}")
+        for name, urls in (("memory", ("memory:", "memory:")), ("sqlite", files)):
+            few, many = measure(urls)
+            rows.append(against(f"{name}: {MANY} subjects against {FEW}", many, few, unit="ms CPU", goal=RATIO_GOAL))
+            rows.append(Row(f"{name}: {MANY} subjects", many, "ms CPU", goal=CPU_GOAL))
     return rows
+
+
+if __name__ == "__main__":
+    serve_rounds(sys.argv[1], int(sys.argv[2]))
