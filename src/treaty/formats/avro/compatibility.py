@@ -123,8 +123,7 @@ class _Comparison:
     def _calculate(self, reader: Resolved, writer: Resolved, path: Path) -> Task:
         match reader, writer:
             case (Primitive(), Primitive()):
-                reads = reader.kind == writer.kind or writer.kind in WIDENS.get(reader.kind, ())
-                return [] if reads else [_mismatch(reader, writer, path)]
+                return [] if _simply_reads(reader, writer) else [_mismatch(reader, writer, path)]
             case (Array(), Array()):
                 return (yield reader.items, writer.items, (path, "items"))
             case (Map(), Map()):
@@ -184,7 +183,7 @@ class _Comparison:
         for at, field in enumerate(reader.fields):
             source = _aliased(field, written, (path, at)) if field.aliases else written.get(field.name)
             if source is not None:
-                if field.type is not source.type or type(field.type) is not Primitive:
+                if not _simply_reads(field.type, source.type):
                     found += yield field.type, source.type, ((path, at), "type")
             elif field.default is ABSENT:
                 own = self._reader.resolve(field.type)
@@ -194,6 +193,17 @@ class _Comparison:
                 else:
                     found.append(_no_default(field, writer, (path, at)))
         return found
+
+
+def _simply_reads(reader: Type, writer: Type) -> bool:
+    """True if a primitive or a union reads primitives, which most pairs of fields are; False does not say no."""
+    if isinstance(writer, Primitive):
+        if isinstance(reader, Primitive):
+            return reader.kind == writer.kind or writer.kind in WIDENS.get(reader.kind, ())
+        return isinstance(reader, Union) and any(
+            isinstance(branch, Primitive) and _simply_reads(branch, writer) for branch in reader.branches
+        )
+    return isinstance(writer, Union) and all(_simply_reads(reader, branch) for branch in writer.branches)
 
 
 def _aliased(field: Field, written: Mapping[str, Field], path: Path) -> Field | None:
