@@ -1,5 +1,6 @@
 """`treaty serve` as a person runs it: what it says, what it refuses, how it stops, and that it comes back."""
 
+import http.client
 import json
 import os
 import re
@@ -200,3 +201,39 @@ def test_ipv6(tmp_path: Path) -> None:
     with serving(tmp_path, "--log", "memory:", "--host", "::1") as server:
         assert server.base.startswith("http://[::1]:")
         assert server.get("/subjects") == []
+
+
+def test_a_killed_server_leaves_no_process_behind(tmp_path: Path) -> None:
+    server = start(tmp_path, "--log", "memory:")
+    fields = [{"name": f"field_{number}", "type": "int"} for number in range(5_000)]
+    post(server, "large", json.dumps({"type": "record", "name": "Large", "fields": fields}))  # read in a pool's process
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    assert children
+    server.kill()
+    eventually("the pool is gone", lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+
+
+def test_what_was_deleted_is_not_answered_from_memory(tmp_path: Path) -> None:
+    with serving(tmp_path, "--log", "memory:") as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+
+        def ask(method: str, path: str) -> tuple[int, object]:
+            connection.request(method, path)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+        for turn in range(1, 31):
+            post(server, "s", json.dumps({"type": "record", "name": f"R{turn}", "fields": []}))
+            for _ in range(3):
+                assert ask("GET", f"/subjects/s/versions/{turn}")[0] == 200
+            assert ask("DELETE", f"/subjects/s/versions/{turn}") == (200, turn)
+            assert ask("GET", f"/subjects/s/versions/{turn}")[0] == 404
+        assert server.get("/status")["worker"]["hotHits"] >= 30
+        connection.close()
+
+
+def test_several_workers_stop_together(tmp_path: Path) -> None:
+    with serving(tmp_path, "--log", f"sqlite://{tmp_path}/r.db", "--workers", "2") as server:
+        post(server, "s", '"string"')
+        assert server.stop() == 0
+        assert not _listens(server.port)

@@ -1,9 +1,11 @@
 """Desks over the installed formats: small questions answered in the event loop, large ones in a pool."""
 
 import asyncio
+import os
+import threading
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 
 from treaty.core.grammar import Answer, Question
 from treaty.formats.answer import Parser
@@ -21,7 +23,19 @@ def process_desk(processes: int = 1) -> Desk:
 
     The processes are started when they are first needed.
     """
-    return _desk(ProcessPoolExecutor(processes, get_context("spawn")))
+    return _desk(ProcessPoolExecutor(processes, get_context("spawn"), initializer=_end_with_parent))
+
+
+def _end_with_parent() -> None:
+    """Have this process of the pool end when the server is gone: one that was killed has told nobody."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(0)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def _desk(executor: Executor) -> Desk:
