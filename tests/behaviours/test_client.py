@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -225,6 +226,23 @@ def test_redirects_in_a_circle_end(ask: Ask) -> None:
     with scripted(next_door) as server, pytest.raises(Unavailable):
         ask(GetSchema(7), quick(server.url))
     assert len(server.seen) == 9
+
+
+def test_a_server_that_never_answers_is_given_up(ask: Ask) -> None:
+    over = threading.Event()
+
+    def wait(_: Seen) -> Say:
+        over.wait(30)
+        return FOUND
+
+    with scripted(wait) as server:
+        try:
+            with pytest.raises(Unavailable):
+                ask(GetSchema(7), quick(server.url), Call(timeout=0.2))
+            with pytest.raises(OutcomeUnknown):
+                ask(Register(S, INT), quick(server.url), Call(timeout=0.2))
+        finally:
+            over.set()
 
 
 def test_an_answer_past_the_limit_is_not_read(ask: Ask) -> None:

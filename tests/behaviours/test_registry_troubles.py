@@ -1,5 +1,6 @@
 """Not found and can't say are two things; and what is sent again is done once."""
 
+import asyncio
 import http.client
 import threading
 from collections.abc import Iterator
@@ -12,15 +13,17 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.behaviours.served import Served, served
-from tests.behaviours.test_registry import V1, V2
+from tests.behaviours.test_registry import V1, V2, record
 from treaty.assemble import connect
+from treaty.client.aio import AsyncHttpRegistry
 from treaty.client.connection import Connection
 from treaty.client.settings import Settings, settings_of
 from treaty.client.sync import HttpRegistry
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable
 from treaty.core.registry import Call, Token
-from treaty.core.requests import GetVersion
+from treaty.core.requests import GetVersion, Register
+from treaty.core.schema import Draft
 
 
 def quick(*urls: str) -> Settings:
@@ -157,3 +160,38 @@ def test_not_found_stays_not_found_when_asked_eventually_or_latest(connection: C
     for consistency in ("", "eventual", "latest"):
         with pytest.raises(SubjectNotFound):
             connection.ask(GetVersion(subject_of("nobody"), 1), Call(consistency=consistency))
+
+
+def test_many_threads_share_one_client(connection: Connection) -> None:
+    def work(worker: int) -> None:
+        for number in range(10):
+            text = record(f"field_{number}:long?", name=f"shop.Event{worker}")
+            made = connection.register(f"orders-{worker}", text).version
+            assert made.number == number + 1
+            assert connection.schema(made.schema_id).text == made.text
+        seen.append(worker)
+
+    seen: list[int] = []
+    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(6))
+    assert len(connection.subjects()) == 6
+    assert len({one.schema_id for one in connection.schemas()}) == 60
+
+
+def test_many_tasks_share_one_client(server: Served) -> None:
+    async def work() -> list[int]:
+        registry = AsyncHttpRegistry(server.url)
+        try:
+            asks = (
+                registry.ask(Register(subject_of(f"s{n}"), Draft(record("id:long", name=f"E{n}")))) for n in range(40)
+            )
+            replies = await asyncio.gather(*asks)
+            return [reply.answer.version.schema_id for reply in replies]
+        finally:
+            await registry.close()
+
+    assert sorted(asyncio.run(work())) == list(range(1, 41))
