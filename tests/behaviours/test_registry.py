@@ -331,9 +331,10 @@ def test_versions_of_many_subjects_are_listed_in_pages(connection: Connection) -
     assert [(one.subject, one.number) for one in page] == [("a", 2), ("b", 1)]
 
 
-def test_a_text_past_the_limit_is_refused(connection: Connection) -> None:
+@pytest.mark.parametrize("size", [1_100_000, 5_000_000])
+def test_a_text_past_the_limit_is_refused(connection: Connection, size: int) -> None:
     with pytest.raises(TooLarge):
-        connection.register("orders", record("id:long")[:-1] + f', "doc": "{"x" * 1_100_000}"}}')
+        connection.register("orders", record("id:long")[:-1] + f', "doc": "{"x" * size}"}}')
     assert connection.subjects() == ()
 
 

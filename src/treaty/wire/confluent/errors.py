@@ -199,6 +199,16 @@ def _details(error: Refusal) -> ErrorDetails:
     )
 
 
+NEAREST: dict[int, type[Refusal]] = {
+    401: r.NotPermitted,
+    403: r.NotPermitted,
+    404: r.NotFound,
+    409: r.Incompatible,
+    413: r.TooLarge,
+}
+"""What a code that is not in the table means, by its status."""
+
+
 def error_of(body: ErrorBody, asked: Asked = None, *, retry_after: float = 1.0) -> RegistryError:
     """Read an error body: the refusal it tells, `Unavailable`, or `OutcomeUnknown`.
 
@@ -226,7 +236,7 @@ def error_of(body: ErrorBody, asked: Asked = None, *, retry_after: float = 1.0) 
     if body.treaty is None:
         reason = _completed(reason, asked)
     if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
-        kind = {404: r.NotFound, 409: r.Incompatible, 401: r.NotPermitted, 403: r.NotPermitted}.get(status, r.Invalid)
+        kind = NEAREST.get(status, r.Invalid)
     if kind is r.InvalidSchema:
         return r.InvalidSchema(reason, tuple(told.faults))
     if kind is r.Incompatible:

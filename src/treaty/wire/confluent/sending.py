@@ -50,8 +50,8 @@ def _post(target: str, body: object) -> Sent:
 
 
 def _register(request: q.Register) -> Sent:
-    target = _path("subjects", request.subject, "versions") + _query(normalize=request.normalize)
-    return _post(target, register_body(request))
+    query = _query(normalize=request.normalize, force=request.force is not None)  # who and why stand in the body
+    return _post(_path("subjects", request.subject, "versions") + query, register_body(request))
 
 
 def _lookup(request: q.Lookup) -> Sent:
