@@ -1,0 +1,25 @@
+"""The demo as a person runs it: a server, a job that is killed between two commits, a proof and a page."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.jvm
+
+
+@pytest.mark.timeout(400)
+def test_a_small_demo_proves_its_counts_across_a_kill(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    words = [sys.executable, "-m", "treaty.cli.main", "demo", "--rows", "3000", "--folder", str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=380)
+    log = (folder / "job.log").read_text()[-3000:] if (folder / "job.log").exists() else ""
+    assert done.returncode == 0, done.stdout + done.stderr + log
+    for told in ("SIGKILL", "goes on from its checkpoint", "proved", "version 4 was refused", "3,000 events"):
+        assert told in done.stdout
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") >= 5
+    assert "http" not in page.replace("http-equiv", "")
+    assert "widened" in page
+    assert not list(folder.glob("*.db-wal"))
