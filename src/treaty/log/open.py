@@ -28,6 +28,10 @@ async def _sqlite(url: str) -> Log:
     path = unquote(parts.path)
     if parts.netloc or not PurePosixPath(path).is_absolute() or path == "/":
         raise LogUrlError(f"{url!r} is no file: write sqlite:///absolute/path.db, with three slashes")
+    if parts.query or parts.fragment or not path.isprintable():
+        raise LogUrlError(
+            f"{url!r} says more than a file: write sqlite:///absolute/path.db, with %3F for ? and %23 for #"
+        )
     return await SqliteLog.open(path)
 
 
@@ -35,15 +39,21 @@ OPENERS: Mapping[str, Opener] = {"memory": _memory, "sqlite": _sqlite}
 """The logs of this package, by the scheme of their URLs."""
 
 
+LATER = ("postgresql", "kafka")
+"""Schemes whose place is kept."""
+
+
 async def open_log(url: str) -> Log:
     """Open the log that a URL names: ``memory:``, ``memory:name``, ``sqlite:///absolute/path.db``.
 
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
     """
-    scheme = url.partition(":")[0]
+    scheme = url.partition(":")[0].lower()
     opener = OPENERS.get(scheme)
     if opener is None:
         plugins = {point.name: point for point in entry_points(group=GROUP)}
+        if scheme in LATER:
+            raise LogUrlError(f"{scheme} logs are not in this version of Treaty: use sqlite:///absolute/path.db")
         if scheme not in plugins:
             known = ", ".join(sorted({*OPENERS, *plugins}))
             raise LogUrlError(f"no log for {url!r}: known schemes are {known}; for instance sqlite:///tmp/treaty.db")

@@ -37,6 +37,11 @@ def told(path: str, doing: str) -> Iterator[None]:
             ) from error
         remedy = _REMEDIES.get(code(error), "see the message")
         raise LogUnavailableError(f"{path} can't be used ({error}, while {doing}): {remedy}") from error
+    except UnicodeDecodeError as error:
+        raise LogDamagedError(
+            f"{path} is damaged (a text in it is not UTF-8, while {doing}): "
+            "stop all nodes, keep a copy of it and of the files beside it, and restore a backup"
+        ) from error
     except OSError as error:
         remedy = "check that its folder exists or can be made, and that this user may write there"
         raise LogUnavailableError(f"{path} can't be used ({error.strerror}, while {doing}): {remedy}") from error
