@@ -13,7 +13,7 @@ APPLICATION = 0x54525459
 """`TRTY`, in the file's head: says whose file it is."""
 LAYOUT = 1
 """The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
-WAL_BYTES = 16_777_216
+WAL_BYTES = 8_388_608
 """Size to which the file beside it, which takes the commits first, is cut back when it has grown beyond."""
 
 _TABLES = """

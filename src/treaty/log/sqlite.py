@@ -27,8 +27,11 @@ class SqliteLog:
 
     exclusive = True
 
-    def __init__(self, writing: SqlFile, reading: SqlFile, lanes: tuple[Lane, Lane], *, hints: bool) -> None:
-        """Take the two connections and their threads; use `open`."""
+    def __init__(
+        self, files: tuple[SqlFile, SqlFile], lanes: tuple[Lane, Lane], *, hints: bool = True, poll: float = POLL
+    ) -> None:
+        """Take the two connections, for writing and for reading, and their threads; use `open`."""
+        writing, reading = files
         self.url = f"sqlite://{quote(writing.path)}"
         self._writing, self._reading = writing, reading
         self._writer, self._reader = lanes
@@ -40,13 +43,15 @@ class SqliteLog:
         self._version = -1
         self._seen = START
         self._closed = False
+        self._poll = poll
         self._watch = Watch(Path(f"{writing.path}-wal"), self._changed.set, hear=hints)
 
     @classmethod
-    async def open(cls, path: str, *, kept: int = APPENDS_KEPT, hints: bool = True) -> "SqliteLog":
+    async def open(cls, path: str, *, kept: int = APPENDS_KEPT, hints: bool = True, poll: float = POLL) -> "SqliteLog":
         """Open the file, and make it and its folder where they are missing.
 
-        It remembers the last `kept` appends, in steps. Without `hints` it finds what others wrote by polling alone.
+        It remembers the last `kept` appends, in steps. It finds what others wrote by hints (where the system has them)
+        and by looking every `poll` seconds.
         Raises `LogUnavailableError` or `LogDamagedError` with what to do.
         """
         lanes = Lane("treaty-log-writer"), Lane("treaty-log-reader")
@@ -54,7 +59,7 @@ class SqliteLog:
         try:
             for lane in lanes:
                 files.append(await asyncio.shield(lane.do(lambda: SqlFile(path, kept=kept))))
-            return cls(files[0], files[1], lanes, hints=hints)
+            return cls((files[0], files[1]), lanes, hints=hints, poll=poll)
         except BaseException:
             for lane, file in zip(lanes, files, strict=False):
                 lane.do(file.close)
@@ -119,7 +124,10 @@ class SqliteLog:
             return ready[1]
         if self._holding.mine:
             return await self._writer.do(lambda: self._writing.since(after))
-        return await self._reader.do(lambda: self._reading.since(after))
+        self._changed.clear()
+        delta = await self._reader.do(lambda: self._reading.since(after))
+        self._seen = delta.tip
+        return delta
 
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when something may have come since the last look: a hint, a change seen by polling, or the time-out."""
@@ -127,7 +135,7 @@ class SqliteLog:
         end = loop.time() + timeout
         while self._seen == after and not self._changed.is_set() and not self._closed:
             left = end - loop.time()
-            if left <= 0 or await self._hint(min(left, POLL)):
+            if left <= 0 or await self._hint(min(left, self._poll)):
                 return
             news = await self._reader.do(self._news)
             if news is not None:

@@ -1,0 +1,304 @@
+"""What a SQLite log makes of its file, and what it says of a file that is none, is broken, or is gone."""
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.behaviours.logs.backends import accepted, chain, put, row, told
+from treaty.core.commit import START
+from treaty.log.layout import APPLICATION, LAYOUT, WAL_BYTES
+from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
+from treaty.log.open import LogUrlError, open_log
+from treaty.log.sqlfile import PRUNED_EVERY, SqlFile
+from treaty.log.sqlite import SqliteLog
+
+
+async def written(path: Path, appends: int = 30) -> None:
+    """A log with some pages in it, closed."""
+    log = await SqliteLog.open(str(path))
+    for number in range(appends):
+        await put(log, *(row(f"k{number}-{place}", "x" * 400) for place in range(8)))
+    await log.close()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {one.name: one.read_bytes() for one in folder.iterdir()}
+
+
+# ----------------------------------------------------------------------------------------------- files that are none
+
+
+def _text(path: Path) -> None:
+    path.write_text("This is no database, but a list of things to do. " * 200)
+
+
+def _foreign(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript("create table entry (a); insert into entry values ('precious');")
+
+
+def _foreign_with_a_mark(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript("pragma application_id = 1196444487; create table append (a);")
+
+
+def _newer(path: Path) -> None:
+    asyncio.run(written(path, 2))
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript(f"pragma user_version = {LAYOUT + 1}; pragma wal_checkpoint(truncate)")
+
+
+def _without_tables(path: Path) -> None:
+    asyncio.run(written(path, 2))
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript("drop table entry; pragma wal_checkpoint(truncate)")
+
+
+NONE = {
+    _text: "no log of Treaty",
+    _foreign: "somebody else's SQLite file",
+    _foreign_with_a_mark: "somebody else's SQLite file",
+    _newer: f"has layout {LAYOUT + 1}, known here is {LAYOUT}: upgrade this node",
+    _without_tables: "lost its tables",
+}
+
+
+@pytest.mark.parametrize(("make", "word"), NONE.items(), ids=lambda one: getattr(one, "__name__", ""))
+def test_a_file_that_is_no_log_is_told_and_left_as_it_is(
+    tmp_path: Path, make: Callable[[Path], None], word: str
+) -> None:
+    path = tmp_path / "log.db"
+    make(path)
+    before = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(LogDamagedError, match=word) as raised:
+            asyncio.run(_open_and_close(path))
+        assert str(path) in str(raised.value)
+    assert path.read_bytes() == before
+    assert not [name for name in contents(tmp_path) if name not in {"log.db", "log.db-wal", "log.db-shm"}]
+
+
+async def _open_and_close(path: Path) -> None:
+    await (await SqliteLog.open(str(path))).close()
+
+
+def _cut(part: float) -> Callable[[bytearray], None]:
+    def cut(data: bytearray) -> None:
+        del data[int(len(data) * part) :]
+
+    return cut
+
+
+def _scribble(data: bytearray) -> None:
+    chance = random.Random(4)
+    for page in range(1, len(data) // 4_096):
+        data[page * 4_096 : page * 4_096 + 200] = chance.randbytes(200)
+
+
+def _wipe(data: bytearray) -> None:
+    data[4_096:] = bytes(len(data) - 4_096)
+
+
+HARM = {"end": _cut(0.9), "half": _cut(0.5), "most": _cut(0.1), "scribbled": _scribble, "wiped": _wipe}
+
+
+@pytest.mark.parametrize("harm", HARM.values(), ids=HARM)
+def test_a_broken_file_is_told_and_never_answered_from(tmp_path: Path, harm: Callable[[bytearray], None]) -> None:
+    path = tmp_path / "log.db"
+    asyncio.run(written(path))
+    data = bytearray(path.read_bytes())
+    harm(data)
+    path.write_bytes(data)
+
+    async def use() -> None:
+        log = await SqliteLog.open(str(path))
+        try:
+            await log.read(START)
+        finally:
+            await log.close()
+
+    with pytest.raises(LogDamagedError, match="restore a backup"):
+        asyncio.run(use())
+    assert path.read_bytes() == data
+
+
+@told
+async def test_a_path_that_can_be_no_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "log.db"):
+        with pytest.raises(LogUnavailableError) as raised:
+            await SqliteLog.open(str(path))
+        assert str(path) in str(raised.value)
+
+
+@told
+async def test_urls_name_logs(tmp_path: Path) -> None:
+    for url in (f"sqlite://{tmp_path}/a%20b/log.db", "memory:", f"memory:{tmp_path}"):
+        log = await open_log(url)
+        assert log.url == url
+        place = await put(log, row("a", "1"))
+        again = await open_log(url)
+        assert await again.tip() == (START if url == "memory:" else place)
+        await log.close()
+        await again.close()
+    assert (tmp_path / "a b" / "log.db").exists()
+    for wrong in ("sqlite:log.db", "sqlite://host/log.db", "nothing:x", "sqlite:///"):
+        with pytest.raises(LogUrlError, match="sqlite:///"):
+            await open_log(wrong)
+
+
+# ----------------------------------------------------------------------------------------------------- its own files
+
+
+@told
+async def test_only_its_owner_can_read_what_it_makes(tmp_path: Path) -> None:
+    path = tmp_path / "made" / "deep" / "log.db"
+    log = await SqliteLog.open(str(path))
+    await put(log, row("a", "1"))
+    modes = {one.name: one.stat().st_mode & 0o777 for one in path.parent.iterdir()}
+    await log.close()
+    assert modes == {"log.db": 0o600, "log.db-wal": 0o600, "log.db-shm": 0o600}
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+@told
+async def test_many_open_a_file_that_is_not_there_at_one_time(tmp_path: Path) -> None:
+    for number in range(5):
+        path = str(tmp_path / f"{number}" / "log.db")
+        logs = await asyncio.gather(*(SqliteLog.open(path) for _ in range(8)))
+        places = [await put(log, row(f"{place}", "1")) for place, log in enumerate(logs)]
+        assert [await log.tip() for log in logs] == [places[-1]] * 8
+        for log in logs:
+            await log.close()
+
+
+@told
+async def test_a_file_that_was_taken_away_is_told_and_not_written_to(tmp_path: Path) -> None:
+    path, other = tmp_path / "log.db", tmp_path / "other.db"
+    await written(other, 1)
+    log = await SqliteLog.open(str(path))
+    tip = await put(log, row("a", "1"))
+    path.rename(tmp_path / "elsewhere.db")
+    for _ in range(2):
+        with pytest.raises(LogDamagedError, match="removed or replaced"):
+            await log.tip()
+        with pytest.raises(LogDamagedError, match="removed or replaced"):
+            await log.append(chain(tip, [row("a", "2")]))
+        with pytest.raises(LogDamagedError, match="removed or replaced"):
+            await log.hold().__aenter__()
+        with suppress(FileNotFoundError):
+            other.rename(path)
+    await log.close()
+
+
+@told
+async def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    log = await SqliteLog.open(str(tmp_path / "log.db"))
+    tip = await put(log, row("a", "1"))
+    pages = log._writing._db.execute("pragma page_count").fetchone()[0]
+    log._writing._db.execute(f"pragma max_page_count = {pages + 2}")
+    large = chain(tip, [row("large", "x" * 60_000)])
+    with pytest.raises(LogUnavailableError, match="free space"):
+        await log.append(large)
+    with pytest.raises(LogUnavailableError, match="free space"):
+        async with log.hold():
+            await log.append(large)
+    assert await log.tip() == tip
+    log._writing._db.execute("pragma max_page_count = 100000")
+    assert await log.append(large) is Fate.ACCEPTED
+    await log.close()
+
+
+@told
+async def test_the_loop_runs_while_the_file_is_busy(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    log = await SqliteLog.open(str(path))
+    tip = await put(log, row("a", "1"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        flight = asyncio.create_task(log.append(chain(tip, [row("a", "2")])))
+        for _ in range(100):
+            await asyncio.sleep(0.0005)
+            assert await log.tip() == tip
+        assert not flight.done()
+        other.execute("rollback")
+    assert await flight is Fate.ACCEPTED
+    await log.close()
+
+
+@told
+async def test_who_stops_waiting_for_a_busy_file_is_free_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    log = await SqliteLog.open(str(path))
+    tip = await put(log, row("a", "1"))
+
+    async def hold() -> None:
+        async with log.hold():
+            raise AssertionError("held")
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("begin immediate")
+        holder = asyncio.create_task(hold())
+        await asyncio.sleep(0.02)
+        holder.cancel()
+        await asyncio.wait([holder])
+        assert holder.cancelled()
+        other.execute("rollback")
+    await accepted(log, chain(tip, [row("a", "2")]))
+    await log.close()
+
+
+# ----------------------------------------------------------------------------------------------------------- growing
+
+
+@told
+async def test_a_log_forgets_in_small_steps_and_tombstones_with_it(tmp_path: Path) -> None:
+    path, kept = str(tmp_path / "log.db"), 20
+    file = SqlFile(path, kept=kept)
+    tip = START
+    most = 0
+    for number in range(6 * PRUNED_EVERY):
+        append = chain(tip, [row(f"{number}", "1"), row(f"{number - 1}", None)], [row("same", f"{number}")])
+        assert file.append(append) is Fate.ACCEPTED
+        tip = append.position
+        with closing(sqlite3.connect(path)) as look:
+            (appends,), (tombstones,) = (
+                look.execute("select count(*) from append").fetchone(),
+                look.execute("select count(*) from entry where value is null").fetchone(),
+            )
+        most = max(most, appends, tombstones)
+    assert kept < most <= kept + PRUNED_EVERY + 1
+    assert len(file.since(START).rows) == 2
+    file.close()
+    again = SqlFile(path, kept=kept)
+    assert again.tip() == tip
+    assert again.since(replace(tip, sequence=tip.sequence - 2)).reload
+    again.close()
+
+
+@told
+async def test_what_a_long_reader_made_grow_is_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    wal = tmp_path / "log.db-wal"
+    log = await SqliteLog.open(str(path))
+    await put(log, row("a", "1"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("begin")
+        reader.execute("select count(*) from entry").fetchone()
+        while wal.stat().st_size <= WAL_BYTES:
+            await put(log, *(row(f"{place}", "x" * 100_000) for place in range(8)))
+        assert reader.execute("select count(*) from entry").fetchone() == (1,)
+    for number in range(4):
+        await put(log, row("b", f"{number}"))
+    assert wal.stat().st_size <= WAL_BYTES
+    assert len((await log.read(START)).rows) == 10
+    await log.close()
+    with closing(sqlite3.connect(path)) as file:
+        assert file.execute("pragma application_id").fetchone() == (APPLICATION,)
+        assert file.execute("pragma integrity_check").fetchall() == [("ok",)]
