@@ -101,6 +101,16 @@ def test_what_nobody_foresaw_is_500_and_logged(
     assert "secret" in caplog.text
 
 
+def test_a_host_that_is_none_and_a_path_with_line_ends_do_no_harm(
+    http: TestClient, member: Fixed, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert http.get("/nothing", headers={"Host": "["}).status_code == 404
+    assert http.get("/subjects", headers={"Host": "["}).status_code == 200
+    member.answers[q.ListVersions] = ZeroDivisionError()
+    assert http.get("/subjects/a%0AERROR forged/versions", headers={"Host": "["}).status_code == 500
+    assert "a%0AERROR%20forged" in caplog.text
+
+
 def test_too_many_requests_at_once_are_told_to_come_again(member: Fixed) -> None:
     app = application(member)
     app.metrics.in_flight = 10_000

@@ -288,3 +288,33 @@ def test_plain_json_is_answered_as_such(http: TestClient) -> None:
 def test_a_content_type_without_a_body_is_no_matter(http: TestClient) -> None:
     assert http.get("/subjects", headers={"Content-Type": "text/strange"}).status_code == 200
     assert http.delete("/subjects/s", headers={"Content-Type": "text/strange"}).status_code == 200
+
+
+JSON_LIST = "application/json, text/plain, */*"
+CLIENTS: dict[str, dict[str, str]] = {
+    "JavaScript": {"Accept": JSON_LIST, "Content-Type": V1, "Accept-Encoding": "gzip, compress, deflate, br"},
+    "kafkajs": {"Content-Type": V1, "User-Agent": "@kafkajs/confluent-schema-registry"},
+    "Go": {"Content-Type": V1, "User-Agent": "Go-http-client/1.1"},
+    "franz-go": {"Accept": V1, "Content-Type": V1},
+    "Rust": {"accept": "*/*"},
+    "Java": {"Accept": "text/html, image/gif, image/jpeg, */*; q=0.2", "Content-Type": "application/json"},
+}
+"""What clients send beside the path; some of them a content type without a body."""
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_each_client_sends_is_understood(member: Fixed, client: str) -> None:
+    http = TestClient(application(member).gate)
+    http.headers.clear()
+    sent = CLIENTS[client]
+    for method, target in (
+        ("GET", "/schemas/ids/7?deleted=true&subject="),
+        ("GET", "/subjects/s/versions/3?name=s"),
+        ("GET", "/subjects/s/metadata?deleted=false&&key=a&value=b"),
+        ("DELETE", "/subjects/s/versions/3"),
+        ("GET", "/associations/resources/-/t?resourceType=topic&associationType=value"),
+    ):
+        assert http.request(method, target, headers=sent).status_code == 200
+    body = b'{"schema":"x","references":[{"name":"n","subject":"s","version":1,"properties":null,"tags":null}]}'
+    got = http.post("/subjects/s/versions?normalize=False", content=body, headers={"Content-Type": V1, **sent})
+    assert got.json()["id"] == 7

@@ -41,7 +41,7 @@ class Gate:
         except Exception as failure:
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-            where = f"{scope['method']} {scope['path']}"
+            where = f"{scope['method']} {scope['raw_path'].decode()}"
             await told(failure, where=where)(scope, receive, answer)
         finally:
             self.metrics.in_flight -= 1

@@ -43,7 +43,7 @@ class Dialect:
         except NoSuchPath:
             response = told(HttpError(404), media=media or V1)
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
-            asked, where = exchange.asked if exchange else None, f"{http.method} {http.url.path}"
+            asked, where = exchange.asked if exchange else None, f"{http.method} {http.scope['raw_path'].decode()}"
             response = told(failure, asked, media=media or V1, details=details, where=where)
         else:
             ticket = ticket_of(scope)
