@@ -108,6 +108,13 @@ def test_strict_and_stored_reading_are_remembered_apart() -> None:
     assert isinstance(parser.answer(Parse(BAD_DEFAULT, strict=False)), Parsed)
 
 
+def test_stored_schemas_with_wrong_defaults_are_still_compared() -> None:
+    right = Meaning("AVRO", BAD_DEFAULT.text.replace('"one"', "1"))
+
+    assert Parser(table()).answer(Compare(BAD_DEFAULT, right)) == Compared()
+    assert Parser(table()).answer(Compare(right, BAD_DEFAULT)) == Compared()
+
+
 def test_a_text_is_parsed_once_and_one_with_other_references_anew() -> None:
     parser = Parser(table())
     first = parser.model(POINT, strict=True)[1]
@@ -171,8 +178,8 @@ def test_a_level_that_does_not_exist_is_an_error() -> None:
             '{"type":"bytes","logicalType":"decimal","precision":9,"scale":2,"zoom":1}',
         ),
         (
-            {"type": "bytes", "scale": 2, "precision": 1, "logicalType": "decimal"},
-            '{"type":"bytes","logicalType":"decimal","precision":1,"scale":2}',
+            {"type": "bytes", "scale": 2, "precision": 1, "a": 1, "logicalType": "decimal"},
+            '{"type":"bytes","a":1,"logicalType":"decimal","precision":1,"scale":2}',
         ),
         (
             {"type": "fixed", "name": "D", "size": 4, "a": 1, "precision": 9, "logicalType": "decimal"},
