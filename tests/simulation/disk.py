@@ -31,6 +31,8 @@ class Disk:
         """Append if the parent is the tip; the whole law of the log."""
         if append.parent != self.tip.digest or append.first != self.tip.sequence + 1:
             return Fate.CONFLICT
+        if self.tip != START and append.identity != self.tip.identity:
+            return Fate.CONFLICT
         for commit in append.commits:
             for row in commit.rows:
                 self.rows[row.table, row.key] = (commit.sequence, row)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tests.simulation.disk import Disk
 from treaty.core.commit import Append, Position
+from treaty.log.holding import Holding
 from treaty.log.log import Delta, Fate, LogUnavailableError
 
 
@@ -51,7 +52,7 @@ class LogModel:
         self._since = disk.since_by_row if rows else disk.since_by_append
         self._step = step
         """Told of every step; may kill the node."""
-        self._holding: asyncio.Task[object] | None = None
+        self._holding = Holding()
         self._open: list[asyncio.Task[Fate]] = []
 
     async def _delay(self, what: str, factor: float = 1.0) -> None:
@@ -66,7 +67,7 @@ class LogModel:
 
     async def append(self, append: Append) -> Fate:
         await self._way("append")
-        inside = self._holding is asyncio.current_task()
+        inside = self._holding.mine
         fortune = "told"
         if self._chance.random() < self._weather.unknown:
             fortune = self._chance.choice(["landed", "never", "late"])
@@ -122,11 +123,10 @@ class LogModel:
     async def hold(self) -> AsyncIterator[None]:
         await self._way("hold")
         await self._disk.lock.acquire()
-        self._holding = asyncio.current_task()
         try:
-            yield
+            with self._holding.taken():
+                yield
         finally:
-            self._holding = None
             jobs, self._open = self._open, []
             self._disk.spawn(self._release(jobs))
 
@@ -137,4 +137,4 @@ class LogModel:
         self._disk.lock.release()
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        await self._disk.rest()

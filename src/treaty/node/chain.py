@@ -65,9 +65,8 @@ def _verdict(chain: Chain, overlay: Overlay, pending: Pending, decide: Decide) -
 
 
 def _without_rows(chain: Chain, pending: Pending, verdict: Verdict, done: int) -> None:
-    repeated = isinstance(verdict, Decision) and verdict.repeated
     if not chain.commits:
-        if repeated or pending.look <= done:
+        if pending.look <= done:
             chain.ready.append((pending, verdict))
             return
         pending.guess = (chain.base, verdict)

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from treaty.core.calls import refuse_bad_call
 from treaty.core.command import Command, Needs
 from treaty.core.decide import decide, is_command, looks
-from treaty.core.limits import DECISION_ROUNDS, NAME_LENGTH
+from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, Call, Reply, Token
 from treaty.core.requests import Request
@@ -67,7 +68,7 @@ class Node:
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         """Answer a request (see `Registry` for what it raises)."""
         command_id = call.command_id or self._world.random(16).hex()
-        _refuse_bad_call(call)
+        refuse_bad_call(call)
         command = Command(request, command_id, self._world.wall(), call.principal)
         deadline = self._world.now() + call.timeout
         try:
@@ -186,12 +187,3 @@ class Node:
 
 def _some(quarantine: Any) -> list[Any]:
     return list(quarantine.items())[:QUARANTINE_SHOWN]
-
-
-def _refuse_bad_call(call: Call) -> None:
-    if call.consistency not in {"", "latest", "eventual"}:
-        raise Invalid.of(
-            "CONSISTENCY", f"no consistency {call.consistency!r}", new=call.consistency, allowed="latest or eventual"
-        )
-    if len(call.command_id) > NAME_LENGTH:
-        raise Invalid.of("NAME_LENGTH", "the command id is too long", allowed=f"at most {NAME_LENGTH} characters")

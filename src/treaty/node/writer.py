@@ -82,7 +82,7 @@ class Writer:
             self._counts.unknown += 1
             settled = await self._settle(chain, flight.append)
             if settled is None:
-                self._sort_out(chain)
+                await self._sort_out(chain)
             else:
                 await self._land(chain, settled.position, flight.look)
         elif flight.fate is Fate.CONFLICT:
@@ -159,7 +159,7 @@ class Writer:
                 break
         first = self._follower.tables.get("outcome", (chain.commits[0].command_id,))
         if not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence:
-            self._sort_out(chain)  # the log was put back to an older state meanwhile
+            await self._sort_out(chain)  # the log was put back to an older state meanwhile
             return
         self._follower.finish(look)
         self._follower.expect(None)
@@ -202,10 +202,16 @@ class Writer:
             pause = min(pause * 2, LONGEST_PAUSE)
         return None
 
-    def _sort_out(self, chain: Chain) -> None:
+    async def _sort_out(self, chain: Chain) -> None:
         """The place of an open append is taken: those of its commands that are in the log are answered from there."""
         self._follower.expect(None)
         tables = self._follower.tables
+        while any(pending.look > self._follower.done for pending in _members(chain)):
+            try:
+                await self._follower.look()
+            except LogUnavailableError as error:
+                self._follower.trouble = str(error)
+                await self._world.sleep(FIRST_PAUSE)
         again: list[Pending] = []
         for pending in _members(chain):
             if tables.get("outcome", (pending.command.command_id,)) is None:

@@ -3,11 +3,14 @@
 import asyncio
 import functools
 import itertools
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import ParamSpec
 
+from tests.simulation.disk import Disk
+from tests.simulation.model import LogModel, Weather
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate, Log
@@ -39,7 +42,26 @@ def _sqlite(folder: Path) -> Node:
     return node
 
 
-BACKENDS: Mapping[str, Backend] = {"memory": _memory, "sqlite": _sqlite}
+def _model(*, rows: bool) -> Backend:
+    """The models that the simulation runs on are held to the same behaviour."""
+
+    def place(_: Path) -> Node:
+        disk = Disk(KEPT)
+
+        async def node() -> Log:
+            return LogModel(disk, Weather(latency=0.0001), random.Random(1), rows=rows)
+
+        return node
+
+    return place
+
+
+BACKENDS: Mapping[str, Backend] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "model by append": _model(rows=False),
+    "model by row": _model(rows=True),
+}
 
 _ATTEMPTS = itertools.count(1)
 

@@ -36,7 +36,7 @@ async def planted(self: Writer) -> None:
         await self._land(chain, append.position, look)
     else:
         self._conflicts += 1
-        self._sort_out(chain)
+        await self._sort_out(chain)
     if flight is not None and flight.fate is Fate.ACCEPTED:
         await self._land(second, flight.append.position, flight.look)
     else:
