@@ -195,3 +195,23 @@ def test_many_tasks_share_one_client(server: Served) -> None:
             await registry.close()
 
     assert sorted(asyncio.run(work())) == list(range(1, 41))
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (Call(command_id="日本"), "COMMAND_ID"),
+        (Call(command_id="two\nlines"), "COMMAND_ID"),
+        (Call(command_id="x" * 129), "COMMAND_ID"),
+        (Call(consistency="sometimes"), "CONSISTENCY"),
+        (Call(after=Token("zz", 5, "q\n")), "TOKEN"),
+        (Call(after=Token("a.b", 5, "q")), "TOKEN"),
+    ],
+    ids=lambda value: repr(value)[:60],
+)
+def test_a_call_that_not_every_door_can_carry_is_refused_at_each(connection: Connection, call: Call, rule: str) -> None:
+    for request in (Register(subject_of("orders"), Draft(V1)), GetVersion(subject_of("orders"), 1)):
+        with pytest.raises(Invalid) as caught:
+            connection.ask(request, call)
+        assert caught.value.reason.rule == rule
+    assert connection.subjects() == ()

@@ -14,6 +14,7 @@ import msgspec
 
 from treaty.client.settings import Settings
 from treaty.core.answers import VersionFound, Versions
+from treaty.core.calls import refuse_bad_call
 from treaty.core.limits import COUNTER
 from treaty.core.refusals import OutcomeUnknown, Refusal, SchemaNotFound, Unavailable
 from treaty.core.registry import Call, Reply
@@ -97,6 +98,7 @@ class World:
 
 def converse(request: Request[A], call: Call, settings: Settings, world: World) -> Talk[Reply[A]]:
     """Return the reply to a request; raises what a `Registry` raises."""
+    refuse_bad_call(call)
     if isinstance(request, COMMANDS) and not call.command_id:
         call = replace(call, command_id=world.new_id())
     if isinstance(request, (GetSchema, UsesOf)) and request.schema_id > COUNTER:

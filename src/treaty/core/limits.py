@@ -28,6 +28,8 @@ NAME_LENGTH = 4_096
 """Characters of a subject's, context's or version's name."""
 COUNTER = 2**31 - 1
 """The highest id, number or ordinal: Confluent's clients read 32 bits."""
+COMMAND_ID = 128
+"""Characters of a command's id."""
 OUTCOMES = 10_000
 """Commands whose outcome is remembered."""
 APPENDS_KEPT = 10_000
@@ -44,6 +46,8 @@ DISCARDED_BYTES = 67_108_864
 """Bytes of a body past its limit that are read and thrown away, so that the sender can read why it is refused."""
 ERROR_CHARACTERS = 65_536
 """Characters of an error's message; what somebody sent is told back to them cut short."""
+REQUEST_SECONDS = 60
+"""Seconds from the first byte of a request to its last; a slower sender is cut off."""
 IN_FLIGHT = 1_024
 """Requests that one worker handles at once."""
 MEMO_BYTES = 67_108_864

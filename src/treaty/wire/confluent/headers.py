@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 
+from treaty.core.calls import refuse_bad_call
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Call, Token
 
@@ -22,9 +23,6 @@ MEDIA = (V1, "application/vnd.schemaregistry+json", "application/json")
 """What is produced, the preferred one first."""
 READ = (*MEDIA, "application/octet-stream")
 """What is accepted as a body."""
-
-MAX_COMMAND_ID = 128
-"""Characters of a command id; longer ones are refused."""
 
 
 @lru_cache(64)
@@ -67,18 +65,14 @@ def call_of(header: Callable[[str], str | None], consistency: str = "", principa
 
     Raises `Invalid` where a token, a command id or a consistency is not one.
     """
-    wanted = (consistency or header(CONSISTENCY) or "").lower()
-    if wanted not in {"", "latest", "eventual"}:
-        raise Invalid.of("consistency", f"consistency '{wanted}' is not one", new=wanted, allowed="latest, eventual")
     text = header(TOKEN)
     after = Token.parse(text) if text else None
     if text and after is None:
-        raise Invalid.of("token", f"{TOKEN} '{text[:100]}' is not a token", new=text[:100], allowed="identity.n.digest")
-    command = header(COMMAND) or ""
-    if len(command) > MAX_COMMAND_ID or not command.isprintable():
-        allowed = f"at most {MAX_COMMAND_ID} printable characters"
-        raise Invalid.of("command id", f"{COMMAND} is not a command id", new=command[:100], allowed=allowed)
-    return Call(consistency=wanted, after=after, command_id=command, principal=principal)
+        raise Invalid.of("TOKEN", f"{text[:100]!r} is no token", new=text[:100], allowed="a token that a registry gave")
+    wanted = (consistency or header(CONSISTENCY) or "").lower()
+    call = Call(consistency=wanted, after=after, command_id=header(COMMAND) or "", principal=principal)
+    refuse_bad_call(call)
+    return call
 
 
 def headers_of(call: Call) -> dict[str, str]:
