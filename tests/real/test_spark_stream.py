@@ -74,10 +74,10 @@ class Topic:
         made = {"name": f"n{self.dice.randrange(999)}", "n": self.dice.randrange(999)}
         return made | {"title": made["name"], "note": "x", "at": {"x": 0.5}} if version else made
 
-    def spoilt(self, schema_id: int, count: int) -> list[tuple[bytes | None, str]]:
+    def spoilt(self, schema_id: int, count: int, version: int = 1) -> list[tuple[bytes | None, str]]:
         ways = list(SPOILT.values())
         made: list[tuple[bytes | None, str]] = []
-        for turn, (value, _) in enumerate(self.sound(schema_id, 1, count)):
+        for turn, (value, _) in enumerate(self.sound(schema_id, version, count)):
             code, deed = ways[turn % len(ways)]
             assert value is not None
             made.append((deed(value, self.dice), code))
@@ -150,7 +150,7 @@ def test_a_crash_after_any_step_neither_loses_nor_repeats_a_row(topic: Topic, re
         if seen.count((step.batch, step.name)) == 1:
             if step.batch == 0 and step.name == "planned":
                 late = put(registry, V2)
-                topic.write([*topic.sound(late, 2, 20), *topic.sound(first, 1, 5), *topic.spoilt(late, 12)])
+                topic.write([*topic.sound(late, 2, 20), *topic.sound(first, 1, 5), *topic.spoilt(late, 12, 2)])
                 return
             crashed.add((step.batch, step.name))
             raise CrashError(step.name)
