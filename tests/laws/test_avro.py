@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.avro.parse import parse
 from treaty.formats.format import InvalidSchemaError
+from treaty.formats.place import positions
 from treaty.formats.table import table
 from treaty.formats.verdict import verdict
 
@@ -130,6 +132,34 @@ def canonical_cut(full: str) -> str:
     """What the schema above prints as once its first field is a reference."""
     one, two = f'{{"name":"one","type":"{full}"}}', f'{{"name":"two","type":["null","{full}"]}}'
     return f'{{"type":"record","name":"Outer","fields":[{one},{two}]}}'
+
+
+def inside(node: Any, way: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value inside a JSON value, with its pointer."""
+    yield way, node
+    if isinstance(node, dict):
+        for name, member in node.items():
+            yield from inside(member, f"{way}/{name.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(node, list):
+        for at, item in enumerate(node):
+            yield from inside(item, f"{way}/{at}")
+
+
+jsons = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(jsons, st.sampled_from([None, 1, 3]), st.sampled_from("a\u00e9"))
+def test_a_place_leads_to_its_value(node: Any, indent: int | None, char: str) -> None:
+    text = json.dumps(node, indent=indent, ensure_ascii=char.isascii())
+    lines = text.split("\n")
+    values = dict(inside(node))
+    for pointer, (line, column) in positions(text, values).items():
+        start = sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+        assert json.JSONDecoder().raw_decode(text, start)[0] == values[pointer]
 
 
 # ------------------------------------------------------------------------------------------------------- rubbish

@@ -1,5 +1,6 @@
 """Places inside a JSON text: the way to a value, and where in the text it begins."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -65,15 +66,10 @@ def _values(text: str) -> Iterator[tuple[str, int]]:
         elif mark == ":":
             key = False
         elif token["string"] and key and counts and counts[-1] < 0:
-            ways[-1] = f"{ways[-2]}/{_escaped(_unquoted(token['string']))}"
+            ways[-1] = f"{ways[-2]}/{_escaped(json.loads(token['string']))}"
         elif mark or token["string"] or token["word"]:
             yield ways[-1], token.start()
             if mark:
                 counts.append(0 if mark == "[" else -1)
                 ways.append(f"{ways[-1]}/0")
                 key = True
-
-
-def _unquoted(string: str) -> str:
-    # Only the keys of formats are looked for, and nobody writes those with escapes.
-    return string[1:-1]
