@@ -302,3 +302,26 @@ async def test_what_a_long_reader_made_grow_is_given_back(tmp_path: Path) -> Non
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("pragma application_id").fetchone() == (APPLICATION,)
         assert file.execute("pragma integrity_check").fetchall() == [("ok",)]
+
+
+@told
+async def test_giving_up_opening_leaves_nothing_open(tmp_path: Path) -> None:
+    for number in range(6):
+        opening = asyncio.create_task(SqliteLog.open(str(tmp_path / f"{number}.db")))
+        await asyncio.sleep(0.001 * number)
+        opening.cancel()
+        with suppress(asyncio.CancelledError):
+            await (await opening).close()
+    for _ in range(1_000):  # what was given up is closed by its own thread
+        if not _open_below(tmp_path):
+            break
+        await asyncio.sleep(0.01)
+    assert _open_below(tmp_path) == []
+
+
+def _open_below(folder: Path) -> list[str]:
+    found = []
+    for one in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.append(str(one.readlink()))
+    return [one for one in found if one.startswith(str(folder))]

@@ -45,9 +45,23 @@ def make(path: str) -> None:
 
     An existing file is not even opened: closing it would take away the locks of this process's other connections.
     """
-    Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = Path(path).parent
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for one in missing:
+        _keep(one.parent)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _keep(folder: Path) -> None:
+    """Have what was made in a folder survive a crash. SQLite does so for its files, not for folders above them."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def prepare(connection: sqlite3.Connection, path: str, seconds: float) -> None:

@@ -78,7 +78,10 @@ class Log(Protocol):
         ...
 
     def hold(self) -> AbstractAsyncContextManager[None]:
-        """Keep all other writers out, in all processes: `read` and `append` inside are then free of conflicts."""
+        """Keep all other writers out, in all processes: `read` and `append` inside are then free of conflicts.
+
+        An append inside may end it for the others. Tasks begun inside count as inside until the block ends.
+        """
         ...
 
     async def close(self) -> None:

@@ -62,14 +62,16 @@ class SqlFile:
         """Open the file, and make it and its folder where they are missing; remember the last `kept` appends."""
         self.path = path
         self.locked = False
+        self._patient = True
+        """Whether SQLite itself waits for others; not on a connection that has its own way of waiting."""
         self._kept = kept
         with told(path, "opening"):
             layout.make(path)
-            self._inode = self._found()
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
             self._db.text_factory = _text
             try:
                 layout.prepare(self._db, path, BUSY_SECONDS)
+                self._inode = self._found()
             except BaseException:
                 self._db.close()
                 raise
@@ -109,18 +111,17 @@ class SqlFile:
         end = time.monotonic() + BUSY_SECONDS
         with told(self.path, "waiting for other writers"):
             self._same()
-            self._db.execute("pragma busy_timeout = 0")
-            try:
-                while not self.locked:
-                    try:
-                        self._db.execute("begin immediate")
-                        self.locked = True
-                    except sqlite3.OperationalError as error:
-                        if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end or given_up():
-                            raise
-                        time.sleep(layout.PAUSE)
-            finally:
-                self._db.execute(f"pragma busy_timeout = {BUSY_SECONDS * 1000:.0f}")
+            if self._patient:
+                self._patient = False
+                self._db.execute("pragma busy_timeout = 0")
+            while not self.locked:
+                try:
+                    self._db.execute("begin immediate")
+                    self.locked = True
+                except sqlite3.OperationalError as error:
+                    if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end or given_up():
+                        raise
+                    time.sleep(layout.PAUSE)
 
     def unlock(self) -> None:
         """End the transaction of `lock`, undoing what was not committed."""

@@ -57,12 +57,11 @@ class SqliteLog:
         lanes = Lane("treaty-log-writer"), Lane("treaty-log-reader")
         files: list[SqlFile] = []
         try:
-            for lane in lanes:
-                files.append(await asyncio.shield(lane.do(lambda: SqlFile(path, kept=kept))))
+            for _ in lanes:
+                await lanes[0].do(lambda: files.append(SqlFile(path, kept=kept)))
             return cls((files[0], files[1]), lanes, hints=hints, poll=poll)
         except BaseException:
-            for lane, file in zip(lanes, files, strict=False):
-                lane.do(file.close)
+            lanes[0].do(lambda: _close(files))  # also one that is being opened right now
             for lane in lanes:
                 lane.close()
             raise
@@ -164,3 +163,8 @@ class SqliteLog:
                 closing = lane.do(file.close)
                 lane.close()
                 await closing
+
+
+def _close(files: list[SqlFile]) -> None:
+    for file in files:
+        file.close()
