@@ -41,7 +41,8 @@ class Board:
             if (len(self.places) >= ENTRIES - 1 and key != DROPPED) or len(raw) > _KEY:
                 return self._place(DROPPED)
             start = len(self.places) * _ENTRY
-            self.memory[start : start + len(raw)] = raw
+            self.memory[start + 1 : start + len(raw)] = raw[1:]
+            self.memory[start] = raw[0]  # last, because others read while this is written
             place = self.places[key] = start + _KEY
         return place
 
@@ -60,9 +61,9 @@ def open_board(path: Path | None) -> Board:
 
 def _entries(memory: mmap.mmap | bytes) -> Iterator[tuple[str, int, float]]:
     for start in range(0, len(memory), _ENTRY):
-        raw = bytes(memory[start : start + _KEY]).rstrip(b"\0")
-        if not raw:
+        if not memory[start]:
             return
+        raw = bytes(memory[start : start + _KEY]).rstrip(b"\0")
         place = start + _KEY
         yield raw.decode("utf-8", "replace"), place, _VALUE.unpack_from(memory, place)[0]
 

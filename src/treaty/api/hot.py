@@ -16,7 +16,7 @@ from typing import Any, ClassVar, cast
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from treaty.api.ticket import leave_ticket
-from treaty.core.limits import HOT_BYTES
+from treaty.core.limits import HOT_BYTES, REQUEST_SECONDS
 
 HARMLESS = frozenset({
     b"accept", b"accept-encoding", b"accept-language", b"confluent-accept-unknown-properties",
@@ -103,8 +103,25 @@ class HotProtocol(HttpToolsProtocol):
     """Messages begun in the present chunk."""
     waiting = 0
     """Bytes of a message whose headers are not complete."""
+    opened = 0.0
+    """Loop time when the connection was made."""
+    began = 0.0
+    """Loop time when the message began that is not complete yet."""
     last_answer = 0.0
     """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being set anew."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Note when it was."""
+        self.opened = self.loop.time()
+        super().connection_made(transport)
+
+    def overdue(self) -> bool:
+        """Tell whether the peer has kept the connection too long without a whole request."""
+        now = self.loop.time()
+        if not self.at_rest:
+            return now - self.began > REQUEST_SECONDS
+        silent: RequestResponseCycle | None = self.cycle
+        return silent is None and now - max(self.opened, self.last_answer) > self.timeout_keep_alive
 
     def data_received(self, data: bytes) -> None:
         """Answer from memory, or feed the parser."""
@@ -157,6 +174,7 @@ class HotProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Note that a message has begun."""
         self.at_rest = False
+        self.began = self.loop.time()
         self.messages += 1
         self.waiting = 0
         super().on_message_begin()
@@ -203,9 +221,10 @@ NEEDED = (
 )  # fmt: skip
 """What `HotProtocol` uses of a connection that uvicorn made."""
 OVERRIDDEN = (
-    "data_received", "on_message_begin", "on_headers_complete", "on_message_complete", "send_400_response",
+    "connection_made", "data_received", "on_message_begin", "on_headers_complete", "on_message_complete", "send_400_response",
     "timeout_keep_alive_handler",
 )  # fmt: skip
+"""What it puts in place of uvicorn's."""
 
 
 def supported(kind: type[asyncio.Protocol], made: asyncio.Protocol) -> bool:

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from treaty.api.application import Application
-from treaty.api.hot import HotProtocol, protocol, supported
+from treaty.api.hot import HotProtocol, Memo, protocol, supported
 
 log = logging.getLogger("treaty.server")
 
@@ -63,7 +63,8 @@ async def serve(application: Application, listening: Listening, stopping: asynci
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    others = (asyncio.create_task(_beat(application, listening, stopping)), asyncio.create_task(_end(server, stopping)))
+    works = (_beat(application, listening, stopping), _end(server, stopping), _cut(server))
+    others = [asyncio.create_task(work) for work in works]
     try:
         await server.serve(sockets=[listening.socket])
     finally:
@@ -79,14 +80,21 @@ async def _end(server: uvicorn.Server, stopping: asyncio.Event) -> None:
     server.should_exit = True
 
 
+async def _cut(server: uvicorn.Server) -> None:
+    """Close connections whose peers take too long to ask."""
+    while True:
+        await asyncio.sleep(BEAT_SECONDS)
+        for connection in tuple(server.server_state.connections):
+            if isinstance(connection, HotProtocol) and connection.overdue():
+                connection.transport.close()
+
+
 def _protocol(application: Application, *, access_log: bool) -> type[HttpToolsProtocol]:
-    """The protocol with hot reads; the plain one where each request has to be logged, or uvicorn has changed."""
-    if access_log:
-        return HttpToolsProtocol
+    """The protocol with hot reads, which keep nothing where each request has to be logged; uvicorn's if it has changed."""
     probe = uvicorn.Config(application.gate, ws="none", lifespan="off", log_config=None)
     made = HttpToolsProtocol(probe, ServerState(), {})
     if supported(HotProtocol, made):
-        return protocol(application.memo)
+        return protocol(Memo(limit=0) if access_log else application.memo)
     log.warning("this uvicorn lacks what the hot reads lean on; all requests take the slow path")
     return HttpToolsProtocol
 

@@ -1,0 +1,83 @@
+"""A server over a member that answers what it was told to, and peers that talk to it byte by byte."""
+
+import asyncio
+import re
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import uvicorn
+from uvicorn import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from tests.facades.twin import Fixed
+from treaty.api.application import Application, application
+from treaty.api.serving import Listening, serve
+
+PLAIN = b"Host: h\r\nAccept: */*\r\nUser-Agent: test\r\n"
+PYTHON = (
+    b"Host: h\r\nAccept: application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
+    b"\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nUser-Agent: python-httpx\r\n"
+    b"Confluent-Accept-Unknown-Properties: true\r\nConfluent-Client-Version: python/2.16.0\r\n"
+)
+
+
+@dataclass
+class Server:
+    app: Application
+    member: Fixed
+    port: int
+
+    async def connect(self) -> "Peer":
+        return Peer(*await asyncio.open_connection("127.0.0.1", self.port))
+
+
+@dataclass
+class Peer:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    async def ask(self, target: bytes, headers: bytes = PLAIN, method: bytes = b"GET") -> bytes:
+        self.writer.write(method + b" " + target + b" HTTP/1.1\r\n" + headers + b"\r\n")
+        return await self.answer(body=method != b"HEAD")
+
+    async def answer(self, *, body: bool = True) -> bytes:
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        found = re.search(rb"content-length: (\d+)", head)
+        assert found is not None, head
+        return undated(head) + (await self.reader.readexactly(int(found[1])) if body else b"")
+
+    async def close(self) -> None:
+        self.writer.close()
+        await self.writer.wait_closed()
+
+
+def undated(head: bytes) -> bytes:
+    assert b"\r\ndate: " in head or b"connection: close" in head
+    return re.sub(rb"date: [^\r]*\r\n", b"", head)
+
+
+@asynccontextmanager
+async def running(*, plain: bool = False, access_log: bool = False) -> AsyncIterator[Server]:
+    """Run the server; `plain` is with uvicorn's own protocol."""
+    member = Fixed()
+    app = application(member)
+    listener = socket.create_server(("127.0.0.1", 0))
+    stopping = asyncio.Event()
+    work = _plain(app, listener, stopping) if plain else serve(app, Listening(listener, access_log), stopping)
+    server = asyncio.create_task(work)
+    try:
+        yield Server(app, member, listener.getsockname()[1])
+    finally:
+        stopping.set()
+        await server
+
+
+async def _plain(app: Application, listener: socket.socket, stopping: asyncio.Event) -> None:
+    config = Config(app.gate, http=HttpToolsProtocol, ws="none", lifespan="off", log_config=None, server_header=False)
+    server = uvicorn.Server(config)
+    served = asyncio.create_task(server._serve([listener]))
+    await stopping.wait()
+    server.should_exit = True
+    await served
