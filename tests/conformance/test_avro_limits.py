@@ -83,7 +83,7 @@ def test_a_bomb_is_refused_by_name(text: str, rule: str) -> None:
 
     assert found[0].rule == rule
     assert found[0].expected
-    assert all(len(one.message) < 1_000_200 for one in found)
+    assert all(len(one.message) < 300 for one in found)
 
 
 LARGE: dict[str, Any] = {
@@ -224,7 +224,7 @@ def test_a_fault_reads_as_a_sentence() -> None:
     text = '{"type":"record","name":"A","fields":[{"name":"x","type":"int","default":null}]}'
 
     assert str(faults(text)[0]) == (
-        "the default null of the field 'x' does not fit its type at /fields/0/default (line 1, column 74); "
+        'the default null of the field "x" does not fit its type at /fields/0/default (line 1, column 74); '
         "expected a value of the field's type; for a union, of one of its branches"
     )
 

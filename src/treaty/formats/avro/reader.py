@@ -95,7 +95,7 @@ class Reader:
         """Look again at all that had to wait for definitions further down."""
         for full, path in self._late.items():
             if full not in self._names and not self._faults:
-                self._note(_Refused("NAME_UNDEFINED", path, f"the type {full!r} is not defined").fault)
+                self._note(_Refused("NAME_UNDEFINED", path, f"the type {_shown(full)} is not defined").fault)
         if self._faults:
             return
         for union, path in self._unions:
@@ -173,7 +173,7 @@ class Reader:
             else:
                 word = branch.kind  # type: ignore[union-attr]
             if word in seen:
-                raise _Refused("UNION_DUPLICATE", (path, at), f"the union has two branches {word!r}")
+                raise _Refused("UNION_DUPLICATE", (path, at), f"the union has two branches {_shown(word)}")
             seen.add(word)
         return waiting
 
@@ -196,9 +196,9 @@ class Reader:
         given = _text(node, "namespace")
         full = full_name(name, space if given is None else given)
         if full in PRIMITIVES:
-            raise _Refused("NAME_OF_PRIMITIVE", (path, "name"), f"a type can't be called {full!r}")
+            raise _Refused("NAME_OF_PRIMITIVE", (path, "name"), f"a type can't be called {_shown(full)}")
         if self._strict and (bad := illegal_part(full)) is not None:
-            raise _Refused("NAME_ILLEGAL", (path, "name"), f"{bad[:80]!r} is not a legal name")
+            raise _Refused("NAME_ILLEGAL", (path, "name"), f"{_shown(bad)} is not a legal name")
         return full
 
     def _aliases(self, node: dict[str, Json], path: Path) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ class Reader:
         if self._strict:
             for alias in aliases:
                 if not is_name(simple_of(alias)):
-                    raise _Refused("NAME_ILLEGAL", (path, "aliases"), f"the alias {alias[:80]!r} is not a legal name")
+                    raise _Refused("NAME_ILLEGAL", (path, "aliases"), f"the alias {_shown(alias)} is not a legal name")
         space = space_of(full)
         return tuple(dict.fromkeys(full_name(alias, space) for alias in aliases))
 
@@ -225,14 +225,16 @@ class Reader:
                 raise _Refused("TOO_MANY", path, f"more named types than the limit SCHEMA_NAMES of {SCHEMA_NAMES}")
             self._names[named.full] = named
         elif not same_type(known, named, self._names, self._late):
-            raise _Refused("NAME_REDEFINED", (path, "name"), f"{named.full!r} is defined twice, with a difference")
+            raise _Refused(
+                "NAME_REDEFINED", (path, "name"), f"{_shown(named.full)} is defined twice, with a difference"
+            )
         return named
 
     def _record(self, node: dict[str, Json], space: str | None, path: Path) -> Named:
         full = self._name(node, space, path)
         members = node.get("fields")
         if type(members) is not list:
-            raise _Refused("FIELDS_MISSING", path, f"the record {full!r} has no list of fields")
+            raise _Refused("FIELDS_MISSING", path, f"the record {_shown(full)} has no list of fields")
         self._count(members, "fields", path)
         fields: list[Field] = []
         seen: set[str] = set()
@@ -243,7 +245,9 @@ class Reader:
             try:
                 field = self._field(member, inner, (fields_path, at))
                 if field.name in seen:
-                    raise _Refused("FIELD_DUPLICATE", (fields_path, at), f"the field {field.name!r} stands there twice")
+                    raise _Refused(
+                        "FIELD_DUPLICATE", (fields_path, at), f"the field {_shown(field.name)} stands there twice"
+                    )
                 seen.add(field.name)
                 fields.append(field)
             except _Refused as refused:
@@ -259,10 +263,10 @@ class Reader:
         if name is None or type(node) is not dict:
             raise _Refused("FIELD_NAME_MISSING", path, "the field has no name")
         if "type" not in node:
-            raise _Refused("FIELD_TYPE_MISSING", path, f"the field {name!r} has no type")
+            raise _Refused("FIELD_TYPE_MISSING", path, f"the field {_shown(name)} has no type")
         kind = self._type(node["type"], space, (path, "type"))
         if self._strict and not is_name(name):
-            raise _Refused("NAME_ILLEGAL", (path, "name"), f"{name[:80]!r} is not a legal name")
+            raise _Refused("NAME_ILLEGAL", (path, "name"), f"{_shown(name)} is not a legal name")
         if len(node) == 2:  # name and type, as most fields have it
             return Field(name, kind)
         order = "ascending"
@@ -290,28 +294,30 @@ class Reader:
             self._again.append((field, path))
 
     def _bad_default(self, field: Field, path: Path) -> _Refused:
-        message = f"the default {_shown(field.default)} of the field {field.name!r} does not fit its type"
+        message = f"the default {_shown(field.default)} of the field {_shown(field.name)} does not fit its type"
         return _Refused("DEFAULT_INVALID", (path, "default"), message)
 
     def _enum(self, node: dict[str, Json], space: str | None, path: Path) -> Named:
         full = self._name(node, space, path)
         symbols = node.get("symbols")
         if type(symbols) is not list or not all(type(symbol) is str for symbol in symbols):
-            raise _Refused("SYMBOLS_MISSING", path, f"the enum {full!r} has no list of symbols")
+            raise _Refused("SYMBOLS_MISSING", path, f"the enum {_shown(full)} has no list of symbols")
         self._count(symbols, "symbols", path)
         words: tuple[str, ...] = tuple(symbols)  # type: ignore[arg-type]
         seen: set[str] = set()
         for at, symbol in enumerate(words):
             if self._strict and not is_name(symbol):
                 raise _Refused(
-                    "NAME_ILLEGAL", ((path, "symbols"), at), f"the symbol {symbol[:80]!r} is not a legal name"
+                    "NAME_ILLEGAL", ((path, "symbols"), at), f"the symbol {_shown(symbol)} is not a legal name"
                 )
             if symbol in seen:
-                raise _Refused("SYMBOL_DUPLICATE", ((path, "symbols"), at), f"the symbol {symbol!r} stands there twice")
+                raise _Refused(
+                    "SYMBOL_DUPLICATE", ((path, "symbols"), at), f"the symbol {_shown(symbol)} stands there twice"
+                )
             seen.add(symbol)
         default = _text(node, "default")
         if default is not None and default not in seen:
-            raise _Refused("ENUM_DEFAULT_UNKNOWN", (path, "default"), f"the default {default!r} is not a symbol")
+            raise _Refused("ENUM_DEFAULT_UNKNOWN", (path, "default"), f"the default {_shown(default)} is not a symbol")
         aliases = self._type_aliases(node, full, path)
         return self._define(Enum(full, words, default, _text(node, "doc"), aliases, _props(node, _RESERVED_ENUM)), path)
 
