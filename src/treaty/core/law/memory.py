@@ -1,6 +1,7 @@
 """Outcomes: what is remembered of a command, so that asking twice does nothing twice."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from treaty.core import answers
@@ -64,7 +65,7 @@ def _version(view: View, members: dict[str, str]) -> answers.VersionFound:
     key: Key = (*subject_of(members["subject"]), int(members["ordinal"]))
     value = view.get("version", key)
     if isinstance(value, Version) and isinstance(view.get("schema", (key[0], value.schema_id)), Schema):
-        return found(view, (key, value))
+        return replace(found(view, (key, value)), deleted=False)  # as it was told then, whatever came after
     return answers.VersionFound(
         subject=members["subject"],
         number=int(members["number"]),
@@ -73,5 +74,4 @@ def _version(view: View, members: dict[str, str]) -> answers.VersionFound:
         guid=members["guid"],
         format="",
         text="",
-        deleted=True,
     )
