@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -23,13 +24,15 @@ TOLERATED: dict[str, set[str]] = {
 }
 
 
+@cache
+def module(path: Path) -> rules.Module:
+    """A file, read and parsed once for all rules."""
+    return rules.Module(PurePosixPath(path.relative_to(ROOT).as_posix()), path.read_text("utf-8"))
+
+
 def modules(*folders: str) -> list[rules.Module]:
     """All Python files under the folders."""
-    return [
-        rules.Module(PurePosixPath(path.relative_to(ROOT).as_posix()), path.read_text("utf-8"))
-        for folder in folders
-        for path in sorted((ROOT / folder).rglob("*.py"))
-    ]
+    return [module(path) for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def tracked() -> list[tuple[str, str]]:
