@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tests.simulation.disk import Disk
 from treaty.core.commit import Append, Position
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Fate, LogUnavailableError
+from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
 
 
 @dataclass(slots=True)
@@ -25,6 +25,8 @@ class Weather:
     crash: float = 0.0
     """A node dies at a step of its conversation with the log."""
     hint_lost: float = 0.0
+    damage: str = ""
+    """What is wrong with the store; nothing can be read or written while it is."""
 
     def calm(self) -> None:
         """From now on everything works."""
@@ -49,11 +51,15 @@ class LogModel:
         self._disk = disk
         self._weather = weather
         self._chance = chance
-        self._since = disk.since_by_row if rows else disk.since_by_append
+        self._rows = rows
         self._step = step
         """Told of every step; may kill the node."""
         self._holding = Holding()
         self._open: list[asyncio.Task[Fate]] = []
+
+    def turn_to(self, disk: Disk) -> None:
+        """From now on another history stands in the log's place, as after a restore."""
+        self._disk = disk
 
     async def _delay(self, what: str, factor: float = 1.0) -> None:
         self._step(what)
@@ -62,6 +68,8 @@ class LogModel:
     async def _way(self, what: str) -> None:
         """The way to the disk, which may be blocked."""
         await self._delay(what)
+        if self._weather.damage:
+            raise LogDamagedError(self._weather.damage)
         if self._chance.random() < self._weather.unavailable:
             raise LogUnavailableError("the line is dead")
 
@@ -107,7 +115,7 @@ class LogModel:
 
     async def read(self, after: Position) -> Delta:
         await self._way("read")
-        delta = self._since(after)
+        delta = self._disk.since_by_row(after) if self._rows else self._disk.since_by_append(after)
         await self._delay("got")
         return delta
 

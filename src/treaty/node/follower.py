@@ -89,6 +89,8 @@ class Follower:
                 waiters.cancel()
                 raise
             except Exception as error:  # noqa: BLE001 - those who wait have to hear of it, whatever it is
+                if isinstance(error, LogDamagedError):
+                    self.damage = str(error)
                 waiters.set_exception(error)
             else:
                 self.finish(number)
@@ -175,8 +177,7 @@ class Follower:
                 self.trouble = str(error)
                 await self._world.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
-            except LogDamagedError as error:
-                self.damage = str(error)
+            except LogDamagedError:
                 await self._world.sleep(LONGEST_PAUSE)
 
     async def close(self) -> None:

@@ -1,0 +1,84 @@
+"""Nodes for tests: over the real logs, and over a log model whose weather is chosen, in virtual time."""
+
+import asyncio
+import functools
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import ParamSpec
+
+from tests.simulation.clock import VirtualLoop
+from tests.simulation.disk import Disk
+from tests.simulation.model import LogModel, Weather
+from tests.simulation.texts import FORMATS, answer
+from treaty.core.grammar import Answer, Question
+from treaty.core.names import subject_of
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
+from treaty.log.log import Log
+from treaty.node.grammar import Desk
+from treaty.node.node import Node
+from treaty.node.world import World
+
+P = ParamSpec("P")
+
+FAIR = 0.01
+"""Seconds that a step to the log takes on average, where nothing else is said."""
+
+
+def virtual(story: Callable[P, Awaitable[None]]) -> Callable[P, None]:
+    """Run an async test in virtual time: an hour of waiting costs nothing, and no verdict hangs on the machine."""
+
+    @functools.wraps(story)
+    def run(*arguments: P.args, **named: P.kwargs) -> None:
+        loop = VirtualLoop()
+
+        async def once() -> None:
+            await story(*arguments, **named)
+
+        try:
+            loop.run_until_complete(once())
+            assert not loop.errors
+        finally:
+            loop.close()
+
+    return run
+
+
+def world(seed: int = 0) -> World:
+    """A world in which time is that of the running loop."""
+    loop = asyncio.get_running_loop()
+    return World(
+        loop.time, lambda: 1_700_000_000_000 + int(loop.time() * 1000), random.Random(seed).randbytes, asyncio.sleep
+    )
+
+
+def desk(inline_bytes: int = 10_000) -> Desk:
+    """A desk whose pool takes a while."""
+
+    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+        await asyncio.sleep(FAIR)
+        return tuple(answer(one) for one in questions)
+
+    return Desk(FORMATS, answer, run, inline_bytes=inline_bytes)
+
+
+@asynccontextmanager
+async def living(log: Log, seed: int = 0, inline_bytes: int = 10_000) -> AsyncIterator[Node]:
+    """A node over a log, while the block runs."""
+    node = Node(log, desk(inline_bytes), world(seed))
+    await node.start()
+    try:
+        yield node
+    finally:
+        await node.close()
+
+
+def way(disk: Disk, weather: Weather | None = None, seed: int = 0) -> LogModel:
+    """A node's way to a disk."""
+    return LogModel(disk, weather or Weather(FAIR), random.Random(seed))
+
+
+def post(subject: str, text: str = '["a"]') -> Register:
+    """A registration in the toy format."""
+    return Register(subject_of(subject), Draft(text, "TOY"))

@@ -1,0 +1,140 @@
+"""A node that is asked: who shares a look, what a token proves, what is answered from memory."""
+
+import asyncio
+
+import pytest
+
+from tests.behaviours.nodes.lives import living, post, virtual, way
+from tests.simulation.disk import Disk
+from treaty.core.names import subject_of
+from treaty.core.refusals import Invalid, NotFound, Unavailable
+from treaty.core.registry import Call, Token
+from treaty.core.requests import GetSchema, GetVersion, ListSubjects
+from treaty.node.node import TOKEN_SECONDS
+
+
+@virtual
+async def test_all_who_wait_at_one_time_share_one_look() -> None:
+    async with living(way(Disk(9))) as node:
+        await node.ask(ListSubjects())
+        before = node.counts.looks
+        await asyncio.gather(*(node.ask(ListSubjects()) for _ in range(200)))
+        assert 1 <= node.counts.looks - before <= 2
+
+
+@virtual
+async def test_a_look_that_is_on_its_way_is_not_joined() -> None:
+    disk = Disk(9)
+    async with living(way(disk, seed=1)) as slow, living(way(disk, seed=2), seed=2) as other:
+        await slow.ask(ListSubjects())
+        for number in range(30):
+            early = asyncio.create_task(slow.ask(ListSubjects()))
+            await asyncio.sleep(0.005)
+            await other.ask(post(f"s{number}"))
+            reply = await slow.ask(ListSubjects())
+            assert f"s{number}" in reply.answer.names
+            await early
+
+
+@virtual
+async def test_a_token_from_one_node_is_good_at_another() -> None:
+    disk = Disk(9)
+    async with living(way(disk, seed=1)) as one, living(way(disk, seed=2), seed=2) as two:
+        for number in range(20):
+            wrote = await one.ask(post(f"s{number}"))
+            read = await two.ask(ListSubjects(), Call("eventual", after=wrote.token))
+            assert f"s{number}" in read.answer.names
+            assert read.token.sequence >= wrote.token.sequence
+
+
+@virtual
+async def test_a_token_beyond_the_tip_is_an_error_and_no_hang() -> None:
+    loop = asyncio.get_running_loop()
+    async with living(way(Disk(9))) as node:
+        token = (await node.ask(post("s"))).token
+        begun = loop.time()
+        with pytest.raises(Unavailable, match="the token says sequence 2, the log ends at 1"):
+            await node.ask(ListSubjects(), Call(after=Token(token.identity, 2, token.digest)))
+        assert loop.time() - begun < TOKEN_SECONDS * 2
+
+
+@virtual
+async def test_a_token_of_another_history_is_refused() -> None:
+    async with living(way(Disk(9))) as node:
+        token = (await node.ask(post("s"))).token
+        for wrong in (Token("00" * 16, 1, token.digest), Token(token.identity, 1, "00" * 32)):
+            with pytest.raises(Invalid) as refused:
+                await node.ask(ListSubjects(), Call(after=wrong))
+            assert refused.value.reason.rule == "TOKEN"
+            assert refused.value.reason.allowed
+        assert (await node.ask(ListSubjects(), Call(after=Token("", 0, "00" * 32)))).answer.names == ("s",)
+
+
+@virtual
+async def test_what_never_changes_is_answered_from_memory() -> None:
+    async with living(way(Disk(9))) as node:
+        schema_id = (await node.ask(post("s"))).answer.version.schema_id
+        before = node.counts.looks
+        for _ in range(10):
+            await node.ask(GetSchema(schema_id))
+            await node.ask(GetVersion(subject_of("s"), 1))
+            await node.ask(ListSubjects(), Call("eventual"))
+        assert node.counts.looks <= before + 1  # the tail's own
+        await node.ask(GetSchema(schema_id), Call("latest"))
+        assert node.counts.looks > before
+
+
+@virtual
+async def test_not_found_is_only_said_after_a_look() -> None:
+    disk = Disk(9)
+    async with living(way(disk, seed=1)) as one, living(way(disk, seed=2), seed=2) as two:
+        await two.ask(ListSubjects())
+        for number in range(20):
+            made = (await one.ask(post(f"s{number}", f'["f{number}"]'))).answer.version
+            assert (await two.ask(GetSchema(made.schema_id))).answer.guid == made.guid
+        with pytest.raises(NotFound):
+            await two.ask(GetSchema(99))
+
+
+@virtual
+async def test_a_consistency_that_does_not_exist_is_refused() -> None:
+    async with living(way(Disk(9))) as node:
+        with pytest.raises(Invalid, match="'often' is no consistency"):
+            await node.ask(ListSubjects(), Call("often"))
+
+
+@virtual
+async def test_a_query_does_not_outlast_its_time() -> None:
+    loop = asyncio.get_running_loop()
+    async with living(way(Disk(9))) as node:
+        with pytest.raises(Unavailable, match="no answer within"):
+            await node.ask(ListSubjects(), Call(timeout=0.001))
+        assert loop.time() < 0.01
+
+
+@virtual
+async def test_an_old_follower_reads_everything_anew() -> None:
+    disk = Disk(remembered=2)
+    async with living(way(disk, seed=1)) as one:
+        for number in range(5):
+            await one.ask(post(f"s{number}"))
+        async with living(way(disk, seed=2), seed=2) as two:
+            assert len((await two.ask(ListSubjects())).answer.names) == 5
+            assert two.counts.reloads == 1
+            assert two.status().state_digest == one.status().state_digest
+
+
+@virtual
+async def test_another_history_in_the_logs_place_is_taken_over_as_a_whole() -> None:
+    lost, restored = Disk(9), Disk(9)
+    async with living(way(lost)) as old, living(way(restored, seed=2), seed=2) as new:
+        await old.ask(post("gone"))
+        for name in ("kept", "more"):
+            await new.ask(post(name))
+        log = way(lost, seed=3)
+        async with living(log, seed=3) as node:
+            assert (await node.ask(ListSubjects())).answer.names == ("gone",)
+            log.turn_to(restored)
+            assert (await node.ask(ListSubjects())).answer.names == ("kept", "more")
+            assert node.status().identity == new.status().identity
+            assert (await node.ask(post("third"))).token.sequence == 3

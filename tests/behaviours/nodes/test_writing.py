@@ -1,0 +1,226 @@
+"""A node that writes: chains, deadlines, full queues, limits, and logs that can't be trusted any more."""
+
+import asyncio
+from collections import Counter
+from dataclasses import asdict
+
+import msgspec
+import pytest
+
+from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
+from tests.simulation.disk import Disk
+from tests.simulation.model import Weather
+from treaty.core.commit import Commit, make_append
+from treaty.core.refusals import Incompatible, OutcomeUnknown, TooLarge, Unavailable
+from treaty.core.registry import Call
+from treaty.core.requests import GetOutcome, ListSubjects
+from treaty.core.rows import Encoded
+from treaty.log.log import Fate
+from treaty.node import chain, queue
+from treaty.node.node import Node
+
+
+@virtual
+async def test_commands_that_come_together_share_appends() -> None:
+    async with living(way(Disk(9))) as node:
+        replies = await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(500)))
+        assert node.counts.commits == 500
+        assert node.counts.appends <= 4
+        assert len({reply.token.sequence for reply in replies}) == node.counts.appends
+
+
+@virtual
+async def test_equal_posts_at_all_nodes_give_one_id_and_one_version() -> None:
+    disk = Disk(9)
+    async with living(way(disk, seed=1), 1) as a, living(way(disk, seed=2), 2) as b, living(way(disk, seed=3), 3) as c:
+        posts = [node.ask(post("s")) for _ in range(50) for node in (a, b, c)]
+        replies = await asyncio.gather(*posts)
+    told = Counter((one.answer.version.schema_id, one.answer.version.number, one.answer.created) for one in replies)
+    assert told == {(1, 1, True): 1, (1, 1, False): 149}
+
+
+@virtual
+async def test_of_incompatible_posts_at_all_nodes_one_wins() -> None:
+    disk = Disk(9)
+    async with living(way(disk, seed=1), 1) as a, living(way(disk, seed=2), 2) as b, living(way(disk, seed=3), 3) as c:
+        posts = [node.ask(post("s", f'["f{place}"]')) for place, node in enumerate([a, b, c] * 8)]
+        replies = await asyncio.gather(*posts, return_exceptions=True)
+    assert [isinstance(one, Incompatible) for one in replies].count(False) == 1
+
+
+@virtual
+async def test_a_command_that_is_repeated_gets_its_first_answer() -> None:
+    disk = Disk(9)
+    async with living(way(disk, seed=1), 1) as one, living(way(disk, seed=2), 2) as two:
+        first = await one.ask(post("s"), Call(command_id="mine"))
+        again = await two.ask(post("s"), Call(command_id="mine"))
+        assert again.answer == first.answer
+        assert again.answer.created
+        assert (await two.ask(GetOutcome("mine"))).answer.sequence == first.token.sequence
+        assert disk.tip.sequence == 1
+
+
+@virtual
+async def test_a_command_that_cannot_be_sent_in_time_has_left_nothing() -> None:
+    disk, weather = Disk(9), Weather(FAIR)
+    async with living(way(disk, weather)) as node:
+        await node.ask(ListSubjects())
+        weather.unavailable = 1.0
+        with pytest.raises(Unavailable):
+            await node.ask(post("s"), Call(timeout=1.0))
+        weather.calm()
+        assert (await node.ask(post("t"))).token.sequence == 1
+        assert (await node.ask(ListSubjects())).answer.names == ("t",)
+        assert node.status().trouble == ""
+
+
+@virtual
+async def test_what_was_sent_and_not_settled_in_time_is_unknown_and_told_later() -> None:
+    disk, weather = Disk(9), Weather(FAIR)
+    async with living(way(disk, weather)) as node:
+        await node.ask(ListSubjects())
+        weather.unknown = 1.0
+        asked = asyncio.create_task(node.ask(post("s"), Call(command_id="mine", timeout=FAIR * 2)))
+        with pytest.raises(OutcomeUnknown) as open_:
+            await asked
+        assert open_.value.command_id == "mine"
+        weather.calm()
+        await node.ask(post("t"))  # goes only after the open one is settled
+        assert (await node.ask(GetOutcome("mine"))).answer.sequence == 1
+
+
+@virtual
+async def test_an_answer_that_is_always_lost_ends_in_one_commit() -> None:
+    disk, weather = Disk(9), Weather(FAIR, unknown=0.9)
+    async with living(way(disk, weather)) as node:
+        for number in range(20):
+            await node.ask(post(f"s{number}"), Call(timeout=1_000))
+        assert disk.tip.sequence == 20
+        assert node.counts.unknown > 10
+
+
+@virtual
+async def test_a_full_queue_sends_away_and_says_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "QUEUE", 10)
+    async with living(way(Disk(9))) as node:
+        came = await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(15)), return_exceptions=True)
+        away = [one for one in came if isinstance(one, Unavailable)]
+        assert len(away) == 5
+        assert all(one.retry_after > 0 and "QUEUE" in str(one) for one in away)
+        assert node.counts.unavailable == 5
+
+
+@virtual
+async def test_a_commit_that_can_never_fit_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain, "COMMIT_BYTES", 3_000)
+    async with living(way(Disk(9))) as node:
+        large = post("large", "[" + ",".join(f'"f{number}"' for number in range(600)) + "]")
+        replies = await asyncio.gather(
+            node.ask(post("a")), node.ask(large), node.ask(post("b")), return_exceptions=True
+        )
+        assert [type(one) is TooLarge for one in replies] == [False, True, False]
+        assert (await node.ask(ListSubjects())).answer.names == ("a", "b")
+
+
+@virtual
+async def test_a_chain_stays_below_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain, "CHAIN_BYTES", 3_000)
+    disk = Disk(99)
+    async with living(way(disk)) as node:
+        await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(40)))
+    assert len(disk.appends) > 4
+    assert all(len(one.body) < 6_000 for one in disk.appends)
+
+
+@virtual
+async def test_questions_for_a_pool_do_not_stop_the_others() -> None:
+    async with living(way(Disk(9)), inline_bytes=100) as node:
+        large = post("large", "[" + ",".join(f'"f{number}"' for number in range(100)) + "]")
+        first = asyncio.create_task(node.ask(large))
+        await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(20)))
+        assert (await first).answer.version.number == 1
+        assert node.counts.parked >= 1
+
+
+@virtual
+async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
+    disk = Disk(9)
+    async with living(way(disk)) as node:
+        await node.ask(post("s"))
+        strange = Commit(2, (Encoded("dreams", '["x"]', '{"v":1}'), Encoded("subject", '[".","t"]', '{"v":9}')))
+        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,))) is Fate.ACCEPTED
+        assert (await node.ask(ListSubjects())).answer.names == ("s",)
+        for _ in range(2):
+            with pytest.raises(Unavailable, match=r"read-only: 2 rows.*'dreams'.*upgrade") as refused:
+                await node.ask(post("u"))
+            assert refused.value.retry_after > 1
+        status = node.status()
+        assert "upgrade" in status.read_only
+        assert len(status.quarantine) == 2
+        mended = Commit(3, (Encoded("dreams", '["x"]', None), Encoded("subject", '[".","t"]', None)))
+        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,))) is Fate.ACCEPTED
+        await node.ask(ListSubjects())
+        assert (await node.ask(post("u"))).token.sequence == 4
+
+
+@virtual
+async def test_a_damaged_log_stops_writing_and_says_why() -> None:
+    disk, weather = Disk(9), Weather(FAIR)
+    async with living(way(disk, weather)) as node:
+        schema_id = (await node.ask(post("s"))).answer.version.schema_id
+        weather.damage = "a page is torn; restore the file"
+        with pytest.raises(Unavailable, match="a page is torn"):
+            await node.ask(ListSubjects())
+        with pytest.raises(Unavailable, match="a page is torn"):
+            await node.ask(post("t"), Call(timeout=5))
+        assert node.status().read_only == "the log is damaged: a page is torn; restore the file"
+        assert schema_id == 1
+        assert (await node.ask(ListSubjects(), Call("eventual"))).answer.names == ("s",)
+
+
+@virtual
+async def test_who_listens_hears_of_a_change_before_it_is_answered() -> None:
+    async with living(way(Disk(9))) as node:
+        heard: list[int] = []
+        node.on_change(lambda: heard.append(node.follower.position.sequence))
+        for number in range(1, 4):
+            await node.ask(post(f"s{number}"))
+            assert heard[-1] == number
+
+
+@virtual
+async def test_a_caller_who_goes_away_leaves_the_others_in_peace() -> None:
+    disk = Disk(9)
+    async with living(way(disk)) as node:
+        tasks = [asyncio.create_task(node.ask(post(f"s{number}"))) for number in range(10)]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert sum(not isinstance(one, BaseException) for one in done) == 5
+        assert (await node.ask(post("last"))).answer.created
+
+
+@virtual
+async def test_writers_who_keep_losing_hold_the_log() -> None:
+    disk = Disk(9)
+
+    async def write(node: Node, who: str) -> None:
+        for number in range(15):
+            await node.ask(post("s", f'["{who}{number}?"]'), Call(timeout=FAIR * 100))
+
+    async with living(way(disk, seed=1), 1) as a, living(way(disk, seed=2), 2) as b, living(way(disk, seed=3), 3) as c:
+        await asyncio.gather(write(a, "a"), write(b, "b"), write(c, "c"))
+        assert a.counts.held + b.counts.held + c.counts.held > 0
+    assert disk.tip.sequence == 45
+
+
+@virtual
+async def test_the_status_can_be_sent_as_json() -> None:
+    async with living(way(Disk(9))) as node:
+        await node.ask(post("s"))
+        told = msgspec.json.decode(msgspec.json.encode(node.status()))
+        assert told["sequence"] == 1
+        assert len(told["identity"]) == 32
+        assert told["counts"]["commits"] == 1
+        assert told == msgspec.json.decode(msgspec.json.encode(asdict(node.status())))
