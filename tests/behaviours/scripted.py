@@ -31,6 +31,8 @@ class Seen:
     target: str
     headers: dict[str, str]
     body: bytes
+    peer: int
+    """Port of the client: one for each connection."""
 
 
 @dataclass(slots=True)
@@ -60,7 +62,7 @@ def scripted(*steps: Say | Hang | Callable[[Seen], Say]) -> Iterator[Script]:
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            step = script.step(Seen(self.command, self.path, headers, body))
+            step = script.step(Seen(self.command, self.path, headers, body, self.client_address[1]))
             self.close_connection = isinstance(step, Hang)
             if isinstance(step, Hang):
                 return

@@ -250,6 +250,20 @@ def test_an_answer_past_the_limit_is_not_read(ask: Ask) -> None:
         ask(ListSubjects(), replace(quick(server.url), answer_bytes=4000))
 
 
+def test_connections_are_kept_open_and_not_reused_half_read() -> None:
+    long = Say(200, b"[" + b" " * 500_000 + b"]")
+    with scripted(FOUND, FOUND, long, FOUND, FOUND) as server:
+        registry = HttpRegistry(replace(quick(server.url), answer_bytes=4000, rounds=1))
+        for _ in range(2):
+            assert registry.ask(GetSchema(7)).answer.text == '"int"'
+        with pytest.raises(Unavailable):
+            registry.ask(ListSubjects())
+        for _ in range(2):
+            assert registry.ask(GetSchema(7)).answer.text == '"int"'
+        registry.close()
+    assert len({seen.peer for seen in server.seen}) == 2
+
+
 def test_a_long_list_is_asked_for_in_pages(ask: Ask) -> None:
     def page(seen: Seen) -> Say:
         members = dict(part.split("=") for part in seen.target.split("?")[1].split("&"))

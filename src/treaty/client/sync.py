@@ -62,15 +62,17 @@ class HttpRegistry:
             )
             try:
                 body = response.read(self._settings.answer_bytes + 1, decode_content=True)
-            finally:
-                response.release_conn()
+            except BaseException:
+                response.close()
+                raise
         except (NewConnectionError, ConnectTimeoutError) as error:
             return Lost(_told(error), left=False)
         except (HTTPError, OSError) as error:
             return Lost(_told(error))
         if len(body) > self._settings.answer_bytes:
-            response.close()
+            response.close()  # with the rest unread the connection is of no use any more
             return Lost(f"an answer of more than {self._settings.answer_bytes} bytes")
+        response.release_conn()
         return Received(response.status, response.headers.get, body)
 
 
