@@ -230,6 +230,24 @@ DELETES: list[Turn] = [
     ("POST", "/subjects/d/versions", {"schema": USER}, 200, registered(1, 4, USER)),
 ]  # fmt: skip
 
+STORED = OUTER.replace('"type":"org.example.User"', '"type":"User"')
+INLINED = (
+    '{"type":"record","name":"Outer","namespace":"org.example","fields":[{"name":"user","type":{"type":"record",'
+    '"name":"User","fields":[{"name":"name","type":"string"}]}}]}'
+)
+FORMATS: list[Turn] = [
+    ("POST", "/subjects/u/versions", {"schema": USER}, 200, ANY),
+    ("POST", "/subjects/o/versions?format=resolved", {"schema": OUTER, "references": [
+        {"name": "org.example.User", "subject": "u", "version": 1}]}, 200, {
+            "version": 1, "id": 2, "guid": ANY, "schemaType": "AVRO", "references": ANY, "schema": INLINED}),
+    ("GET", "/schemas/ids/2/schema", None, 200, json.loads(STORED)),
+    ("GET", "/schemas/ids/2/schema?format=", None, 200, json.loads(STORED)),
+    ("GET", "/schemas/ids/2/schema?format=serialized", None, 200, json.loads(STORED)),
+    ("GET", "/schemas/ids/2/schema?format=resolved", None, 200, json.loads(INLINED)),
+    ("GET", "/subjects/o/versions/1/schema?format=resolved", None, 200, json.loads(INLINED)),
+    ("GET", "/subjects/u/versions/latest?format=resolved", None, 200, version("u", 1, 1, USER)),
+]  # fmt: skip
+
 CONTEXTS: list[Turn] = [
     ("GET", "/contexts", None, 200, ["."]),
     ("POST", "/subjects/s/versions", {"schema": STRING}, 200, registered(1, 1, STRING)),
@@ -265,6 +283,7 @@ STORIES = {
     "settings": SETTINGS,
     "deletes": DELETES,
     "contexts": CONTEXTS,
+    "formats": FORMATS,
 }
 
 

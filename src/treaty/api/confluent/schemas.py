@@ -1,14 +1,13 @@
 """Schemas by id and guid, and lists of them."""
 
 import re
-from functools import cache
 
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import integer
+from treaty.api.confluent.views import formats, viewed
 from treaty.core import requests as q
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
-from treaty.formats.table import table
 from treaty.wire.confluent.listings import PlaceBody, UseBody
 from treaty.wire.confluent.versions import schema_body, version_body
 
@@ -26,20 +25,21 @@ async def list_schemas(x: Exchange) -> object:
         offset=x.query.offset(),
         limit=x.query.limit(LISTED),
     )
-    return [version_body(version, details=x.details) for version in (await x.ask(request)).versions]
+    versions = [await viewed(x, version) for version in (await x.ask(request)).versions]
+    return [version_body(version, details=x.details) for version in versions]
 
 
 async def get_schema(x: Exchange) -> object:
     """A schema by id, with one use of it; `subject` says in which context, `fetchMaxId` adds the highest id there."""
     request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"))
-    found = await x.ask(request)
+    found = await viewed(x, await x.ask(request))
     x.hot = True
     return schema_body(found, details=x.details)
 
 
 async def get_schema_text(x: Exchange) -> object:
     """The bare text of a schema by id."""
-    found = await x.ask(q.GetSchema(integer(x.values[0]), x.query.subject()))
+    found = await viewed(x, await x.ask(q.GetSchema(integer(x.values[0]), x.query.subject())))
     x.hot = True
     return Text(found.text)
 
@@ -61,7 +61,7 @@ async def versions_of(x: Exchange) -> object:
 async def get_guid(x: Exchange) -> object:
     """A schema by guid, with or without dashes; without subject and version, because a guid means no context."""
     x.asked = q.GetGuid(x.values[0])
-    found = await x.ask(q.GetGuid(_guid(x.values[0])))
+    found = await viewed(x, await x.ask(q.GetGuid(_guid(x.values[0]))))
     body = schema_body(found, details=x.details)
     body.subject = body.version = None
     x.hot = True
@@ -89,9 +89,4 @@ def _guid(text: str) -> str:
 
 async def list_types(_x: Exchange) -> object:
     """The formats with a plug-in here."""
-    return _formats()
-
-
-@cache
-def _formats() -> tuple[str, ...]:
-    return table().names
+    return formats().names

@@ -1,9 +1,11 @@
 """Subjects and their versions."""
 
+from dataclasses import replace
 from urllib.parse import unquote
 
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import version_of
+from treaty.api.confluent.views import viewed
 from treaty.core import requests as q
 from treaty.core.answers import VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -24,7 +26,7 @@ async def lookup(x: Exchange) -> object:
     """The version of the subject that the posted schema is; 40403 where it is none."""
     draft = draft_of(await x.body(DraftBody))
     deleted = x.query.flag("deleted")
-    return _shown(x, await x.ask(q.Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted)))
+    return await _shown(x, await x.ask(q.Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted)))
 
 
 async def find(x: Exchange) -> object:
@@ -32,12 +34,12 @@ async def find(x: Exchange) -> object:
     members = tuple(zip(x.query.all("key"), x.query.all("value"), strict=False))
     deleted = x.query.flag("deleted")
     try:
-        return _shown(x, await x.ask(q.FindVersion(x.subject, tuple(sorted(members)), deleted)))
+        return await _shown(x, await x.ask(q.FindVersion(x.subject, tuple(sorted(members)), deleted)))
     except SchemaNotFound:
         again = _decoded_again(members)
         if again == tuple(sorted(members)):
             raise
-        return _shown(x, await x.ask(q.FindVersion(x.subject, again, deleted)))
+        return await _shown(x, await x.ask(q.FindVersion(x.subject, again, deleted)))
 
 
 def _decoded_again(members: Pairs) -> Pairs:
@@ -63,7 +65,9 @@ async def register(x: Exchange) -> object:
     body = await x.body(DraftBody)
     force = q.Force(x.call.principal, "force=true") if x.query.flag("force") else None
     request = register_of(x.subject, body, normalize=x.query.flag("normalize") or None, force=force)
-    return registered_body(await x.ask(request), details=x.details)
+    registered = await x.ask(request)
+    registered = replace(registered, version=await viewed(x, registered.version))
+    return registered_body(registered, details=x.details)
 
 
 async def get_version(x: Exchange) -> object:
@@ -71,13 +75,13 @@ async def get_version(x: Exchange) -> object:
     number = version_of(x.values[1], x.subject)
     found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
     x.hot = number != q.LATEST
-    return _shown(x, found)
+    return await _shown(x, found)
 
 
 async def get_text(x: Exchange) -> object:
     """The bare text of one version."""
     number = version_of(x.values[1], x.subject)
-    found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
+    found = await viewed(x, await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"))))
     x.hot = number != q.LATEST
     return Text(found.text)
 
@@ -95,8 +99,8 @@ async def delete_version(x: Exchange) -> object:
     return (await x.ask(request)).numbers[0]
 
 
-def _shown(x: Exchange, found: VersionFound) -> SchemaBody:
-    body = version_body(found, details=x.details)
+async def _shown(x: Exchange, found: VersionFound) -> SchemaBody:
+    body = version_body(await viewed(x, found), details=x.details)
     if x.query.get("referenceFormat", "reference_format") == "qualified":
         context = subject_of(found.subject).context
         if context != DEFAULT_CONTEXT:

@@ -1,5 +1,7 @@
 """Schemas as posted: to be registered, looked up or checked."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from treaty.core.names import Subject
@@ -29,7 +31,7 @@ class ForceBody(Struct):
 class ExpectedBody(Struct):
     """What the sender believes to be the last version."""
 
-    by: str
+    by: Literal["number", "ordinal", "schema_id"]
     value: int
 
 
@@ -93,7 +95,6 @@ def register_of(subject: Subject, body: DraftBody, *, normalize: bool | None, fo
     """Read a registration."""
     more = body.treaty or RegisterDetails()
     made = more.create_with or CreationBody()
-    by = more.expected.by if more.expected else "number"
     return Register(
         subject=subject,
         draft=draft_of(body),
@@ -101,11 +102,7 @@ def register_of(subject: Subject, body: DraftBody, *, normalize: bool | None, fo
         number=body.version or 0,
         schema_id=-1 if body.id is None else body.id,
         force=Force(more.force.who, more.force.why) if more.force else force,
-        expected=Expected(
-            "ordinal" if by == "ordinal" else "schema_id" if by == "schema_id" else "number", more.expected.value
-        )
-        if more.expected
-        else None,
+        expected=Expected(more.expected.by, more.expected.value) if more.expected else None,
         names=tuple(sorted(more.names)),
         properties=pairs_of(dict(more.properties)),
         create_with=Creation(

@@ -1,0 +1,57 @@
+"""``format=``: a schema printed in another way than it is stored, by the views of its format."""
+
+import asyncio
+from dataclasses import replace
+from functools import cache
+from typing import TypeVar
+
+from treaty.api.confluent.exchange import Exchange
+from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.limits import INLINE_BYTES
+from treaty.core.meaning import Binding, Meaning
+from treaty.core.names import Subject, subject_of
+from treaty.core.requests import GetVersion
+from treaty.formats.table import table
+
+F = TypeVar("F", SchemaFound, VersionFound)
+Known = dict[tuple[str, int], Meaning]
+
+formats = cache(table)
+
+
+async def viewed(x: Exchange, found: F) -> F:
+    """Return an answer with its text as ``format=`` asks: ``resolved`` has every reference inlined.
+
+    A view that the schema's format does not have is ignored, as in the original.
+    """
+    name = x.query.get("format") or ""
+    form = formats().find(found.format) if name else None
+    view = form.views.get(name) if form else None
+    if form is None or view is None:
+        return found
+    known: Known = {}
+    meaning = await _meaning(x, _context(found), found, known)
+    size = len(found.text) + sum(len(each.text) for each in known.values())
+    parse = form.parse
+
+    def print_it() -> str:
+        return view(parse(meaning, False))
+
+    return replace(found, text=print_it() if size <= INLINE_BYTES else await asyncio.to_thread(print_it))
+
+
+def _context(found: SchemaFound | VersionFound) -> str:
+    return found.context if isinstance(found, SchemaFound) else subject_of(found.subject).context
+
+
+async def _meaning(x: Exchange, context: str, found: SchemaFound | VersionFound, known: Known) -> Meaning:
+    """Follow references to what they mean; each version is asked for once."""
+    bindings = []
+    for one in found.references:
+        target = Subject(context, "").sibling(one.subject)
+        place = (str(target), one.version)
+        if place not in known:
+            referred = await x.registry.ask(GetVersion(target, one.version, deleted=True), x.call)
+            known[place] = await _meaning(x, target.context, referred.answer, known)
+        bindings.append(Binding(one.name, str(target), one.version, known[place]))
+    return Meaning(found.format, found.text, tuple(bindings))
