@@ -235,3 +235,25 @@ def test_normal_form_of_defaults(kind: object, default: object, normal: str) -> 
 
     assert isinstance(answer, Parsed)
     assert answer.canonical.endswith(f',"default":{normal},"aliases":["b","c"]}}]}}')
+
+
+@pytest.mark.parametrize(
+    ("node", "needed"),
+    [
+        ("int", []),
+        ("n.A", [("n.A", "")]),
+        (["null", "A", {"type": "array", "items": "A"}], [("A", "/1")]),
+        (
+            {"type": "record", "name": "n.R", "fields": [{"name": "a", "type": "A"}, {"name": "b", "type": "m.B"}]},
+            [("n.A", "/fields/0/type"), ("m.B", "/fields/1/type")],
+        ),
+        ([{"type": "fixed", "name": "A", "size": 1}, {"type": "record", "name": "n.R", "fields": [{"name": "a", "type": "A"}]}], []),
+        ({"type": "map", "values": {"type": "A", "note": 1}}, [("A", "/values/type")]),
+        ({"type": "record", "name": "n.R", "fields": [{"name": "r", "type": ["null", "R"]}]}, []),
+        ({"type": "record", "name": "R", "namespace": "n", "fields": [{"name": "a", "type": {"type": "record", "name": "A", "fields": []}}, {"name": "b", "type": "n.A"}]}, []),
+        ({"type": "enum", "name": "E", "symbols": ["A"], "default": "A"}, []),
+    ],
+    ids=["primitive", "alone", "first place", "namespace", "no namespace", "inside", "itself", "inherited", "symbols"],
+)  # fmt: skip
+def test_the_names_that_a_text_needs_are_told_with_their_places(node: object, needed: list[tuple[str, str]]) -> None:
+    assert [(one.name, one.path) for one in FORMAT.references(json.dumps(node))] == needed
