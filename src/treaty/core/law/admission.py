@@ -41,7 +41,7 @@ def check(
     view: View, grammar: Grammar, new: Read, against: list[Kept], *, policy: PolicyValue, config: Config
 ) -> Checked:
     """Compare a schema with versions, the first of `against` first, and stop at the first that fails."""
-    if policy.deny:
+    if policy.deny and against:
         return Checked(compatible=False, messages=("The policy of this subject refuses every change",))
     if not (policy.backward or policy.forward):
         return PASSED

@@ -120,9 +120,9 @@ def _schema(view: View, request: Register, new: Read) -> tuple[int, tuple[Row, .
     )
     counter: Key = ("ids", context, "", "")
     if request.schema_id < 0:
-        same = view.find("schema.guid", (context, new.guid))
-        if same and _means_the_same(view, same[0], value):
-            return int(same[0][1]), ()
+        for same in view.find("schema.guid", (context, new.guid)):
+            if _means_the_same(view, same, value):
+                return int(same[1]), ()
         schema_id = _raised(view, counter, first=1)
         return schema_id, (Row("schema", (context, schema_id), value), Row("counter", counter, Counter(schema_id)))
     there = view.get("schema", (context, request.schema_id))

@@ -24,6 +24,7 @@ from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, No
 from treaty.core.requests import Register, Scope
 from treaty.core.schema import Draft
 from treaty.core.values import PolicyValue, Schema
+from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
 IMPORTING = ("IMPORT", "FORWARD")
@@ -77,6 +78,7 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
         if match is not None:
             return Decision((), Registered(found(view, match), created=False))
     if not case.importing and request.force is None:
+        _refuse_without_validators(view, case)
         _refuse_incompatible(view, case, new, grammar)
     return new_version(view, command, new, imported=case.importing, policy=case.policy)
 
@@ -131,7 +133,7 @@ def _case(view: View, request: Register) -> Case:
         request,
         config,
         mode_in_force(view, scope),
-        policy_in_force(view, request.subject, config),
+        policy_in_force(view, request.subject, config, request.create_with.policy),
         live,
         schema_row(view, request.subject.context, live[-1][1].schema_id) if live else None,
     )
@@ -212,6 +214,20 @@ def _read_new(view: View, case: Case, draft: Draft, grammar: Grammar) -> Read:
     if isinstance(new, Invalid):
         raise refuse(new, draft)
     return new
+
+
+def _refuse_without_validators(view: View, case: Case) -> None:
+    """A validator that is named and not here refuses the write; it is never skipped."""
+    subject = view.get("subject", tuple(case.request.subject))
+    named = case.policy.validators + (subject.validators if isinstance(subject, SubjectValue) else ())
+    if named:
+        raise NotPermitted.of(
+            "VALIDATOR_MISSING",
+            f"Validator {named[0]} of subject {case.request.subject} is not installed on this node",
+            subject=str(case.request.subject),
+            old=", ".join(named),
+            allowed="a node that has it, or a policy without it",
+        )
 
 
 def _refuse_incompatible(view: View, case: Case, new: Read, grammar: Grammar) -> None:

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from treaty.core.answers import Config
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS, with_group
-from treaty.core.refusals import NotPermitted
+from treaty.core.refusals import InvalidSetting, NotPermitted
 from treaty.core.requests import Scope
 from treaty.core.rows import Key
 from treaty.core.values import ConfigValue, Mode, PolicyValue
@@ -83,17 +83,27 @@ def mode_in_force(view: View, scope: Scope) -> str:
     return own_mode(view, ALL) or DEFAULT_MODE
 
 
-def policy_in_force(view: View, subject: Subject, config: Config) -> PolicyValue:
-    """Return the policy that a new version of the subject has to pass: its own named one, else its level's."""
+def policy_in_force(view: View, subject: Subject, config: Config, created_with: str = "") -> PolicyValue:
+    """Return the policy that a new version has to pass: the subject's own named one, else its level's.
+
+    `created_with` is the policy of a subject that is about to be made. A policy that is named and not there refuses.
+    """
     value = view.get("subject", tuple(subject))
-    if isinstance(value, SubjectValue) and value.policy:
-        named = view.get("policy", (value.policy,))
-        if isinstance(named, PolicyValue):
-            return named
-        level = LEVELS.get(value.policy)
-        if level is not None:
-            return level
-    return with_group(LEVELS[config.level or DEFAULT_LEVEL], config.group)
+    name = value.policy if isinstance(value, SubjectValue) else created_with
+    if not name:
+        return with_group(LEVELS[config.level or DEFAULT_LEVEL], config.group)
+    named = view.get("policy", (name,))
+    if isinstance(named, PolicyValue):
+        return named
+    if name not in LEVELS:
+        raise InvalidSetting.of(
+            "POLICY_MISSING",
+            f"Subject '{subject}' follows policy '{name}', and there is none of that name",
+            subject=str(subject),
+            new=name,
+            allowed=", ".join((*sorted(str(key[0]) for key in view.keys("policy")), *LEVELS)),
+        )
+    return LEVELS[name]
 
 
 def refuse_if_readonly(view: View, scope: Scope) -> None:
