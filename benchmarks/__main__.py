@@ -49,7 +49,9 @@ def measured(name: str) -> list[Row]:
 
 def show(results: dict[str, list[Row]]) -> None:
     """Print the table."""
-    table = Table("benchmark", "figure", *HEAD[1:])
+    table = Table("benchmark")
+    for word in HEAD:
+        table.add_column(word, overflow="fold")
     for name, rows in results.items():
         for row in rows:
             table.add_row(name, *cells(row))
