@@ -26,6 +26,8 @@ HARMLESS = frozenset({
 
 BLOCKS = 512
 """Header blocks that are remembered: one or two for each kind of client."""
+BLOCK_BYTES = 8_192
+"""Bytes of a header block that is remembered; a request with a longer one takes the slow path."""
 HEAD_BYTES = 65_536
 """Bytes of a request before its headers are complete; a longer one is refused."""
 
@@ -154,7 +156,7 @@ class HotProtocol(HttpToolsProtocol):
         """Let the parser have a chunk that begins a message, and give the slow path a ticket if it was one message."""
         self.messages = 0
         super().data_received(data)
-        if self.messages != 1 or not self.at_rest or self.transport.is_closing():
+        if self.messages != 1 or not self.at_rest or self.transport.is_closing() or len(block) > BLOCK_BYTES:
             return
         cycle = self.cycle
         if self.scope["method"] == "GET" and cycle.keep_alive and not cycle.response_complete and not self.pipeline:

@@ -22,6 +22,8 @@ from treaty.cli import journal
 T = TypeVar("T")
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
+INTERRUPTED = 130
+"""Exit code of a program that was stopped by Ctrl-C."""
 NOT_NOW = 75
 """Exit code where the log can't be reached now."""
 
@@ -186,3 +188,5 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
         except PASSING_ERRORS as reason:
             click.echo(f"Error: the log can't be used now: {reason}", err=True)
             return NOT_NOW
+        except KeyboardInterrupt:  # before the server took over Ctrl-C
+            return INTERRUPTED

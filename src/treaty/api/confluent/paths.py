@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from treaty.api.confluent.query import Query
-from treaty.core.limits import ALIASES_KNOWN
+from treaty.core.limits import ALIASES_KNOWN, NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, context_of, subject_of
 from treaty.core.refusals import Invalid, SettingNotFound
 from treaty.core.registry import AsyncRegistry, Call
@@ -83,7 +83,7 @@ class Aliases:
             return self.known[text]
         epoch = self.epoch
         alias = await self._asked(text, call)
-        if plain and epoch == self.epoch and len(self.known) < ALIASES_KNOWN:
+        if plain and epoch == self.epoch and len(self.known) < ALIASES_KNOWN and len(text) <= NAME_LENGTH:
             self.known[text] = alias
         return alias
 

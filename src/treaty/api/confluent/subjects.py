@@ -1,13 +1,12 @@
 """Subjects and their versions."""
 
-from dataclasses import replace
 from urllib.parse import unquote
 
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import version_of
 from treaty.api.confluent.views import viewed
 from treaty.core import requests as q
-from treaty.core.answers import VersionFound
+from treaty.core.answers import Registered, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.schema import Pairs
@@ -66,8 +65,8 @@ async def register(x: Exchange) -> object:
     force = q.Force(x.call.principal, "force=true") if x.query.flag("force") else None
     request = register_of(x.subject, body, normalize=x.query.flag("normalize") or None, force=force)
     registered = await x.ask(request)
-    registered = replace(registered, version=await viewed(x, registered.version))
-    return registered_body(registered, details=x.details)
+    version = await viewed(x, registered.version)
+    return registered_body(Registered(version, registered.created), details=x.details)
 
 
 async def get_version(x: Exchange) -> object:
