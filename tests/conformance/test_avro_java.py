@@ -1,6 +1,9 @@
 """The Java reference library as the judge. The figures at the end of the run are printed with `-s`."""
 
 import json
+import math
+import random
+import struct
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -87,6 +90,39 @@ def test_java_and_treaty_agree_on_who_can_read_whom(java: AvroOracle) -> None:
     print(f"\npairs: {dict(verdicts)}, rules {dict(rules)}, excused {dict(excuses)}")
     assert min(verdicts.values()) >= 0.3 * sum(verdicts.values())
     assert set(rules) == set(RULES) - {COMPARISON_TOO_LARGE.id}
+
+
+def test_java_and_treaty_agree_on_slips_of_the_pen(java: AvroOracle) -> None:
+    chance = random.Random(SEED)
+    verdicts: Counter[bool] = Counter()
+    excuses: Counter[str] = Counter()
+    for at, schema in enumerate(singles(SEED, SINGLES)):
+        text = json.dumps(schema, ensure_ascii=at % 2 == 0)
+        place = chance.randrange(len(text))
+        char = chance.choice(
+            ["{", "}", '"', ",", ":", "\\", "/", "\x00", " ", "1", "n", ".", "-", "e", "\n", "é", "#", "'"]
+        )
+        text = text[:place] + char + text[place + chance.randrange(2) :]
+        said = java.ask(text=text)
+        verdicts[said["valid"]] += 1
+        _agree(said, text, f"seed {SEED}, slip {at}", excuses)
+
+    print(f"\nslips: {dict(verdicts)}, excused {dict(excuses)}")
+    assert min(verdicts[True], verdicts[False]) >= 30
+
+
+def test_java_and_treaty_print_the_same_numbers(java: AvroOracle) -> None:
+    chance = random.Random(SEED)
+    numbers = [struct.unpack("<d", struct.pack("<Q", chance.getrandbits(64)))[0] for _ in range(1_000)]
+    numbers += [round(chance.uniform(-1e8, 1e8), chance.randrange(6)) for _ in range(1_000)]
+    numbers += [chance.choice((1, 2.5, 9.9)) * 10.0 ** chance.randrange(-320, 300) for _ in range(500)]
+    excuses: Counter[str] = Counter()
+    for number in filter(math.isfinite, numbers):
+        text = f'{{"type":"int","number":{number!r}}}'
+        _agree(java.ask(text=text), text, f"{number!r}", excuses)
+
+    print(f"\nnumbers: {len(numbers)}, excused {dict(excuses)}")
+    assert excuses.total() <= 0.01 * len(numbers)
 
 
 def _agree(said: dict[str, Any], text: str, where: str, excuses: Counter[str]) -> bool:
