@@ -8,7 +8,14 @@ import pytest
 from tests.docs.running import printed
 
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
-PROGRAMS = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", (HOWTO / "spark.md").read_text("utf-8"), re.DOTALL)
+
+
+def programs(page: str) -> list[tuple[str, str]]:
+    """The programs of a page, each with what it prints."""
+    return re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", (HOWTO / page).read_text("utf-8"), re.DOTALL)
+
+
+PROGRAMS = programs("spark.md")
 
 
 @pytest.mark.jvm
@@ -17,3 +24,8 @@ def test_spark(program: int, tmp_path: Path) -> None:
     text, expected = PROGRAMS[program]
 
     assert expected in printed(text, tmp_path)
+
+
+@pytest.mark.parametrize(("text", "expected"), programs("python.md"), ids=["ask", "records", "asyncio"])
+def test_python(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected

@@ -89,7 +89,8 @@ def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str)
     except (Malformed, RecursionError) as error:  # the caller's own stack may be deep
         raise BadRecord(Code.MALFORMED, str(error), payload, schema) from None
     if end != len(payload):
-        message = f"{len(payload) - end} bytes are left after the record, which ends at byte {end}"
+        left = len(payload) - end
+        message = f"{left} byte{'s are' if left > 1 else ' is'} left after the record, which ends at byte {end}"
         raise BadRecord(Code.TRAILING, message, payload, schema)
     try:
         row = fastavro.schemaless_reader(io.BytesIO(payload), writer.schema, reader.schema if reader else None)
