@@ -15,7 +15,7 @@ from tests.simulation.judge import Asked, Judge
 from tests.simulation.members import EPOCH, Member, Site
 from tests.simulation.model import Weather
 from tests.simulation.workload import GENERATORS, Asker, request
-from treaty.core.commit import Append
+from treaty.core.commit import Append, Commit, make_append
 from treaty.core.decide import is_command
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
@@ -228,24 +228,36 @@ class Scenario:
                 self.fail(Broken("log", f"{member.name} has closed before the tip"))
 
     async def _calm(self) -> None:
-        """When all is well everything is answered, also at a node that only asks while the others write."""
+        """When all is well everything is answered in time, also at a node that writes nothing while others do."""
         self.judge.calm = True
         quiet, *busy = self.members
         patience = self.weather.latency * 60
         done = asyncio.Event()
 
         async def listen() -> None:
-            for _ in range(4):
+            for _ in range(2):
                 await self.ask(quiet, Register(SAME, PLAIN), Call(command_id=self.new_id(), timeout=patience))
             done.set()
 
         async def write(member: Member) -> None:
             while not done.is_set() and self._broken is None:
-                self.counts["steady"] += 1
                 fresh = Register(Subject(".calm", self.new_id()), PLAIN)
                 await self.ask(member, fresh, Call(command_id=self.new_id(), timeout=patience * 10))
 
-        await self.together([listen(), *(write(member) for member in busy * 3)])
+        async def flood() -> None:
+            """Somebody who writes all the time, faster than anybody can look."""
+            while not done.is_set() and self._broken is None:
+                self.counts["flood"] += 1
+                async with self.disk.lock:
+                    self.disk.take(make_append(self.disk.tip, self.chance.randbytes(16), (self._empty(),)))
+                await asyncio.sleep(self.weather.latency / 2)
+
+        await self.together([listen(), *(write(member) for member in busy * 2)])
+        done.clear()
+        await self.together([listen(), flood()])
+
+    def _empty(self) -> Commit:
+        return Commit(self.disk.tip.sequence + 1, ())
 
     def run(self) -> Run:
         """Run to the end, or to the first broken law."""

@@ -25,14 +25,18 @@ class Queue:
 
     def __init__(self, follower: Follower, desk: Desk, counts: Counts) -> None:
         """Nobody waits yet."""
-        self.waiting = 0
-        """Commands that have not been answered, wherever they are."""
         self._follower = follower
         self._desk = desk
         self._counts = counts
+        self._all: dict[Pending, None] = {}
         self._line: deque[Pending] = deque()
         self._wake = asyncio.Event()
         self._parked: dict[Pending, asyncio.Task[None]] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Commands that have not been answered, wherever they are."""
+        return len(self._all)
 
     @property
     def read_only(self) -> str:
@@ -59,13 +63,13 @@ class Queue:
         loop = asyncio.get_running_loop()
         pending = Pending(command, self._follower.next_look, self._desk.sitting(), loop.create_future())
         timer = loop.call_later(max(timeout, 0), pending.expire)
-        self.waiting += 1
+        self._all[pending] = None
         self._line.append(pending)
         self._wake.set()
         try:
             return await pending.answered
         finally:
-            self.waiting -= 1
+            del self._all[pending]
             timer.cancel()
             parked = self._parked.pop(pending, None)
             if parked is not None:
@@ -118,5 +122,5 @@ class Queue:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for pending in (*self._line, *self._parked):
+        for pending in self._all:
             pending.expire()

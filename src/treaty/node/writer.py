@@ -105,7 +105,7 @@ class Writer:
                 await self._follower.look()
                 chain = self._build(batch)
                 sent = chain, await self._fly(chain)
-        except LogUnavailableError:
+        except (LogUnavailableError, LogDamagedError):
             if sent is None:
                 self._queue.give_back(batch)
                 raise
@@ -114,6 +114,9 @@ class Writer:
 
     def _build(self, batch: list[Pending]) -> Chain:
         """Decide a batch, answer what holds already, and send questions about schemas on their way."""
+        if self._queue.read_only:  # it may have become so while the log was waited for
+            self._queue.give_back(batch)
+            batch = []
         chain = build(batch, self._follower.tables, self._decide, self._follower.done)
         for pending, verdict in chain.ready:
             self._tell(pending, verdict, chain.base)
@@ -142,6 +145,7 @@ class Writer:
 
     async def _freshen(self, chain: Chain) -> None:
         """Look, for verdicts that write nothing and whose base may be older than their commands."""
+        self._conflicts = 0
         stale = [pending for pending, _ in chain.riders]
         if stale:
             self._queue.give_back(stale)

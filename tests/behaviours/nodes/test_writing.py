@@ -7,7 +7,7 @@ from dataclasses import asdict
 import msgspec
 import pytest
 
-from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
+from tests.behaviours.nodes.lives import FAIR, desk, living, post, virtual, way, world
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.core.commit import Commit, make_append
@@ -213,6 +213,26 @@ async def test_writers_who_keep_losing_hold_the_log() -> None:
         await asyncio.gather(write(a, "a"), write(b, "b"), write(c, "c"))
         assert a.counts.held + b.counts.held + c.counts.held > 0
     assert disk.tip.sequence == 45
+
+
+@virtual
+async def test_closing_tells_everybody_who_waits() -> None:
+    loop, disk, weather = asyncio.get_running_loop(), Disk(9), Weather(FAIR)
+    node = Node(way(disk, weather), desk(), world())
+    await node.start()
+    await node.ask(ListSubjects())
+    weather.unknown = 1.0
+    sent = asyncio.create_task(node.ask(post("s")))
+    await asyncio.sleep(FAIR * 10)
+    waiting = asyncio.create_task(node.ask(post("t")))
+    await asyncio.sleep(FAIR)
+    weather.calm()
+    begun = loop.time()
+    await node.close()
+    told = await asyncio.gather(sent, waiting, return_exceptions=True)
+    assert [type(one) for one in told] == [OutcomeUnknown, Unavailable]
+    assert loop.time() - begun < 1
+    assert node.status().queue == 0
 
 
 @virtual
