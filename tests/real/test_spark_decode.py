@@ -153,38 +153,41 @@ def test_500_bad_rows_are_each_classified_and_no_neighbour_is_touched(
             assert plain(found["record"]) == resolved(given, WRITERS[place], plan.reader)
 
 
+def decimal(precision: int, scale: int) -> dict[str, Any]:
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
+
+
+def money(name: str, size: int, precision: int, scale: int) -> dict[str, Any]:
+    return {
+        "type": "fixed",
+        "name": name,
+        "size": size,
+        "logicalType": "decimal",
+        "precision": precision,
+        "scale": scale,
+    }
+
+
+def order(unit: str, number: dict[str, Any], fixed: dict[str, Any]) -> str:
+    instant = {"type": "long", "logicalType": f"timestamp-{unit}"}
+    wall = {"type": "long", "logicalType": f"local-timestamp-{unit}"}
+    inside = {
+        "type": "record",
+        "name": "In",
+        "fields": [{"name": "p", "type": number}, {"name": "at", "type": ["null", instant]}],
+    }
+    return record(
+        ("at", instant),
+        ("wall", ["null", wall], None),
+        ("list", {"type": "array", "items": number}),
+        ("map", {"type": "map", "values": instant}),
+        ("deep", {"type": "array", "items": inside}),
+        ("by", {"type": "map", "values": "shop.In"}),
+        ("fixed", fixed),
+    )
+
+
 def test_units_and_scales_come_out_right_wherever_they_stand(spark: SparkSession, registry: Connection) -> None:
-    def decimal(precision: int, scale: int) -> dict[str, Any]:
-        return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
-
-    def money(name: str, size: int, precision: int, scale: int) -> dict[str, Any]:
-        return {
-            "type": "fixed",
-            "name": name,
-            "size": size,
-            "logicalType": "decimal",
-            "precision": precision,
-            "scale": scale,
-        }
-
-    def order(unit: str, number: dict[str, Any], fixed: dict[str, Any]) -> str:
-        instant = {"type": "long", "logicalType": f"timestamp-{unit}"}
-        wall = {"type": "long", "logicalType": f"local-timestamp-{unit}"}
-        inside = {
-            "type": "record",
-            "name": "In",
-            "fields": [{"name": "p", "type": number}, {"name": "at", "type": ["null", instant]}],
-        }
-        return record(
-            ("at", instant),
-            ("wall", ["null", wall], None),
-            ("list", {"type": "array", "items": number}),
-            ("map", {"type": "map", "values": instant}),
-            ("deep", {"type": "array", "items": inside}),
-            ("by", {"type": "map", "values": "shop.In"}),
-            ("fixed", fixed),
-        )
-
     ids = put(
         registry,
         order("millis", decimal(6, 2), money("M", 4, 6, 2)),
