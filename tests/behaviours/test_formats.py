@@ -10,7 +10,7 @@ from treaty.core.grammar import Compare, Compared, Invalid, Parse, Parsed
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.answer import Parser
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.memo import Memo
+from treaty.formats.memo import Memo, weight
 from treaty.formats.table import BUILT_IN, table
 from treaty.formats.verdict import verdict
 
@@ -144,6 +144,15 @@ def test_the_memo_keeps_within_its_bytes() -> None:
 
     assert len(memo) == 2
     assert memo.get(("AVRO", b"large", True)) is None
+
+
+def test_a_model_weighs_what_its_references_weigh_once() -> None:
+    use = '{"type":"array","items":"Point"}'
+    twice = tuple(Binding(name, "points", 1, POINT) for name in ("Point", "Again"))
+    outer = Meaning("AVRO", use, (*twice, Binding("Deep", "deep", 1, Meaning("AVRO", use, twice))))
+
+    assert weight(POINT) == len(POINT.text)
+    assert weight(outer) == 2 * len(use) + len(POINT.text)
 
 
 def test_a_verdict_tells_which_of_two_texts_is_not_valid() -> None:

@@ -8,7 +8,7 @@ from treaty.core.finding import Fault
 from treaty.core.grammar import Answer, Compare, Compared, Invalid, Parse, Parsed, Question
 from treaty.core.meaning import Meaning
 from treaty.formats.format import Format, InvalidSchemaError
-from treaty.formats.memo import Memo
+from treaty.formats.memo import Memo, weight
 from treaty.formats.table import Table
 
 
@@ -32,7 +32,7 @@ class Parser:
             found = self.memo.get(stored)
         if found is None:
             found = form.parse(meaning, strict)
-            self.memo.keep(judged if strict else stored, found, len(meaning.text))
+            self.memo.keep(judged if strict else stored, found, weight(meaning))
         return form, found
 
     def answer(self, question: Question) -> Answer:

@@ -5,6 +5,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.limits import MODEL_BYTES, MODEL_ENTRIES
+from treaty.core.meaning import Meaning
+
+
+def weight(meaning: Meaning) -> int:
+    """Characters of a text and of all texts that its references lead to, each counted once."""
+    if not meaning.bindings:
+        return len(meaning.text)
+    seen: set[bytes] = set()
+    waiting = [meaning]
+    total = 0
+    while waiting:
+        here = waiting.pop()
+        if here.digest not in seen:
+            seen.add(here.digest)
+            total += len(here.text)
+            waiting += (bound.meaning for bound in here.bindings)
+    return total
 
 
 @dataclass(slots=True)
