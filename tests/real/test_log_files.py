@@ -12,6 +12,7 @@ import pytest
 
 from tests.behaviours.logs.backends import accepted, chain, put, row, told
 from treaty.core.commit import START
+from treaty.log import sqlfile
 from treaty.log.layout import APPLICATION, LAYOUT, WAL_BYTES
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
 from treaty.log.open import LogUrlError, open_log
@@ -179,6 +180,26 @@ async def test_many_open_a_file_that_is_not_there_at_one_time(tmp_path: Path) ->
 
 
 @told
+async def test_a_copy_that_sqlite_made_is_the_same_log(tmp_path: Path) -> None:
+    path, copy = tmp_path / "log.db", tmp_path / "copy.db"
+    log = await SqliteLog.open(str(path))
+    await put(log, row("a", "1"))
+    tip = await put(log, row("b", "1"))
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("vacuum into ?", (str(copy),))
+    further = await put(log, row("b", "2"))
+    copied = await SqliteLog.open(str(copy))
+    assert copied._reading._db.execute("pragma journal_mode").fetchone() == ("wal",)
+    assert await copied.tip() == tip
+    behind = await copied.read(further)
+    assert (behind.reload, set(behind.rows)) == (True, {row("a", "1"), row("b", "1")})
+    await put(copied, row("c", "1"))
+    assert await log.tip() == further
+    await log.close()
+    await copied.close()
+
+
+@told
 async def test_a_file_that_was_taken_away_is_told_and_not_written_to(tmp_path: Path) -> None:
     path, other = tmp_path / "log.db", tmp_path / "other.db"
     await written(other, 1)
@@ -233,7 +254,10 @@ async def test_the_loop_runs_while_the_file_is_busy(tmp_path: Path) -> None:
 
 
 @told
-async def test_who_stops_waiting_for_a_busy_file_is_free_at_once(tmp_path: Path) -> None:
+async def test_who_stops_waiting_for_a_busy_file_is_free_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlfile, "BUSY_SECONDS", 3_600)
     path = tmp_path / "log.db"
     log = await SqliteLog.open(str(path))
     tip = await put(log, row("a", "1"))

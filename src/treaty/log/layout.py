@@ -67,12 +67,11 @@ def _keep(folder: Path) -> None:
 def prepare(connection: sqlite3.Connection, path: str, seconds: float) -> None:
     """Recognise the file as a log, or make a log of an empty one; wait at most `seconds` for others who do the same.
 
-    Raises `LogDamagedError` for what is no log, and leaves it as it is.
+    A copy that SQLite made of a log has lost WAL, and gets it back. Raises `LogDamagedError` for what is no log, and leaves it as it is.
     """
     connection.execute("pragma synchronous = full")
     connection.execute(f"pragma journal_size_limit = {WAL_BYTES}")
-    if recognise(connection, path):
-        return
+    recognised = _recognised(connection, path, "begin")
     end = time.monotonic() + seconds
     while _one(connection, "pragma journal_mode") != "wal":
         try:
@@ -81,15 +80,22 @@ def prepare(connection: sqlite3.Connection, path: str, seconds: float) -> None:
             if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(PAUSE)
-    connection.execute("begin immediate")
-    if recognise(connection, path):
-        connection.execute("rollback")
+    if recognised or _recognised(connection, path, "begin immediate", keep=True):
         return
     for statement in _TABLES.split(";\n"):
         connection.execute(statement)
     connection.execute(f"pragma application_id = {APPLICATION}")
     connection.execute(f"pragma user_version = {LAYOUT}")
     connection.execute("commit")
+
+
+def _recognised(connection: sqlite3.Connection, path: str, begin: str, *, keep: bool = False) -> bool:
+    """Look at the file in one transaction: others may be making a log of it. Keep it open where the file is empty."""
+    connection.execute(begin)
+    recognised = recognise(connection, path)
+    if recognised or not keep:
+        connection.execute("rollback")
+    return recognised
 
 
 def recognise(connection: sqlite3.Connection, path: str) -> bool:

@@ -44,6 +44,26 @@ async def test_a_child_of_who_holds_the_log_may_write(node: Node) -> None:
 
 
 @told
+async def test_a_child_that_outlives_the_hold_waits_as_all_do(node: Node) -> None:
+    async with nodes(node, 2) as (one, two):
+        base = await put(one, row("a", "1"))
+        late = asyncio.Event()
+
+        async def write() -> Fate:
+            await late.wait()
+            return await one.append(chain(base, [row("b", "1")]))
+
+        async with one.hold():
+            child = asyncio.create_task(write())
+        async with two.hold():
+            late.set()
+            finished, _ = await asyncio.wait([child], timeout=0.1)
+            assert not finished
+            await accepted(two, chain(base, [row("c", "1")]))
+        assert await child is Fate.CONFLICT
+
+
+@told
 async def test_holders_take_turns(node: Node) -> None:
     async with nodes(node, 3) as logs:
 
