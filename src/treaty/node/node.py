@@ -1,7 +1,7 @@
 """`Node`: one running member of a registry, an `AsyncRegistry` over a log."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from treaty.core.calls import refuse_bad_call
@@ -16,12 +16,13 @@ from treaty.core.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
-from treaty.node.queue import Queue
+from treaty.node.queue import READ_ONLY_SECONDS, Queue
 from treaty.node.status import Counts, Status
 from treaty.node.world import World
 from treaty.node.writer import Writer
 
 A = TypeVar("A")
+T = TypeVar("T")
 
 TOKEN_SECONDS = 2.0
 """How long an answer waits for a token that is beyond the tip."""
@@ -70,32 +71,36 @@ class Node:
         command_id = call.command_id or self._world.random(16).hex()
         refuse_bad_call(call)
         command = Command(request, command_id, self._world.wall(), call.principal)
-        deadline = self._world.now() + call.timeout
-        try:
-            async with asyncio.timeout(call.timeout):
-                if call.after is not None:
-                    await self._reach(call.after)
-                if not is_command(request):
-                    self.counts.queries += 1
-                    return await self._query(command, call.consistency)
-        except LogUnavailableError as error:
-            raise Unavailable(f"the log can't be reached: {error}") from None
-        except LogDamagedError as error:
-            raise Unavailable(f"the log is damaged: {error}", 30.0) from None
-        except TimeoutError:
-            raise Unavailable(f"no answer within {call.timeout} seconds; nothing was written") from None
+        if not is_command(request):
+            self.counts.queries += 1
+            return await self._in_time(self._query(command, call), call)
         self.counts.commands += 1
-        return await self._command(command, deadline)
-
-    async def _command(self, command: Command[A], deadline: float) -> Reply[A]:
+        begun = self._world.now()
+        if call.after is not None:
+            await self._in_time(self._reach(call.after), call)
         try:
-            return await self._queue.submit(command, deadline - self._world.now())
+            return await self._queue.submit(command, call.timeout - (self._world.now() - begun))
         except RegistryError as error:
             self.counts.count(error)
             raise
 
-    async def _query(self, command: Command[A], consistency: str) -> Reply[A]:
+    async def _in_time(self, work: Awaitable[T], call: Call) -> T:
+        """Do what writes nothing within the time of a call; trouble with the log is "can't say now"."""
+        try:
+            async with asyncio.timeout(call.timeout):
+                return await work
+        except LogUnavailableError as error:
+            raise Unavailable(f"the log can't be reached: {error}") from None
+        except LogDamagedError as error:
+            raise Unavailable(f"the log is damaged: {error}", READ_ONLY_SECONDS) from None
+        except TimeoutError:
+            raise Unavailable(f"no answer within {call.timeout} seconds; nothing was written") from None
+
+    async def _query(self, command: Command[A], call: Call) -> Reply[A]:
         """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
+        if call.after is not None:
+            await self._reach(call.after)
+        consistency = call.consistency
         fresh = consistency == "latest" or (not consistency and looks(command.request)) or not self.follower.done
         if fresh:
             await self.follower.look()

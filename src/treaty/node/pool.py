@@ -3,11 +3,14 @@
 import asyncio
 import os
 import threading
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing import get_context, parent_process
 
 from treaty.core.grammar import Answer, Question
+from treaty.core.refusals import Unavailable
 from treaty.formats.answer import Parser
 from treaty.formats.table import table
 from treaty.node.grammar import Desk
@@ -15,7 +18,7 @@ from treaty.node.grammar import Desk
 
 def thread_desk() -> Desk:
     """A desk with one thread for large questions: right for a node inside somebody else's program."""
-    return _desk(ThreadPoolExecutor(1, "treaty-grammar"))
+    return _desk(lambda: ThreadPoolExecutor(1, "treaty-grammar"))
 
 
 def process_desk(processes: int = 1) -> Desk:
@@ -23,7 +26,7 @@ def process_desk(processes: int = 1) -> Desk:
 
     The processes are started when they are first needed.
     """
-    return _desk(ProcessPoolExecutor(processes, get_context("spawn"), initializer=_end_with_parent))
+    return _desk(lambda: ProcessPoolExecutor(processes, get_context("spawn"), initializer=_end_with_parent))
 
 
 def _end_with_parent() -> None:
@@ -38,14 +41,35 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
-def _desk(executor: Executor) -> Desk:
-    formats = table()
-    parser = Parser(formats)
+@dataclass(slots=True)
+class Pool:
+    """An executor that is made anew when it has broken."""
 
-    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
-        return await asyncio.get_running_loop().run_in_executor(executor, answer_all, questions)
+    make: Callable[[], Executor]
+    executor: Executor | None = None
 
-    return Desk(formats.names, parser.answer, run, close=lambda: executor.shutdown(wait=False, cancel_futures=True))
+    async def run(self, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+        """Answer questions away from the event loop. Raises `Unavailable` where a process died over them."""
+        if self.executor is None:
+            self.executor = self.make()
+        mine = self.executor
+        try:
+            return await asyncio.get_running_loop().run_in_executor(mine, answer_all, questions)
+        except BrokenExecutor:
+            if self.executor is mine:
+                self.close()
+            raise Unavailable("the process that was reading this schema died; nothing was written") from None
+
+    def close(self) -> None:
+        """Give processes and threads back."""
+        if self.executor is not None:
+            self.executor.shutdown(wait=False, cancel_futures=True)
+            self.executor = None
+
+
+def _desk(make: Callable[[], Executor]) -> Desk:
+    formats, pool = table(), Pool(make)
+    return Desk(formats.names, Parser(formats).answer, pool.run, close=pool.close)
 
 
 @cache

@@ -5,6 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,21 @@ def test_large_schemas_are_read_beside_the_loop(desk: Callable[[], Desk]) -> Non
             registry.ask(Register(subject_of("s"), Draft(large.replace('"long"', '"string"'))))
         assert first.number == 1
         assert registry.node.counts.parked >= 2
+
+
+def test_a_pool_whose_process_dies_is_made_anew() -> None:
+    async def make() -> Node:
+        return Node(await open_log("memory:"), process_desk(), real_world())
+
+    def large(word: str) -> Register:
+        names = (f"{word}_{number}_of_a_very_long_row_of_fields" for number in range(3_000))
+        return Register(subject_of(word), Draft(record(*names)))
+
+    with Embedded(make) as registry:
+        registry.ask(large("first"))
+        for child in active_children():
+            child.kill()
+            child.join()
+        with pytest.raises(Unavailable, match="died"):
+            registry.ask(large("second"))
+        assert registry.ask(large("third")).answer.created
