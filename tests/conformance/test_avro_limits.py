@@ -210,6 +210,14 @@ def test_all_faults_are_told_each_with_its_place() -> None:
     ]
 
 
+def test_every_unknown_name_is_told_unless_something_else_is_wrong() -> None:
+    unknown = [field("x", "Nope"), field("y", ["null", "n.Nil"]), field("z", "Nope")]
+    told = [(one.rule, one.path) for one in faults(json.dumps(record("A", *unknown)))]
+
+    assert told == [("NAME_UNDEFINED", "/fields/0/type"), ("NAME_UNDEFINED", "/fields/1/type/1")]
+    assert [one.rule for one in faults(json.dumps(record("A", *unknown, {})))] == ["FIELD_NAME_MISSING"]
+
+
 def test_no_more_faults_are_told_than_the_limit_allows() -> None:
     assert len(faults(json.dumps(record("A", *[field("-", "int") for _ in range(1_000)])))) == limits.FAULTS
 

@@ -92,9 +92,11 @@ class Reader:
             raise InvalidSchemaError(tuple(self._faults))
 
     def _settle(self) -> None:
-        """Look again at all that had to wait for definitions further down."""
+        """Look again at all that had to wait for definitions further down; not after other faults, which may be why."""
+        if self._faults:
+            return
         for full, path in self._late.items():
-            if full not in self._names and not self._faults:
+            if full not in self._names:
                 self._note(_Refused("NAME_UNDEFINED", path, f"the type {_shown(full)} is not defined").fault)
         if self._faults:
             return
