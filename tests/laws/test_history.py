@@ -1,4 +1,4 @@
-"""Laws over histories: whatever is done in whatever order, these hold at every step (design, section 1)."""
+"""Laws over histories: whatever is done in whatever order, these hold at every step."""
 
 import itertools
 import json

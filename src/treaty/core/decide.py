@@ -28,7 +28,7 @@ Decide = Callable[[View, Command[Any], Grammar], Decision[Any]]
 class Law:
     """How a kind of request is decided: whether it may write, and whether memory alone may answer it.
 
-    What `immutable` kinds find never changes, so it needs no look at the tip (design, section 4, "Reading").
+    What `immutable` kinds find never changes, so it needs no look at the tip.
     """
 
     decide: Decide

@@ -1,4 +1,4 @@
-"""Identity of a schema: the guid, and the likeness by which a lookup finds it (Confluent's rules, 2.2 and 2.3)."""
+"""Identity of a schema: the guid, and the likeness by which a lookup finds it (Confluent's rules)."""
 
 import hashlib
 import uuid

@@ -18,7 +18,7 @@ class Binding:
 class Meaning:
     """A text of some format with its resolved references; equal meanings have equal digests.
 
-    The digest is the key of every memo about a schema (design, section 1): two schemas with the same guid can
+    The digest is the key of every memo about a schema: two schemas with the same guid can
     mean different things, because a guid covers only the subject and number of a reference.
     """
 

@@ -1,7 +1,7 @@
 """Rows of state tables, and their portable form: JSON, canonical, with a format number.
 
 A row of an unknown table, of a newer row format, or that can't be read is *alien*: it is kept as it is, shown in the
-status (quarantine), and makes the node read-only (design, section 1).
+status (quarantine), and makes the node read-only.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The values of rows: one frozen class per state table (design, section 3)."""
+"""The values of rows: one frozen class per state table."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""`Log`: what every backend of the log does (design, sections 1 and 4)."""
+"""`Log`: what every backend of the log does."""
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Deletion: first softly (hidden from lists, still readable by id), then for good.
 
-Existence is asked first, then references, then the mode: that is the order clients can observe (Confluent 2.5).
+Existence is asked first, then references, then the mode: that is the order clients can observe.
 """
 
 from dataclasses import replace

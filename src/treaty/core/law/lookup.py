@@ -116,7 +116,7 @@ def _against(view: View, request: Check, live: list[Kept]) -> list[Kept]:
     try:
         return [select(view, request.subject, request.version)]
     except NotFound as absent:
-        # A missing number is told as such even where the whole subject is missing (Confluent 1.6).
+        # A missing number is told as such even where the whole subject is missing.
         raise VersionNotFound(replace(absent.reason, rule="VERSION_NOT_FOUND", version=str(request.version))) from None
 
 

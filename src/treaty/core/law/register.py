@@ -1,6 +1,6 @@
 """Registration: a schema becomes a version of a subject, or turns out to be one already.
 
-The order in which things are asked is what clients can observe (Confluent 2.3): rules and names; is it there already
+The order in which things are asked is what clients can observe: rules and names; is it there already
 (before the mode, so that re-registering works in every mode); mode; strictness; identity; policy; number; id.
 """
 

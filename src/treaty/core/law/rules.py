@@ -1,4 +1,4 @@
-"""Rules for rule sets: what a client must be able to rely on when it runs them (Confluent 1.0.3)."""
+"""Rules for rule sets: what a client must be able to rely on when it runs them."""
 
 from treaty.core.limits import RULE_NAME, RULES
 from treaty.core.refusals import InvalidRules

@@ -16,7 +16,7 @@ DEFAULT_MODE = "READWRITE"
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
 
 _FILLED = ("normalize", "validate_fields", "validate_new_schemas", "validate_rules", "policy", "group")
-"""Members that a subject's own config takes from the root where it leaves them unset (Confluent 1.7)."""
+"""Members that a subject's own config takes from the root where it leaves them unset."""
 
 
 def scope_key(scope: Scope) -> Key:
