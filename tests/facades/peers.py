@@ -17,10 +17,11 @@ from treaty.api.serving import Listening, serve
 
 PLAIN = b"Host: h\r\nAccept: */*\r\nUser-Agent: test\r\n"
 PYTHON = (
-    b"Host: h\r\nAccept: application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
-    b"\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nUser-Agent: python-httpx\r\n"
-    b"Confluent-Accept-Unknown-Properties: true\r\nConfluent-Client-Version: python/2.16.0\r\n"
+    b"Host: h:8081\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\nUser-Agent: python-httpx2/2.16.2\r\n"
+    b"Accept: application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json\r\n"
+    b"Confluent-Client-Version: python/2.16.0\r\n"
 )
+"""As recorded from confluent-kafka 2.16.0."""
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -341,6 +340,18 @@ def test_the_same_names_in_both_spellings_of_booleans(server: Running, client: C
     assert server.get(f"/subjects/{subject}/versions?deleted=true") == [1]
 
 
-def test_folder_is_left_alone(tmp_path: Path) -> None:
-    with serving(tmp_path, "--log", "memory:") as running:
-        assert running.get("/subjects") == []
+def test_what_the_client_sends_is_answered_from_memory_the_second_time(
+    server: Running, client: Client, subject: str
+) -> None:
+    registered = client.register_schema_full_response(subject, avro(V1))
+    before = server.get("/status")["worker"]["hotHits"]
+    reads = [
+        lambda: client.get_schema(registered.schema_id),
+        lambda: client.get_schema(registered.schema_id, subject_name=subject),
+        lambda: client.get_schema_by_guid(registered.guid),
+        lambda: client.get_version(subject, 1),
+    ]
+    for read in [*reads, *reads]:
+        client.clear_caches()  # or the client would not ask
+        read()
+    assert server.get("/status")["worker"]["hotHits"] == before + 4
