@@ -345,7 +345,7 @@ def test_what_the_client_sends_is_answered_from_memory_the_second_time(
 ) -> None:
     registered = client.register_schema_full_response(subject, avro(V1))
     before = server.get("/status")["worker"]["hotHits"]
-    reads = [
+    reads: list[Any] = [
         lambda: client.get_schema(registered.schema_id),
         lambda: client.get_schema(registered.schema_id, subject_name=subject),
         lambda: client.get_schema_by_guid(registered.guid),
