@@ -37,8 +37,15 @@ class Chain:
     bytes: int = 0
 
 
-def build(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int) -> Chain:
-    """Decide a batch on the tables as they are. `done` is the number of the last look that has ended."""
+def never() -> bool:
+    """It is never enough."""
+    return False
+
+
+def build(
+    batch: Iterable[Pending], tables: Tables, decide: Decide, done: int, enough: Callable[[], bool] = never
+) -> Chain:
+    """Decide a batch on the tables as they are, until it is `enough`. `done` is the number of the last ended look."""
     chain, overlay = Chain(tables.position), Overlay(tables)
     waiting = iter(batch)
     for pending in waiting:
@@ -51,6 +58,8 @@ def build(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int) -
             _without_rows(chain, pending, verdict, done)
         elif not _add(chain, overlay, pending, verdict):
             chain.left = [pending, *waiting]
+        if enough():
+            chain.left += waiting
     return chain
 
 

@@ -1,6 +1,7 @@
 """The follower: reads the log into the tables, and shares looks at the tip among all who wait for one."""
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
@@ -11,6 +12,8 @@ from treaty.core.view import Tables
 from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError
 from treaty.node.status import Counts
 from treaty.node.world import World
+
+log = logging.getLogger("treaty.node")
 
 TAIL_SECONDS = 30.0
 """How long the follower waits for news before it looks anyway."""
@@ -28,7 +31,7 @@ class Follower:
     can't prove that the answer is as new as the request.
     """
 
-    def __init__(self, log: Log, tables: Tables, world: World, counts: Counts) -> None:
+    def __init__(self, source: Log, tables: Tables, world: World, counts: Counts) -> None:
         """Follow nothing yet; `look` reads everything there is."""
         self.tables = tables
         self.begun = 0
@@ -40,7 +43,7 @@ class Follower:
         self.looked_at: float | None = None
         self.trouble = ""
         self.damage = ""
-        self._log = log
+        self._log = source
         self._world = world
         self._counts = counts
         self._next: asyncio.Future[None] | None = None
@@ -178,6 +181,10 @@ class Follower:
                 await self._world.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError:
+                await self._world.sleep(LONGEST_PAUSE)
+            except Exception as error:
+                log.exception("the tail of the log could not be followed; trying again")
+                self.trouble = f"{type(error).__name__}: {error}"
                 await self._world.sleep(LONGEST_PAUSE)
 
     async def close(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from treaty.core.command import Needs
 from treaty.core.commit import Append, Position, make_append
-from treaty.core.limits import CHAIN_COMMITS
+from treaty.core.limits import CHAIN_COMMITS, OUTCOMES
 from treaty.core.refusals import Refusal
 from treaty.core.values import Outcome
 from treaty.log.log import Fate, Log, LogDamagedError, LogUnavailableError
@@ -18,6 +18,8 @@ from treaty.node.world import World
 
 log = logging.getLogger("treaty.node")
 
+CHAIN_SECONDS = 0.02
+"""Deciding stops the event loop; a chain that took this long is sent with what it has."""
 HOLD_AFTER = 2
 """Conflicts in a row after which all other writers are kept out, where the log can do that."""
 
@@ -117,7 +119,8 @@ class Writer:
         if self._queue.read_only:  # it may have become so while the log was waited for
             self._queue.give_back(batch)
             batch = []
-        chain = build(batch, self._follower.tables, self._decide, self._follower.done)
+        end = self._world.now() + CHAIN_SECONDS
+        chain = build(batch, self._follower.tables, self._decide, self._follower.done, lambda: self._world.now() > end)
         for pending, verdict in chain.ready:
             self._tell(pending, verdict, chain.base)
         for pending, questions in chain.open:
@@ -153,14 +156,13 @@ class Writer:
 
     async def _land(self, chain: Chain, position: Position, look: int) -> None:
         """The append is in the log: read it back, then answer."""
-        while not self._follower.shows(position):
+        reloads = self._counts.reloads
+        while not self._follower.shows(position) and self._counts.reloads == reloads:
             try:
                 await self._follower.reach(position)
             except LogUnavailableError as error:
                 self._follower.trouble = str(error)
                 await self._world.sleep(FIRST_PAUSE)
-            if self._follower.position.identity != position.identity:
-                break
         first = self._follower.tables.get("outcome", (chain.commits[0].command_id,))
         if not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence:
             await self._sort_out(chain)  # the log was put back to an older state meanwhile
@@ -216,10 +218,14 @@ class Writer:
             except LogUnavailableError as error:
                 self._follower.trouble = str(error)
                 await self._world.sleep(FIRST_PAUSE)
+        forgotten = tables.sequence - chain.base.sequence > OUTCOMES
         again: list[Pending] = []
         for pending in _members(chain):
             if tables.get("outcome", (pending.command.command_id,)) is None:
-                again.append(pending)
+                if forgotten and pending.sent:
+                    pending.expire()  # what is no longer remembered may have been done
+                else:
+                    again.append(pending)
                 continue
             verdict = self._decide(tables, pending.command, pending.sitting)
             assert not isinstance(verdict, Needs)

@@ -11,12 +11,13 @@ from tests.behaviours.nodes.lives import FAIR, desk, living, post, virtual, way,
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.core.commit import Commit, make_append
+from treaty.core.law import memory
 from treaty.core.refusals import Incompatible, OutcomeUnknown, TooLarge, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import GetOutcome, ListSubjects
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate
-from treaty.node import chain, queue
+from treaty.node import chain, queue, writer
 from treaty.node.node import Node
 
 
@@ -87,6 +88,26 @@ async def test_what_was_sent_and_not_settled_in_time_is_unknown_and_told_later()
         weather.calm()
         await node.ask(post("t"))  # goes only after the open one is settled
         assert (await node.ask(GetOutcome("mine"))).answer.sequence == 1
+
+
+@virtual
+async def test_what_is_no_longer_remembered_is_unknown_and_never_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "OUTCOMES", 5)
+    monkeypatch.setattr(writer, "OUTCOMES", 5)
+    disk, weather = Disk(99), Weather(FAIR)
+    async with living(way(disk, weather), 1) as one, living(way(disk, seed=2), 2) as two:
+        await one.ask(ListSubjects())
+        weather.unknown = 1.0
+        asked = asyncio.create_task(one.ask(post("s"), Call(command_id="mine", timeout=1_000)))
+        for _ in range(10_000):
+            await asyncio.sleep(FAIR / 100 if not one.counts.unknown else 0)
+        weather.unavailable = 1.0  # its fate is open, and nothing more is heard
+        for number in range(8):
+            await two.ask(post(f"t{number}"))
+        weather.calm()
+        with pytest.raises(OutcomeUnknown):
+            await asked
+        assert disk.tip.sequence in {8, 9}
 
 
 @virtual

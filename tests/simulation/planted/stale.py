@@ -12,5 +12,5 @@ LAWS = {"1"}
 PLACE, NAME = writer, "build"
 
 
-def planted(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int) -> Chain:
+def planted(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int, _: object) -> Chain:
     return original(batch, tables, decide, 10**9)

@@ -12,7 +12,7 @@ LAWS = {"6"}
 PLACE, NAME = writer, "build"
 
 
-def planted(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int) -> Chain:
+def planted(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int, _: object) -> Chain:
     waiting = list(batch)
     unmoved = all(one.guess is not None and one.guess[0] == tables.position for one in waiting)
     return original(waiting, tables, decide, done if unmoved else 0)
