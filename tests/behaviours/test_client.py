@@ -180,7 +180,12 @@ def test_a_given_command_id_is_kept(ask: Ask) -> None:
 
 @pytest.mark.parametrize(
     "failure",
-    [Hang(), Say(500, b""), Say(504, {"error_code": 504, "message": "?", "treaty": {"command": "mine"}})],
+    [
+        Hang(),
+        Say(500, b""),
+        Say(200, b"<html>"),
+        Say(504, {"error_code": 504, "message": "?", "treaty": {"command": "mine"}}),
+    ],
     ids=str,
 )
 def test_a_command_that_may_have_been_done_is_unknown_and_a_query_is_not(ask: Ask, failure: Say | Hang) -> None:

@@ -130,7 +130,8 @@ def _ask(request: Request[A], call: Call, settings: Settings, world: World) -> T
     maybe, failure = False, Unavailable(f"no answer within {call.timeout} s")
     for attempt in range(settings.rounds * len(nodes)):
         if attempt and attempt % len(nodes) == 0:
-            yield Pause(_pause(attempt // len(nodes), failure, settings, world))
+            pause = _pause(attempt // len(nodes), failure, settings, world)
+            yield Pause(max(0.0, min(pause, deadline - world.clock())))
         left, node = deadline - world.clock(), (first + attempt) % len(nodes)
         if left <= 0:
             break
@@ -145,7 +146,7 @@ def _ask(request: Request[A], call: Call, settings: Settings, world: World) -> T
                 break
         except Refusal:
             world.preferred = node
-            if maybe and isinstance(request, ONCE) and not _remembers(event):
+            if maybe and _only_once(request) and not _remembers(event):
                 break
             raise
         else:
@@ -196,8 +197,15 @@ def _understood(request: Request[A], event: Received | Lost, base: str) -> Reply
 
 
 def _may_be_done(event: Received | Lost) -> bool:
-    """Tell whether a command that failed so may have been carried out: only a registry's 503 and 429 promise not."""
-    return event.left if isinstance(event, Lost) else event.status >= 500 and event.status != 503
+    """Tell whether a command that failed so may have been carried out; a garbled success may, a 503 or 404 did not."""
+    if isinstance(event, Lost):
+        return event.left
+    return event.status < 300 or (event.status >= 500 and event.status != 503)
+
+
+def _only_once(request: Request[A]) -> bool:
+    """Tell whether a command is refused where it was done before."""
+    return isinstance(request, ONCE) or (isinstance(request, Register) and bool(request.number or request.expected))
 
 
 def _hopeless(event: Received | Lost) -> bool:
