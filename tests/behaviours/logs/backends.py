@@ -129,13 +129,17 @@ async def nodes(node: Node, count: int) -> AsyncIterator[list[Log]]:
 
 
 def told(story: Callable[P, Awaitable[None]]) -> Callable[P, None]:
-    """Run an async test on an event loop of its own."""
+    """Run an async test on an event loop of its own; what goes wrong in the background fails it too."""
 
     @functools.wraps(story)
     def run(*arguments: P.args, **named: P.kwargs) -> None:
+        unheard: list[object] = []
+
         async def once() -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: unheard.append(context))
             await story(*arguments, **named)
 
         asyncio.run(once())
+        assert unheard == []
 
     return run

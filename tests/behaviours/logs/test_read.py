@@ -90,7 +90,7 @@ async def test_a_place_of_a_log_that_was_made_anew_is_answered_with_nothing(node
 async def test_what_lies_before_the_horizon_is_read_anew_and_what_lies_after_is_not(node: Node) -> None:
     async with nodes(node, 2) as (one, two):
         states: list[tuple[Position, State]] = [(START, {})]
-        for number in range(5 * KEPT):
+        for number in range(4 * KEPT):
             rows = [row(f"k{number}", "1"), row(f"k{number - 3}", None), row("same", str(number))]
             states.append((await put(one, *rows), played(rows, states[-1][1])))
         tip, last = states[-1]
@@ -205,6 +205,22 @@ async def test_waiting_ends_without_news(node: Node) -> None:
         for seconds in (0, 0.01, 0.12):
             await log.wait(tip, seconds)
         assert await log.tip() == tip
+
+
+@told
+async def test_who_waits_is_not_woken_again_and_again(node: Node) -> None:
+    async with nodes(node, 2) as (one, two):
+        for writes in (one, two):
+            tip = await put(writes, row("a", "1"))
+            for _ in range(20):
+                waiter = asyncio.create_task(one.wait(tip, 3_600))
+                await asyncio.wait([waiter], timeout=0.15)
+                if not waiter.done():
+                    break
+                assert await one.tip() == tip
+            assert not waiter.done()
+            waiter.cancel()
+            await asyncio.wait([waiter])
 
 
 @told
