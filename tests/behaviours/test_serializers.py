@@ -195,7 +195,12 @@ def test_any_top_level_type_goes_there_and_back(connection: Connection, schema: 
 
 
 def test_bytes_alone_are_the_payload_itself(connection: Connection) -> None:
-    assert AvroSerializer(connection, '"bytes"')(b"raw", "any").data == prefix(1) + b"raw"
+    data = AvroSerializer(connection, '"bytes"')(b"raw", "any").data
+    assert data == prefix(1) + b"raw"
+    assert AvroDeserializer(connection, '{"type":"bytes","doc":"x"}')(data) == b"raw"
+    assert AvroDeserializer(connection, '"string"')(data) == "raw"
+    with pytest.raises(BadRecord, match="RESOLUTION"):
+        AvroDeserializer(connection, '"long"')(data)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,8 @@ def ready(registry: Registry, text: str, references: tuple[Reference, ...], with
     named: dict[str, Any] = {}
     _collect(registry, references, within, (named, set()))
     payload = _json(text)
-    raw = payload == "bytes" or (isinstance(payload, dict) and payload.get("type") == "bytes" and len(payload) == 1)
+    plain = isinstance(payload, dict) and payload.get("type") == "bytes" and "logicalType" not in payload
+    raw = payload == "bytes" or plain
     wrapper = {"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": payload}]}
     schema = _parse(wrapper, named)
     return Ready(schema, full_name(text), raw, skimmer(schema["fields"][0]["type"], named))
@@ -82,10 +83,12 @@ def write(codec: Ready, value: object, *, check: bool) -> bytes:
 
 def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str) -> object:
     """Return the value of a payload, resolved to `reader` if there is one. Raises `BadRecord`."""
-    if writer.raw and (reader is None or reader.raw):
-        return bytes(payload)
+    if writer.raw:
+        if reader is None or reader.raw:
+            return bytes(payload)
+        payload = _with_length(payload)
     try:
-        end = len(payload) if writer.raw else writer.skim(payload, 0, 0)
+        end = writer.skim(payload, 0, 0)
     except (Malformed, RecursionError) as error:  # the caller's own stack may be deep
         raise BadRecord(Code.MALFORMED, str(error), payload, schema) from None
     if end != len(payload):
@@ -100,6 +103,13 @@ def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str)
         raise BadRecord(Code.MALFORMED, str(error), payload, schema) from error
     assert isinstance(row, dict)
     return row["r"]
+
+
+def _with_length(data: bytes) -> bytes:
+    """Put the length before bytes, as they stand inside other values."""
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, "bytes", data)
+    return out.getvalue()
 
 
 def _collect(
