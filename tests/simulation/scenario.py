@@ -24,6 +24,8 @@ from treaty.core.requests import DeleteSubject, Register, Request
 from treaty.core.schema import Draft
 
 NODES = 3
+RECOVERY = 5.0
+"""Seconds after which no node waits any more before it tries again."""
 SAME = Subject(".calm", "same")
 PLAIN = Draft('["a"]', "TOY")
 
@@ -229,14 +231,16 @@ class Scenario:
 
     async def _calm(self) -> None:
         """When all is well everything is answered in time, also at a node that writes nothing while others do."""
+        await asyncio.sleep(RECOVERY)
         self.judge.calm = True
         quiet, *busy = self.members
         patience = self.weather.latency * 60
         done = asyncio.Event()
 
         async def listen() -> None:
-            for _ in range(2):
-                await self.ask(quiet, Register(SAME, PLAIN), Call(command_id=self.new_id(), timeout=patience))
+            for times in (10, 1, 1):  # the first one writes, and may lose some races
+                call = Call(command_id=self.new_id(), timeout=patience * times)
+                await self.ask(quiet, Register(SAME, PLAIN), call)
             done.set()
 
         async def write(member: Member) -> None:
