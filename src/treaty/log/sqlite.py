@@ -19,7 +19,9 @@ from treaty.log.sqlfile import SqlFile
 from treaty.log.watch import Watch
 
 POLL = 0.05
-"""Seconds between two looks for changes by others, where no hint came."""
+"""Seconds between two looks for changes by others, where no hints come."""
+POLL_BESIDE_HINTS = 0.25
+"""The same where hints come: they may be lost, with a process that is killed between its commit and its ring."""
 
 
 class SqliteLog:
@@ -28,7 +30,7 @@ class SqliteLog:
     exclusive = True
 
     def __init__(
-        self, files: tuple[SqlFile, SqlFile], lanes: tuple[Lane, Lane], *, hints: bool = True, poll: float = POLL
+        self, files: tuple[SqlFile, SqlFile], lanes: tuple[Lane, Lane], *, hints: bool = True, poll: float | None = None
     ) -> None:
         """Take the two connections, for writing and for reading, and their threads; use `open`."""
         writing, reading = files
@@ -43,11 +45,13 @@ class SqliteLog:
         self._version = -1
         self._seen = START
         self._closed = False
-        self._poll = poll
         self._watch = Watch(Path(f"{writing.path}-wal"), self._changed.set, hear=hints)
+        self._poll = poll or (POLL_BESIDE_HINTS if self._watch.active else POLL)
 
     @classmethod
-    async def open(cls, path: str, *, kept: int = APPENDS_KEPT, hints: bool = True, poll: float = POLL) -> "SqliteLog":
+    async def open(
+        cls, path: str, *, kept: int = APPENDS_KEPT, hints: bool = True, poll: float | None = None
+    ) -> "SqliteLog":
         """Open the file, and make it and its folder where they are missing.
 
         It remembers the last `kept` appends, in steps. It finds what others wrote by hints (where the system has them)
@@ -129,7 +133,10 @@ class SqliteLog:
         return delta
 
     async def wait(self, after: Position, timeout: float) -> None:
-        """Return when something may have come since the last look: a hint, a change seen by polling, or the time-out."""
+        """Return when something may have come since the last look: a hint, a change seen by polling, or the time-out.
+
+        An append of this node gives no hint: who appended reads it back without being told.
+        """
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
         while self._seen == after and not self._changed.is_set() and not self._closed:
