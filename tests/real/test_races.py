@@ -2,7 +2,10 @@
 
 import http.client
 import json
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -170,3 +173,78 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         status, told = client.register("after", record("After", "int"))
         assert (status, told["version"]) == (200, 1)
         assert told["id"] > max(ids)
+
+
+class Stubborn:
+    """A client that asks until it is answered: the same command again, under the same id, over a new connection."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.retries = 0
+
+    def ask(self, method: str, path: str, body: object, command: str) -> tuple[int, Any]:
+        for _ in range(200):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            try:
+                headers = {"Content-Type": "application/json", "Treaty-Command": command}
+                connection.request(method, path, None if body is None else json.dumps(body), headers)
+                answer = connection.getresponse()
+                told = json.loads(answer.read())
+                if answer.status not in {503, 504}:
+                    return answer.status, told
+            except (OSError, http.client.HTTPException):
+                pass
+            finally:
+                connection.close()
+            self.retries += 1
+            time.sleep(0.05)
+        raise AssertionError(f"{command} was never answered")
+
+
+@pytest.mark.slow
+def test_a_command_repeated_after_a_kill_is_done_once(tmp_path: Path) -> None:
+    """A second soft delete of a version would be refused: only a command that is known again answers as the first."""
+    subjects, most, clients = 40, 4_000, 4
+    written: list[int] = []
+    failures: list[BaseException] = []
+    with serving(tmp_path, "--log", f"sqlite://{tmp_path}/r.db", "--workers", "3") as server:
+        stubborn = [Stubborn(server.port) for _ in range(clients)]
+        done = threading.Event()
+
+        def write(number: int) -> None:
+            client = stubborn[number]
+            try:
+                for turn in range(number, most, clients):
+                    if turn >= subjects and sum(each.retries for each in stubborn) >= 3:
+                        return  # enough was hit
+                    written.append(turn)
+                    path = f"/subjects/once-{turn}/versions"
+                    for version, kind in enumerate(("int", "long", "double"), start=1):
+                        body = {"schema": record("Once", kind)}
+                        status, told = client.ask("POST", path, body, f"post-{turn}-{version}")
+                        assert (status, told["version"]) == (200, version)
+                    for version in (1, 2):
+                        answer = client.ask("DELETE", f"{path}/{version}", None, f"delete-{turn}-{version}")
+                        assert answer == (200, version)
+            except BaseException as failure:  # noqa: BLE001 (handed to the test)
+                failures.append(failure)
+
+        def kill() -> None:
+            while not done.wait(0.4):
+                with suppress(OSError, ValueError, http.client.HTTPException):
+                    os.kill(server.get("/status")["worker"]["pid"], signal.SIGKILL)
+
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(clients)]
+        killer = threading.Thread(target=kill)
+        for thread in (*threads, killer):
+            thread.start()
+        for thread in threads:
+            thread.join()
+        done.set()
+        killer.join()
+        assert failures == []
+        assert sum(client.retries for client in stubborn) >= 3
+        last = Stubborn(server.port)
+        for turn in written:
+            assert last.ask("GET", f"/subjects/once-{turn}/versions", None, "")[1] == [3]
+            assert last.ask("GET", f"/subjects/once-{turn}/versions?deleted=true", None, "")[1] == [1, 2, 3]
