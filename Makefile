@@ -13,7 +13,7 @@ SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check bench soak serve pins
+.PHONY: help install demo quick test check bench soak serve reference pins
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -62,6 +62,9 @@ soak: $(STAMP) ## The long runs: thousands of seeds, millions of rows
 
 serve: $(STAMP) ## Run a registry on this machine
 	$(BIN)/treaty serve
+
+reference: $(STAMP) ## Write docs/reference anew from the code
+	@$(BIN)/python docs/reference/make.py
 
 pins: ## Take the newest versions the ranges allow into requirements/all.txt
 	@rm -rf .venv && $(PYTHON) -m venv .venv
