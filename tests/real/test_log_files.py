@@ -1,6 +1,7 @@
 """What a SQLite log makes of its file, and what it says of a file that is none, is broken, or is gone."""
 
 import asyncio
+import itertools
 import random
 import sqlite3
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 
 from tests.behaviours.logs.backends import accepted, chain, put, row, told
 from treaty.core.commit import START
-from treaty.log import sqlfile
+from treaty.log import layout, sqlfile
 from treaty.log.layout import APPLICATION, LAYOUT, WAL_BYTES
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
 from treaty.log.open import LogUrlError, open_log
@@ -326,6 +327,49 @@ async def test_what_a_long_reader_made_grow_is_given_back(tmp_path: Path) -> Non
     with closing(sqlite3.connect(path)) as file:
         assert file.execute("pragma application_id").fetchone() == (APPLICATION,)
         assert file.execute("pragma integrity_check").fetchall() == [("ok",)]
+
+
+@told
+async def test_readers_that_overlap_for_ever_do_not_make_it_grow_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound = 500_000
+    monkeypatch.setattr(layout, "WAL_MOST", bound)
+    path, wal = tmp_path / "log.db", tmp_path / "log.db-wal"
+    log = await SqliteLog.open(str(path))
+    await put(log, row("a", "1"))
+    readers = asyncio.create_task(_overlapping(path))
+    sizes = []
+    for number in range(6 * sqlfile.PRUNED_EVERY):
+        await put(log, *(row(f"{place}", f"{number}" * 500) for place in range(8)))
+        sizes.append(wal.stat().st_size)
+    readers.cancel()
+    await asyncio.wait([readers])
+    await log.close()
+    growth = max(after - before for before, after in itertools.pairwise(sizes))
+    assert max(sizes) <= bound + 2 * sqlfile.PRUNED_EVERY * growth
+    assert sizes != sorted(sizes)
+
+
+async def _overlapping(path: Path) -> None:
+    """Read for ever: the next reader begins before the last one ends."""
+    reader = _reader(path)
+    try:
+        while True:
+            await asyncio.sleep(0.01)
+            following = _reader(path)
+            reader.close()
+            reader = following
+    finally:
+        reader.close()
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    """Somebody in the middle of reading."""
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("begin")
+    reader.execute("select count(*) from append").fetchone()
+    return reader
 
 
 @told

@@ -15,6 +15,8 @@ LAYOUT = 1
 """The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
 WAL_BYTES = 8_388_608
 """Size to which the file beside it, which takes the commits first, is cut back when it has grown beyond."""
+WAL_MOST = 67_108_864
+"""Size beyond which writers stop for readers, so that it can be cut: readers that overlap for ever keep it growing."""
 
 _TABLES = """
 create table if not exists entry (

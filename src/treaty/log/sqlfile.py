@@ -15,6 +15,8 @@ from treaty.log.trouble import code, told
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for others."""
+TIDY_SECONDS = 1.0
+"""How long writers stop for readers."""
 PRUNED_EVERY = 64
 """Sequences between two prunings."""
 PRUNED_AT_ONCE = 512
@@ -62,6 +64,9 @@ class SqlFile:
         """Open the file, and make it and its folder where they are missing; remember the last `kept` appends."""
         self.path = path
         self.locked = False
+        self.overgrown = False
+        """Whether `tidy` is due."""
+        self._bound = layout.WAL_MOST
         self._patient = True
         """Whether SQLite itself waits for others; not on a connection that has its own way of waiting."""
         self._kept = kept
@@ -171,6 +176,7 @@ class SqlFile:
         if last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
             self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE))
             self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))
+            self.overgrown = self._wal() > self._bound
 
     def _commit(self) -> Fate:
         """Commit. Where that fails the fate is open: the disk may have the whole transaction, and show it after a crash.
@@ -186,6 +192,20 @@ class SqlFile:
             return Fate.UNKNOWN
         self.locked = False
         return Fate.ACCEPTED
+
+    def tidy(self) -> None:
+        """Stop for readers, if they end soon, and cut the file that takes the commits first. Tries again when it is
+        twice as large: somebody may read for hours.
+        """
+        with suppress(sqlite3.Error, OSError):
+            self._db.execute(f"pragma busy_timeout = {TIDY_SECONDS * 1000:.0f}")
+            self._db.execute("pragma wal_checkpoint(truncate)")
+            self._db.execute("pragma busy_timeout = 0")
+            self._bound = max(layout.WAL_MOST, 2 * self._wal())
+        self.overgrown = False
+
+    def _wal(self) -> int:
+        return os.stat(f"{self.path}-wal").st_size  # noqa: PTH116 - runs inside a transaction
 
     # ---------------------------------------------------------------------------------------------------- reading
 

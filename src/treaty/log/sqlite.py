@@ -84,6 +84,8 @@ class SqliteLog:
         fate, delta = await self._writer.do(lambda: self._written(append, base))
         if delta is not None:
             self._ready = (base, delta)
+        if self._writing.overgrown:
+            self._writer.do(self._writing.tidy)
         return fate
 
     def _written(self, append: Append, base: Position) -> tuple[Fate, Delta | None]:
