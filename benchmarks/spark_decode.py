@@ -25,9 +25,11 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.spark import decode, make_plan, session
 
-ROWS = 400_000
-FILES = 4
-REPEATS = 5
+ROWS = 2_000_000
+FILES = 2
+COPIES = 10
+"""Encoding in Python is slow, and planning a job costs a fixed part of a second: each file is linked this many times."""
+REPEATS = 3
 COUNTS = (1, 5, 50)
 SUBJECT = "orders-value"
 
@@ -90,7 +92,7 @@ def write(folder: Path, ids: list[int], texts: list[str], *, alone: bool) -> Non
     folder.mkdir(parents=True)
     for file in range(FILES):
         values = []
-        for _ in range(ROWS // FILES):
+        for _ in range(ROWS // FILES // COPIES):
             place = mix.randrange(len(ids))
             row = record(dice, place + 1)
             used = len(ids) - 1 if alone else place
@@ -99,9 +101,10 @@ def write(folder: Path, ids: list[int], texts: list[str], *, alone: bool) -> Non
             full = row if used == place else {**{f"extra_{n}": "x" for n in range(10)}, **row}
             fastavro.schemaless_writer(out, encoders[used], full)
             values.append(out.getvalue())
-        pq.write_table(
-            pa.table({"value": pa.array(values, pa.binary())}), folder / f"{file}.parquet", compression="none"
-        )
+        target = folder / f"{file}.parquet"
+        pq.write_table(pa.table({"value": pa.array(values, pa.binary())}), target, compression="none")
+        for copy in range(1, COPIES):
+            (folder / f"{file}-{copy}.parquet").hardlink_to(target)
 
 
 def busy() -> float:

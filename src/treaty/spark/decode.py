@@ -11,6 +11,7 @@ from treaty.core.limits import UNKNOWN_IDS
 from treaty.core.registry import Registry
 from treaty.spark.arrow import with_envelopes
 from treaty.spark.explain import engine_of
+from treaty.spark.plan.columns import quoted
 from treaty.spark.plan.making import make_plan
 from treaty.spark.plan.value import DecodePlan
 from treaty.spark.plan.weaving import TAIL, TAIL_VALUE, branch_number, header
@@ -20,6 +21,14 @@ CODES = ("TOO_SHORT", "BAD_MAGIC", "UNKNOWN_ID", "WRONG_SUBJECT", "MALFORMED", "
 """Why a row is bad. A null value is none of these: it is a delete marker."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
 DECODED = "_treaty"
+RECORD, CODE = "_treaty_record", "_treaty_code"
+UNKNOWN_ID = "the registry has no id %d, or not for this subject"
+SENTENCES = {
+    "TOO_SHORT": "fewer than the five bytes of a frame",
+    "BAD_MAGIC": "the first byte is not the magic 0",
+    "MALFORMED": "the payload is cut short or not what its schema says",
+    "TRAILING": "bytes follow the end of the record",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +88,24 @@ def decode(
     else:
         raw = frame.withColumn(DECODED, _barrier(_decoded(plan, value)))
     good = F.col(DECODED)["t"].eqNullSafe(F.lit(TAIL_VALUE))
+    kept = [F.col(quoted(name)) for name in frame.columns]
+    # Three steps, not one: each becomes a method of its own in the code that Spark generates, small enough to be compiled.
+    judged = raw.select(
+        *kept,
+        F.when(good, repaired(F.col(DECODED)["r"], plan, value)).alias(RECORD),
+        F.when(good, None).otherwise(_code(plan, value)).alias(CODE),
+    )
     added = {
-        names.record: F.when(good, repaired(F.col(DECODED)["r"], plan, value)),
-        names.error: F.when(good, None).otherwise(_error(plan, value)),
+        names.record: F.col(RECORD),
+        names.error: _error(plan, value),
         names.schema_id: frame_id(value),
         names.version: _looked_up(value, {one.schema_id: F.lit(one.version) for one in plan.writers}),
         names.subject: _looked_up(value, {one.schema_id: F.lit(one.subject) for one in plan.writers}),
     }
-    kept = [F.col(f"`{name}`") for name in frame.columns]
-    result = raw.select(*kept, *(made.alias(name) for name, made in added.items() if name))
+    result = judged.select(*kept, *(made.alias(name) for name, made in added.items() if name))
     if not flatten:
         return result
-    others = [F.col(f"`{name}`") for name in result.columns if name != names.record]
+    others = [F.col(quoted(name)) for name in result.columns if name != names.record]
     if not plan.columns:
         return result
     fields = [F.col(names.record)[name].alias(name) for name, _ in plan.columns]
@@ -141,28 +156,34 @@ def _looked_up(value: Column, by_id: dict[int, Column]) -> Column:
 
 
 def _error(plan: DecodePlan, value: Column) -> Column:
-    """Why a row that did not come out good is bad; null for a delete marker."""
-
-    def bad(code: str | Column, message: Column, schema_id: Column | None = None) -> Column:
-        made = F.lit(code) if isinstance(code, str) else code
-        number = F.lit(None).cast("int") if schema_id is None else schema_id
-        return F.struct(made.alias("code"), message.alias("message"), number.alias("schema_id"), value.alias("payload"))
-
-    size, number = F.length(value), _id(value)
-    magic = F.format_string("the first byte is 0x%s, not the magic 0x00", F.hex(F.substring(value, 1, 1)))
-    reasons = F.when(value.isNull(), None).when(
-        size < 5, bad("TOO_SHORT", F.format_string("%d bytes are shorter than the 5 of a frame", size))
-    )
-    reasons = reasons.when(~_starts(value), bad("BAD_MAGIC", magic))
+    """The error of a row whose code stands in the column `CODE`; null without a code."""
+    code, number = F.col(CODE), _id(value)
+    message = F.when(code == "UNKNOWN_ID", F.format_string(UNKNOWN_ID, number))
     if plan.rejected:
-        code = _looked_up(value, {one.schema_id: F.lit(one.code) for one in plan.rejected})
-        message = _looked_up(value, {one.schema_id: F.lit(one.message) for one in plan.rejected})
-        reasons = reasons.when(code.isNotNull(), bad(code, message, number))
-    known = _looked_up(value, {one.schema_id: F.lit(True) for one in plan.writers})
-    unknown = F.format_string("the registry has no id %d, or not for this subject", number)
-    tail = F.col(DECODED)["t"]
+        rejected = _looked_up(value, {one.schema_id: F.lit(one.message) for one in plan.rejected})
+        message = message.when(code.isin(sorted({one.code for one in plan.rejected})), rejected)
+    said = [F.lit(part) for pair in SENTENCES.items() for part in pair]
+    parts = {
+        "code": code,
+        "message": message.otherwise(F.try_element_at(F.create_map(*said), code)),
+        "schema_id": F.when(_starts(value), number),
+        "payload": value,
+    }
+    return F.when(code.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
+
+
+def _code(plan: DecodePlan, value: Column) -> Column:
+    """The code of a row that is no record: of all reasons the first in the order of a frame's parts."""
+    known = {one.schema_id: F.lit("") for one in plan.writers} | {
+        one.schema_id: F.lit(one.code) for one in plan.rejected
+    }
+    by_id = _looked_up(value, known)
     return (
-        reasons.when(known.isNull(), bad("UNKNOWN_ID", unknown, number))
-        .when(tail.isNull(), bad("MALFORMED", F.lit("the payload is cut short or not what its schema says"), number))
-        .otherwise(bad("TRAILING", F.lit("bytes follow the end of the record"), number))
+        F.when(value.isNull(), None)
+        .when(F.length(value) < 5, "TOO_SHORT")
+        .when(~_starts(value), "BAD_MAGIC")
+        .when(by_id.isNull(), "UNKNOWN_ID")
+        .when(by_id != "", by_id)
+        .when(F.col(DECODED)["t"].isNull(), "MALFORMED")
+        .otherwise("TRAILING")
     )

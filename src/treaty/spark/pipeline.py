@@ -18,7 +18,7 @@ from treaty.spark.ledger import FIRST, LATE, Ledger
 from treaty.spark.plan.making import extend, make_plan
 from treaty.spark.plan.value import DecodePlan
 
-RECORD, ERROR = "_treaty_record", "_treaty_error"
+RECORD, ERROR = "_record", "_error"
 T = TypeVar("T")
 
 
