@@ -1,6 +1,7 @@
-"""What all tests share: repeatable hypothesis runs and an environment without settings of this machine."""
+"""What all tests share: repeatable hypothesis runs, an environment without settings of this machine, and figures."""
 
 import os
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,3 +28,19 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of the person who runs the tests do not reach them."""
     for name in [name for name in os.environ if name.startswith("TREATY_")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Tells a figure that a person wants to read at the end of the run."""
+    return lambda text: record_property("figure", text)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print all figures, those of other processes included."""
+    reports = [report for key in ("passed", "failed") for report in terminalreporter.stats.get(key, [])]
+    told = [(report.nodeid, text) for report in reports for name, text in report.user_properties if name == "figure"]
+    if told:
+        terminalreporter.section("figures")
+        for nodeid, text in sorted(told):
+            terminalreporter.line(f"{nodeid.rsplit('::', 1)[-1]}: {text}")

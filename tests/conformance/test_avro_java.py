@@ -1,11 +1,11 @@
-"""The Java reference library as the judge. The figures at the end of the run are printed with `-s`."""
+"""The Java reference library as the judge."""
 
 import json
 import math
 import random
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -55,7 +55,7 @@ def test_java_finds_what_is_recorded_in_each_folder(java: AvroOracle) -> None:
                 assert told == said["findings"], recorded
 
 
-def test_java_and_treaty_agree_on_generated_schemas(java: AvroOracle) -> None:
+def test_java_and_treaty_agree_on_generated_schemas(java: AvroOracle, figure: Callable[[str], None]) -> None:
     verdicts: Counter[bool] = Counter()
     excuses: Counter[str] = Counter()
     for at, schema in enumerate(singles(SEED, SINGLES)):
@@ -63,11 +63,11 @@ def test_java_and_treaty_agree_on_generated_schemas(java: AvroOracle) -> None:
         verdicts[said["valid"]] += 1
         _agree(said, json.dumps(schema), f"seed {SEED}, schema {at}", excuses)
 
-    print(f"\nschemas: {dict(verdicts)}, excused {dict(excuses)}")
+    figure(f"schemas: {dict(verdicts)}, excused {dict(excuses)}")
     assert min(verdicts[True], verdicts[False]) >= 0.3 * SINGLES
 
 
-def test_java_and_treaty_agree_on_who_can_read_whom(java: AvroOracle) -> None:
+def test_java_and_treaty_agree_on_who_can_read_whom(java: AvroOracle, figure: Callable[[str], None]) -> None:
     verdicts: Counter[bool] = Counter()
     rules: Counter[str] = Counter()
     excuses: Counter[str] = Counter()
@@ -87,12 +87,12 @@ def test_java_and_treaty_agree_on_who_can_read_whom(java: AvroOracle) -> None:
         else:
             assert ours == said["findings"], (where, reader, writer)
 
-    print(f"\npairs: {dict(verdicts)}, rules {dict(rules)}, excused {dict(excuses)}")
+    figure(f"pairs: {dict(verdicts)}, rules {dict(rules)}, excused {dict(excuses)}")
     assert min(verdicts.values()) >= 0.3 * sum(verdicts.values())
     assert set(rules) == set(RULES) - {COMPARISON_TOO_LARGE.id}
 
 
-def test_java_and_treaty_agree_on_slips_of_the_pen(java: AvroOracle) -> None:
+def test_java_and_treaty_agree_on_slips_of_the_pen(java: AvroOracle, figure: Callable[[str], None]) -> None:
     chance = random.Random(SEED)
     verdicts: Counter[bool] = Counter()
     excuses: Counter[str] = Counter()
@@ -107,11 +107,11 @@ def test_java_and_treaty_agree_on_slips_of_the_pen(java: AvroOracle) -> None:
         verdicts[said["valid"]] += 1
         _agree(said, text, f"seed {SEED}, slip {at}", excuses)
 
-    print(f"\nslips: {dict(verdicts)}, excused {dict(excuses)}")
+    figure(f"slips: {dict(verdicts)}, excused {dict(excuses)}")
     assert min(verdicts[True], verdicts[False]) >= 30
 
 
-def test_java_and_treaty_print_the_same_numbers(java: AvroOracle) -> None:
+def test_java_and_treaty_print_the_same_numbers(java: AvroOracle, figure: Callable[[str], None]) -> None:
     chance = random.Random(SEED)
     numbers = [struct.unpack("<d", struct.pack("<Q", chance.getrandbits(64)))[0] for _ in range(1_000)]
     numbers += [round(chance.uniform(-1e8, 1e8), chance.randrange(6)) for _ in range(1_000)]
@@ -121,7 +121,7 @@ def test_java_and_treaty_print_the_same_numbers(java: AvroOracle) -> None:
         text = f'{{"type":"int","number":{number!r}}}'
         _agree(java.ask(text=text), text, f"{number!r}", excuses)
 
-    print(f"\nnumbers: {len(numbers)}, excused {dict(excuses)}")
+    figure(f"numbers: {len(numbers)}, excused {dict(excuses)}")
     assert excuses.total() <= 0.01 * len(numbers)
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -19,7 +20,7 @@ WANTED = ("conflicts", "unknown", "crashes")
 """What has to happen in at least half of the seeds."""
 
 
-def live(seeds: range) -> None:
+def live(seeds: range, figure: Callable[[str], None]) -> None:
     """Run seeds; say what happened in them; fail with all that broke a law."""
     seen: Counter[str] = Counter()
     broken = []
@@ -29,21 +30,21 @@ def live(seeds: range) -> None:
         if came.broken is not None:
             broken.append(f"seed {seed}: {came.broken}\n  replay it: python -m tests.simulation --seed {seed}")
     told = ", ".join(f"{name} in {seen[name]}" for name in (*WANTED, "held", "reloads", "repeated", "unavailable"))
-    print(f"seeds {seeds.start} to {seeds.stop - 1}: {told} of {len(seeds)}")
+    figure(f"seeds {seeds.start} to {seeds.stop - 1}: {told} of {len(seeds)}")
     assert not broken, "\n".join(broken)
     for name in WANTED:
         assert seen[name] * 2 >= len(seeds), f"{name} happened in {seen[name]} of {len(seeds)} seeds only"
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, BLOCK))
-def test_the_laws_hold(first: int) -> None:
-    live(range(first, first + BLOCK))
+def test_the_laws_hold(first: int, figure: Callable[[str], None]) -> None:
+    live(range(first, first + BLOCK), figure)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK, BLOCK * 4))
-def test_the_laws_hold_for_long(first: int) -> None:
-    live(range(first, first + BLOCK * 4))
+def test_the_laws_hold_for_long(first: int, figure: Callable[[str], None]) -> None:
+    live(range(first, first + BLOCK * 4), figure)
 
 
 def test_a_seed_replays_exactly_under_any_hash_seed() -> None:
