@@ -160,7 +160,7 @@ class History:
         for commit in self.commits:
             replayed.apply(commit.rows, live.position)
         for name, other in (("loaded", loaded), ("replayed", replayed)):
-            if (live.digest, *_contents(live)) != (other.digest, *_contents(other)):
+            if (live.digest, *contents(live)) != (other.digest, *contents(other)):
                 raise Broken("log", f"the {name} state is not the live one")
 
 
@@ -172,7 +172,7 @@ def _moved(tables: DictTables) -> DictTables:
     return twin
 
 
-def _contents(tables: DictTables) -> tuple[object, object]:
+def contents(tables: DictTables) -> tuple[object, object]:
     """Rows and index entries, without the empty shells that deletions leave."""
     rows = {name: kept for name, kept in tables._tables.items() if kept}
     indexes = {name: {entry: keys for entry, keys in index.items() if keys} for name, index in tables._indexes.items()}

@@ -28,8 +28,9 @@ class Asked:
 class Judge:
     """Sees every request, every answer and every append."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, sent: set[str]) -> None:
         self.history = history
+        self.sent = sent
         self.asked: dict[str, list[Asked]] = {}
         self.counts: Counter[str] = Counter()
         self.calm = False
@@ -121,6 +122,8 @@ class Judge:
         self.counts["told unknown"] += 1
         if self.calm:
             raise Broken("6", f"{one.request} stayed open although all was well")
+        if one.call.command_id not in self.sent:
+            raise Broken("2", f"{one.request} was told that it is open, and was never sent")
 
     def lost(self, one: Asked) -> None:
         """The node died before it answered."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 from tests.simulation.clock import OWNER, VirtualLoop, end
 from tests.simulation.disk import Disk
-from tests.simulation.history import Broken, History
+from tests.simulation.history import Broken, History, contents
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.texts import FORMATS, answer
 from treaty.core.grammar import Answer, Question
@@ -49,6 +49,8 @@ class Site:
         self.say: Callable[[str, str], None] = lambda who, what: None
         self.check: Callable[[Callable[[], None]], None] = lambda check: check()
         self.count: Counter[str] = Counter()
+        self.sent: set[str] = set()
+        """Commands that were ever in an append on its way."""
 
     async def start(self, member: Member) -> None:
         """Start a node that knows nothing."""
@@ -56,8 +58,16 @@ class Site:
         member.highest = 0
         loop = asyncio.get_running_loop()
         chance = random.Random(f"node/{member.name}/{member.life}")
-        log = LogModel(self.disk, self.weather, chance, rows=self.rows, step=lambda what: self._step(member, what))
-        world = World(loop.time, lambda: EPOCH + int(loop.time() * 1000), chance.randbytes, asyncio.sleep)
+        log = LogModel(
+            self.disk,
+            self.weather,
+            chance,
+            rows=self.rows,
+            step=lambda what: self._step(member, what),
+            sends=lambda append: self.sent.update(one.command_id for one in append.commits),
+        )
+        skew = chance.randint(-5_000, 5_000)
+        world = World(loop.time, lambda: EPOCH + skew + int(loop.time() * 1000), chance.randbytes, asyncio.sleep)
 
         async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
             await asyncio.sleep(self.weather.latency * 2 * chance.expovariate(1.0))
@@ -102,6 +112,16 @@ class Site:
         await end(loop.tasks.setdefault(member.name, {}))
         await asyncio.sleep(self.weather.latency * 10 * self.chance.expovariate(1.0))
         await self.start(member)
+
+    def check_last(self, member: Member) -> None:
+        """At the end every node holds all that is durable, to the last index entry."""
+        assert member.node is not None
+        tables = member.node._tables
+        assert isinstance(tables, DictTables)
+        if tables.position != self.disk.tip:
+            raise Broken("log", f"{member.name} ends at {tables.sequence}, the log at {self.disk.tip.sequence}")
+        if contents(tables) != contents(self.history.states[-1]):
+            raise Broken("log", f"{member.name} ends with other rows or index entries than the log")
 
     def collect(self, member: Member) -> None:
         """Add up what a node has counted."""

@@ -25,12 +25,14 @@ class Weather:
     crash: float = 0.0
     """A node dies at a step of its conversation with the log."""
     hint_lost: float = 0.0
+    stall: float = 0.0
+    """A step that takes a hundred times as long: a node that was suspended, a line that was cut."""
     damage: str = ""
     """What is wrong with the store; nothing can be read or written while it is."""
 
     def calm(self) -> None:
         """From now on everything works."""
-        self.unknown = self.unavailable = self.twice = self.crash = self.hint_lost = 0.0
+        self.unknown = self.unavailable = self.twice = self.crash = self.hint_lost = self.stall = 0.0
 
 
 class LogModel:
@@ -46,6 +48,7 @@ class LogModel:
         *,
         rows: bool = True,
         step: Callable[[str], None] = lambda _: None,
+        sends: Callable[[Append], None] = lambda _: None,
     ) -> None:
         self.url = "model:rows" if rows else "model:appends"
         self._disk = disk
@@ -54,6 +57,7 @@ class LogModel:
         self._rows = rows
         self._step = step
         """Told of every step; may kill the node."""
+        self._sends = sends
         self._holding = Holding()
         self._open: list[asyncio.Task[Fate]] = []
 
@@ -63,6 +67,8 @@ class LogModel:
 
     async def _delay(self, what: str, factor: float = 1.0) -> None:
         self._step(what)
+        if self._chance.random() < self._weather.stall:
+            factor *= 100
         await asyncio.sleep(self._weather.latency * factor * self._chance.expovariate(1.0))
 
     async def _way(self, what: str) -> None:
@@ -74,6 +80,7 @@ class LogModel:
             raise LogUnavailableError("the line is dead")
 
     async def append(self, append: Append) -> Fate:
+        self._sends(append)
         await self._way("append")
         inside = self._holding.mine
         fortune = "told"
