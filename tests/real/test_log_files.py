@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.behaviours.logs.backends import accepted, chain, put, row, told
-from treaty.core.commit import START
+from tests.behaviours.logs.backends import State, accepted, chain, played, put, row, told
+from treaty.core.commit import START, Position
 from treaty.log import sqlfile
 from treaty.log.layout import LAYOUT
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
@@ -297,3 +297,31 @@ def _open_below(folder: Path) -> list[str]:
         with suppress(FileNotFoundError):
             found.append(str(one.readlink()))
     return [one for one in found if one.startswith(str(folder))]
+
+
+@told
+async def test_a_commit_that_a_power_cut_tore_is_not_there_and_all_before_it_are(tmp_path: Path) -> None:
+    path, wal = tmp_path / "log.db", tmp_path / "log.db-wal"
+    chance = random.Random(3)
+    log = await SqliteLog.open(str(path))
+    ends = {wal.stat().st_size: START}
+    states: dict[Position, State] = {START: {}}
+    tip = START
+    for number in range(12):
+        commits = [row("last", f"{number}"), row(f"k{number}", "x" * 3_000)], [row(f"k{number - 4}", None)]
+        before, tip = tip, await accepted(log, chain(tip, *commits))
+        ends[wal.stat().st_size] = tip
+        states[tip] = played([one for commit in commits for one in commit], states[before])
+    whole, main = wal.read_bytes(), path.read_bytes()
+    await log.close()
+    cuts = [*ends, *(end - 1 for end in ends), *(chance.randrange(len(whole)) for _ in range(20))]
+    for number, cut in enumerate(cuts):
+        torn = tmp_path / f"torn{number}.db"
+        torn.write_bytes(main)
+        (tmp_path / f"torn{number}.db-wal").write_bytes(whole[:cut] + chance.randbytes(cut % 5_000))
+        log = await SqliteLog.open(str(torn))
+        shown = await log.read(START)
+        assert shown.tip == ends.get(max((end for end in ends if end <= cut), default=0), START)
+        assert played(shown.rows) == states[shown.tip]
+        await put(log, row("after", "1"))
+        await log.close()
