@@ -220,7 +220,7 @@ def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
     leaf: dict[str, object] = {"n": 3, "left": None, "all": []}
     decode = decoder_of(make_plan(registry, "orders-value", depth=2))
     value = frame(schema_id, tree, {"n": 1, "left": {"n": 2, "left": leaf, "all": [leaf]}, "all": [leaf]})
-    assert decode(value) == {"r": {"n": 1, "left": {"n": 2}, "all": [{"n": 3}]}, "t": TAIL_VALUE}
+    assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}], "_treaty_tail": TAIL_VALUE}
 
 
 def test_the_tail_asks_for_no_memory() -> None:
@@ -254,5 +254,24 @@ def test_the_woven_schemas_resolve_as_the_originals_do(registry: Connection) -> 
         value = frame(schema_id, writer, row)
         expected = resolved(value, writer, versions[-1])
         found = decode(value)
-        assert found["t"] == TAIL_VALUE
-        assert {**found["r"], "by": dict(found["r"]["by"])} == expected
+        assert found.pop("_treaty_tail") == TAIL_VALUE
+        assert {**found, "by": dict(found["by"])} == expected
+
+
+def test_names_of_the_envelope_give_way_to_those_of_the_record(registry: Connection) -> None:
+    text = record(("_treaty_tail", "int"), ("_treaty_head", "int"))
+    (schema_id,) = put(registry, text)
+    plan = make_plan(registry, "orders-value")
+    row = {"_treaty_tail": 1, "_treaty_head": 2}
+    assert decoder_of(plan)(frame(schema_id, text, row)) == {**row, plan.tail: TAIL_VALUE}
+
+
+def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
+    order, other = json.loads(record(("x", "int"))), json.loads(record(("y", "int"), ("x", "long"), name="Other"))
+    text = json.dumps([order, other])
+    (schema_id,) = put(registry, text)
+    plan = make_plan(registry, "orders-value", reader=record(("x", "long"), aliases=["Other"]))
+    assert plan.whole
+    decode = decoder_of(plan)
+    for row in ({"x": 7}, {"y": 1, "x": 7}):
+        assert decode(frame(schema_id, text, row)) == {plan.whole: {"x": 7}, plan.tail: TAIL_VALUE}

@@ -87,12 +87,12 @@ def decode(
         raw = with_envelopes(frame, plan, column, DECODED)
     else:
         raw = frame.withColumn(DECODED, _barrier(_decoded(plan, value)))
-    good = F.col(DECODED)["t"].eqNullSafe(F.lit(TAIL_VALUE))
+    good = F.col(DECODED)[plan.tail].eqNullSafe(F.lit(TAIL_VALUE))
     kept = [F.col(quoted(name)) for name in frame.columns]
     # Three steps, not one: each becomes a method of its own in the code that Spark generates, small enough to be compiled.
     judged = raw.select(
         *kept,
-        F.when(good, repaired(F.col(DECODED)["r"], plan, value)).alias(RECORD),
+        F.when(good, repaired(F.col(DECODED), plan, value)).alias(RECORD),
         F.when(good, None).otherwise(_code(plan, value)).alias(CODE),
     )
     added = {
@@ -117,7 +117,7 @@ def _decoded(plan: DecodePlan, value: Column) -> Column:
     options = {"avroSchema": plan.reader_text, "mode": "PERMISSIVE"}
     if not plan.union:
         # One writer: its frame is known, so the row itself is the payload and the frame its first field.
-        mine = _frame(value) == F.lit(header(plan.writers[0].schema_id))
+        mine = F.startswith(value, F.lit(header(plan.writers[0].schema_id)))
         return F.when(mine, from_avro(F.concat(value, F.lit(TAIL)), plan.writer_text, options))
     numbers = {one.schema_id: F.lit(branch_number(place)) for place, one in enumerate(plan.writers)}
     return from_avro(F.concat(_looked_up(value, numbers), value, F.lit(TAIL)), plan.writer_text, options)
@@ -144,7 +144,7 @@ def frame_id(value: Column) -> Column:
 
 
 def _starts(value: Column) -> Column:
-    return F.substring(value, 1, 1) == F.lit(b"\0")
+    return F.startswith(value, F.lit(b"\0"))
 
 
 def _looked_up(value: Column, by_id: dict[int, Column]) -> Column:
@@ -184,6 +184,6 @@ def _code(plan: DecodePlan, value: Column) -> Column:
         .when(~_starts(value), "BAD_MAGIC")
         .when(by_id.isNull(), "UNKNOWN_ID")
         .when(by_id != "", by_id)
-        .when(F.col(DECODED)["t"].isNull(), "MALFORMED")
+        .when(F.col(DECODED)[plan.tail].isNull(), "MALFORMED")
         .otherwise("TRAILING")
     )

@@ -1,4 +1,4 @@
-"""Repairs of a decoded record: fields whose value came through a hidden field take it from there, converted."""
+"""From an envelope to its record: fields whose value came through a hidden field take it from there, converted."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,12 @@ from treaty.spark.plan.value import DecodePlan, Repair
 from treaty.spark.plan.weaving import header
 
 
-def repaired(record: Column, plan: DecodePlan, value: Column) -> Column:
-    """The record without hidden fields; `value` is the frame, whose id says which field counts."""
-    if not plan.repairs:
-        return record
-    return _Mender(plan, value).at(record, ())
+def repaired(envelope: Column, plan: DecodePlan, value: Column) -> Column:
+    """The record of an envelope, without hidden fields; `value` is the frame, whose id says which field counts."""
+    mender = _Mender(plan, value)
+    if plan.whole:
+        return mender.at(envelope[plan.whole], ())
+    return F.struct(*(mender.field(envelope, (), name).alias(name) for name, _ in plan.columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,6 +153,8 @@ def compose(known: Iterable[Known], reader: Schema, depth: int = 3) -> DecodePla
         writer_text=woven.writer,
         reader_text=woven.reader,
         union=woven.union,
+        tail=woven.tail,
+        whole=woven.whole,
         depth=depth,
     )
 

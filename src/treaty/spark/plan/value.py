@@ -57,7 +57,8 @@ class DecodePlan:
 
     `reader_name` says which reader was wanted (``latest``, ``union``, a number, ``given``) and `reader` is its text.
     `writers` are in the order of their branches. `columns` are name and Spark type, empty where the reader is no record;
-    `type` is the Spark type of the whole. `writer_text` and `reader_text` are what Spark's `from_avro` gets.
+    `type` is the Spark type of the whole. `writer_text` and `reader_text` are what Spark's `from_avro` gets, `union`,
+    `tail` and `whole` say how they are woven.
     """
 
     subject: str
@@ -72,6 +73,8 @@ class DecodePlan:
     writer_text: str
     reader_text: str
     union: bool
+    tail: str
+    whole: str
     engine: str = "spark"
     depth: int = 3
     """Levels to which a recursive reader is opened."""

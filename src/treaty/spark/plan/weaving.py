@@ -1,13 +1,14 @@
 """Many writers in one: the two schemas that Spark's `from_avro` is handed, and what is put before and after a payload.
 
-The writer is a union with one record per id, ``{h: the five bytes of the frame, r: the writer, t: double}``, the reader
-``{r: the reader, t: double}``. A row becomes *branch number + frame + tail*: one concatenation. The tail comes back
-unharmed only if the payload was neither too short nor too long. Its bytes are odd and below 0x80, so that a damaged
-length that lies in the tail is a small negative number and asks for no memory; read as a double they are a plain number.
+The writer is a union with one envelope per id: the five bytes of the frame, the writer's own fields, and a double. The
+reader is an envelope too: the reader's fields and the double. A row becomes *branch number + frame + tail*: one
+concatenation. The tail comes back unharmed only if the payload was neither too short nor too long. Its bytes are odd
+and below 0x80, so that a damaged length that lies in the tail is a small negative number and asks for no memory; read
+as a double they are a plain number. Where a schema is no record, the envelope has one field for the whole of it.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from treaty.formats.avro.canonical import print_schema
@@ -20,35 +21,67 @@ TAIL_VALUE: float = struct.unpack("<d", TAIL)[0]
 FRAME = Fixed("treaty.Frame", 5)
 
 
+HEAD, WHOLE = "_treaty_head", "_treaty_whole"
+
+
 @dataclass(frozen=True, slots=True)
 class Woven:
-    """Texts of the two schemas; with one writer there is no union, hence no branch number."""
+    """Texts of the two schemas; with one writer there is no union, hence no branch number.
+
+    `tail` is the name of the envelope's last field, `whole` that of the field with the whole record, empty where the
+    record's fields are the envelope's own: that saves an object per row.
+    """
 
     writer: str
     reader: str
     union: bool
+    tail: str
+    whole: str
 
 
 def weave(fitted: Sequence[Fitted], reader: Schema) -> Woven:
     """Join fitted writers, in the order of their branches, under one reader."""
+    known = _reader_names(fitted, reader)
+    roots = [_record(one.root, one.names) for one in fitted]
+    target = _record(reader.root, known)
+    open_ = target is not None and all(root is not None for root in roots)
+    tail = _free("_treaty_tail", (target, *roots))
     names: dict[str, Named] = {FRAME.full: FRAME}
     branches = []
-    for place, one in enumerate(fitted):
+    for place, (one, root) in enumerate(zip(fitted, roots, strict=True)):
         names |= one.names
-        envelope = _envelope(f"w{place}.Envelope", one.root, framed=True)
+        inside = root.fields if open_ and root else (Field(WHOLE, one.root),)
+        head = Field(_free(HEAD, (root,)), Reference(FRAME.full))
+        envelope = Record(f"w{place}.Envelope", (head, *inside, Field(tail, Primitive("double"))))
         names[envelope.full] = envelope
         branches.append(Reference(envelope.full))
-    root: Type = Union(tuple(branches)) if len(branches) > 1 else branches[0]
-    return Woven(print_schema(Schema(root, names)), print_schema(_reader(fitted, reader)), len(branches) > 1)
+    inside = target.fields if open_ and target else (Field(WHOLE, reader.root),)
+    envelope = Record("treaty.Envelope", (*inside, Field(tail, Primitive("double"))))
+    root_type: Type = Union(tuple(branches)) if len(branches) > 1 else branches[0]
+    return Woven(
+        print_schema(Schema(root_type, names)),
+        print_schema(Schema(Reference(envelope.full), known | {envelope.full: envelope})),
+        union=len(branches) > 1,
+        tail=tail,
+        whole="" if open_ else WHOLE,
+    )
 
 
-def _envelope(full: str, root: Type, *, framed: bool) -> Record:
-    parts = [Field("r", root), Field("t", Primitive("double"))]
-    return Record(full, tuple([Field("h", Reference(FRAME.full)), *parts] if framed else parts))
+def _record(root: Type, names: Mapping[str, Named]) -> Record | None:
+    found = names[root.full] if isinstance(root, Reference) else root
+    return found if isinstance(found, Record) else None
 
 
-def _reader(fitted: Sequence[Fitted], reader: Schema) -> Schema:
-    """The reader in its envelope, its named types known under each writer's names for them."""
+def _free(name: str, records: Iterable[Record | None]) -> str:
+    """The name, longer if a field of the records has it."""
+    taken = {field.name for record in records if record for field in record.fields}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _reader_names(fitted: Sequence[Fitted], reader: Schema) -> dict[str, Named]:
+    """The reader's named types, known under each writer's names for them, with the hidden fields."""
     aliases: dict[str, list[str]] = {}
     hidden: dict[tuple[str, str], Hidden] = {}
     names = dict(reader.names)
@@ -63,8 +96,7 @@ def _reader(fitted: Sequence[Fitted], reader: Schema) -> Schema:
             bare = tuple(replace(field, aliases=()) for field in known.fields)
             known = with_hidden(replace(known, fields=bare), tuple(hidden.values()))
         names[full] = known
-    envelope = _envelope("treaty.Envelope", reader.root, framed=False)
-    return Schema(Reference(envelope.full), names | {envelope.full: envelope})
+    return names
 
 
 def branch_number(place: int) -> bytes:
