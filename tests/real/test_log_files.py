@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.behaviours.logs.backends import State, accepted, chain, played, put, row, told
+from tests.behaviours.served import node_on
 from treaty.core.commit import START, Position
+from treaty.core.names import Subject
+from treaty.core.refusals import Unavailable
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
 from treaty.log import sqlfile
 from treaty.log.layout import LAYOUT
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
@@ -214,6 +219,20 @@ async def test_a_file_that_was_taken_away_is_told_and_not_written_to(tmp_path: P
         with suppress(FileNotFoundError):
             other.rename(path)
     await log.close()
+
+
+@told
+async def test_a_node_whose_file_was_taken_away_says_so_and_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    node = await node_on(f"sqlite://{path}")
+    await node.start()
+    await node.ask(Register(Subject(".", "before"), Draft('"string"')))
+    path.rename(tmp_path / "elsewhere.db")
+    asked = [node.ask(Register(Subject(".", f"s{number}"), Draft('"string"'))) for number in range(3)]
+    for answer in await asyncio.gather(*asked, return_exceptions=True):
+        assert isinstance(answer, Unavailable)
+        assert "removed or replaced" in str(answer)
+    await node.close()
 
 
 @told

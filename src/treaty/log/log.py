@@ -61,7 +61,7 @@ class Log(Protocol):
         """Append if its parent is still the last append (and its first sequence follows).
 
         Returns only when ACCEPTED means durable. Never raises for trouble with the store while the append's fate is
-        open: that is UNKNOWN. `LogUnavailableError` means that surely nothing was written.
+        open: that is UNKNOWN. `LogUnavailableError` and `LogDamagedError` mean that surely nothing was written.
         """
         ...
 

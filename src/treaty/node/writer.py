@@ -142,7 +142,9 @@ class Writer:
             return Flight(append, look, await self._log.append(append))
         except LogUnavailableError as error:
             self._follower.trouble = str(error)
-            return Flight(append, look, None)
+        except LogDamagedError as error:
+            self._follower.damage = str(error)
+        return Flight(append, look, None)
 
     # ---------------------------------------------------------------------------------------------------- afterwards
 
