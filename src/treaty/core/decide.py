@@ -84,11 +84,10 @@ def decide(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any]
     the view it was made on: the log's append sees to that.
     """
     law = LAWS[type(command.request)]
-    if law.writes:
-        outcome = view.get("outcome", (command.command_id,))
-        if isinstance(outcome, Outcome):
-            return Decision((), recall(view, outcome), repeated=True)
     try:
+        outcome = view.get("outcome", (command.command_id,)) if law.writes else None
+        if isinstance(outcome, Outcome):
+            return Decision((), recall(view, command, outcome), repeated=True)
         decision = law.decide(view, command, grammar)
     except Unanswered as open_:
         return Needs(open_.questions)

@@ -12,9 +12,10 @@ from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.core.commit import Commit, make_append
 from treaty.core.law import memory
-from treaty.core.refusals import Incompatible, OutcomeUnknown, TooLarge, Unavailable
+from treaty.core.names import subject_of
+from treaty.core.refusals import Incompatible, Invalid, OutcomeUnknown, TooLarge, Unavailable
 from treaty.core.registry import Call
-from treaty.core.requests import GetOutcome, ListSubjects
+from treaty.core.requests import DeleteSubject, GetOutcome, ListSubjects
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate
 from treaty.node import chain, queue, writer
@@ -59,6 +60,17 @@ async def test_a_command_that_is_repeated_gets_its_first_answer() -> None:
         assert again.answer.created
         assert (await two.ask(GetOutcome("mine"))).answer.sequence == first.token.sequence
         assert disk.tip.sequence == 1
+
+
+@virtual
+async def test_another_request_under_a_used_id_is_refused() -> None:
+    async with living(way(Disk(9))) as node:
+        await node.ask(post("s"), Call(command_id="mine"))
+        for other in (post("t"), post("s", '["b?"]'), DeleteSubject(subject_of("s"))):
+            with pytest.raises(Invalid) as refused:
+                await node.ask(other, Call(command_id="mine"))
+            assert refused.value.reason.rule == "COMMAND_ID_USED"
+        assert (await node.ask(post("s"), Call(command_id="mine"))).answer.created
 
 
 @virtual
@@ -244,7 +256,9 @@ async def test_closing_tells_everybody_who_waits() -> None:
     await node.ask(ListSubjects())
     weather.unknown = 1.0
     sent = asyncio.create_task(node.ask(post("s")))
-    await asyncio.sleep(FAIR * 10)
+    for _ in range(10_000):
+        await asyncio.sleep(FAIR / 100 if not node.counts.unknown else 0)
+    weather.unavailable = 1.0
     waiting = asyncio.create_task(node.ask(post("t")))
     await asyncio.sleep(FAIR)
     weather.calm()

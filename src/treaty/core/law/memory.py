@@ -1,8 +1,11 @@
 """Outcomes: what is remembered of a command, so that asking twice does nothing twice."""
 
+import hashlib
 import json
-from dataclasses import replace
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, cast
 
 from treaty.core import answers
 from treaty.core.codec import decode, dumps, encode
@@ -10,6 +13,7 @@ from treaty.core.command import Command, Decision
 from treaty.core.law.versions import found
 from treaty.core.limits import OUTCOMES
 from treaty.core.names import subject_of
+from treaty.core.refusals import Invalid
 from treaty.core.rows import Key, Row
 from treaty.core.schema import Pairs
 from treaty.core.values import Outcome, Schema, Version
@@ -19,13 +23,16 @@ _KINDS: dict[str, Any] = {
     kind.__name__: kind for kind in (answers.Deleted, answers.ConfigStored, answers.ModeStored, answers.VersionFound)
 }
 
+_SCALARS = frozenset({str, int, bool, float, type(None)})
+
 
 def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
     """Add the rows of the command's outcome to a decision that writes; the oldest one falls out."""
     if not decision.rows:
         return decision
     sequence = view.sequence + 1
-    kind, members = _members(decision.answer)
+    kind, facts = _members(decision.answer)
+    members = (*facts, ("request", request_digest(command.request)))
     old = view.find("outcome.sequence", (sequence - OUTCOMES,))
     rows = (
         *decision.rows,
@@ -49,12 +56,43 @@ def _members(answer: Any) -> tuple[str, Pairs]:
     return "Registered", tuple(sorted(facts.items()))
 
 
-def recall(view: View, outcome: Outcome) -> Any:
+def request_digest(request: object) -> str:
+    """Return a digest of what a command asks for, by which another request under the same id is found out."""
+    return hashlib.sha256(dumps(_plain(request)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    """The JSON form of a request, without members at their default, so that a later version's new ones do not count."""
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    kept = {name: member for name, default in _shape(kind) if (member := getattr(value, name)) != default}
+    return [kind.__name__, {name: _plain(member) for name, member in kept.items()}]
+
+
+@cache
+def _shape(kind: Hashable) -> tuple[tuple[str, Any], ...]:
+    return tuple((one.name, one.default) for one in fields(cast("Any", kind)))
+
+
+def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
     """Return the answer that a command got, from its outcome.
 
-    A registration is told with its schema where that is still there, else with its ids alone.
+    A registration is told with its schema where that is still there, else with its ids alone. Raises `Invalid` where
+    the id was another request's.
     """
     members = dict(outcome.members)
+    if members.get("request", "") not in {"", request_digest(command.request)}:
+        raise Invalid.of(
+            "COMMAND_ID_USED",
+            f"The command id {command.command_id} was used for another request",
+            path="Treaty-Command",
+            old=f"the request that was decided at sequence {outcome.sequence}",
+            new=type(command.request).__name__,
+            allowed="a new id for every command; the same one only to repeat it",
+        )
     if outcome.kind != "Registered":
         answer, _ = decode(_KINDS[outcome.kind], json.loads(members["answer"]), ignore=True)
         return answer
