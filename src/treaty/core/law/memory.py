@@ -32,7 +32,7 @@ def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Deci
         return decision
     sequence = view.sequence + 1
     kind, facts = _members(decision.answer)
-    members = (*facts, ("request", request_digest(command.request)))
+    members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
     old = view.find("outcome.sequence", (sequence - OUTCOMES,))
     rows = (
         *decision.rows,
@@ -63,7 +63,7 @@ def request_digest(request: object) -> str:
 
 def _plain(value: Any) -> Any:
     """The JSON form of a request, without members at their default, so that a later version's new ones do not count."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _SCALARS:
         return value
     if isinstance(value, tuple):
