@@ -1,6 +1,7 @@
 """A `Registry` over a node in this process, for programs without an event loop: the node runs on a loop of its own."""
 
 import asyncio
+import atexit
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
@@ -28,6 +29,7 @@ class Embedded:
         except BaseException:
             self._stop()
             raise
+        atexit.register(self.close)  # a program that forgets to close still ends in order
 
     def _on_loop(self, work: Coroutine[Any, Any, T]) -> T:
         if not self._thread.is_alive():
@@ -47,6 +49,7 @@ class Embedded:
     def close(self) -> None:
         """Stop the node, its loop and its thread. Closing twice is closing once."""
         if self._thread.is_alive():
+            atexit.unregister(self.close)
             self._on_loop(self.node.close())
             self._stop()
 

@@ -1,6 +1,8 @@
 """A registry inside a program: a node on a loop and a thread of its own, over the real logs."""
 
 import json
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -109,3 +111,12 @@ def test_a_pool_whose_process_dies_is_made_anew() -> None:
         with pytest.raises(Unavailable, match="died"):
             registry.ask(large("second"))
         assert registry.ask(large("third")).answer.created
+
+
+def test_a_program_that_forgets_to_close_ends_quietly(url: str) -> None:
+    program = (
+        f"from treaty.assemble import connect\nprint(connect({url!r}).register('s', {record('a')!r}).version.number)"
+    )
+    ended = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, check=True)
+
+    assert (ended.stdout, ended.stderr) == ("1\n", "")
