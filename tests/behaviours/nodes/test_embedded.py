@@ -117,6 +117,8 @@ def test_a_program_that_forgets_to_close_ends_quietly(url: str) -> None:
     program = (
         f"from treaty.assemble import connect\nprint(connect({url!r}).register('s', {record('a')!r}).version.number)"
     )
-    ended = subprocess.run([sys.executable, "-X", "dev", "-c", program], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-W", "always::ResourceWarning", "-c", program], capture_output=True, text=True, check=True
+    )
 
     assert (ended.stdout, ended.stderr) == ("1\n", "")
