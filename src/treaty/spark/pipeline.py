@@ -28,7 +28,8 @@ class Pipeline:
 
     `column` holds the frames and `keep` names further columns of the source that both tables get. The tables and the
     checkpoint are paths; the plans lie under the checkpoint. `with_id` and `with_version` name columns of the good
-    table for the schema id and version of a row, empty for none.
+    table for the schema id and version of a row, empty for none. Delete markers (null values) are counted in the steps;
+    a table that is only appended to has no place for them.
     """
 
     subject: str

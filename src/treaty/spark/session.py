@@ -45,10 +45,15 @@ def session(
     driver = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {java_options}".strip()}
     for key, value in {**wanted.settings, **driver, **(settings or {})}.items():
         builder = builder.config(key, value)
-    missing = [one for one in wanted.coordinates if not _fetched(one)]
+    missing = to_fetch(delta=delta)
     if missing and SparkSession.getActiveSession() is None:
         sys.stderr.write(f"Spark fetches its packages (once, about 50 MB): {', '.join(missing)}\n")
     return builder.getOrCreate()
+
+
+def to_fetch(*, delta: bool = True) -> tuple[str, ...]:
+    """The packages that Ivy has not fetched yet into its usual folder."""
+    return tuple(one for one in packages(delta=delta).coordinates if not _fetched(one))
 
 
 def _fetched(coordinate: str) -> bool:

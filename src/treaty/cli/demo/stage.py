@@ -16,6 +16,7 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.spark.flights import data, schemas
 from treaty.spark.flights.events import PHASES, Event, damaged, events, write
+from treaty.spark.session import to_fetch
 
 FILES_PER_PHASE = 2
 KILL_AT = 3
@@ -88,6 +89,9 @@ class Stage:
         other = self.registry.ask(Register(Subject(".", schemas.OTHER_SUBJECT), Draft(schemas.OTHER))).answer.version
         sound = events(data.flights(self.total), data.weather(), self.total, self.story.ids)
         self.stream = damaged(sound, other.schema_id)
+        missing = to_fetch()
+        if missing:
+            self.audience.say(f"Spark fetches its packages first (once, about 50 MB): {', '.join(missing)}")
         with (self.folder / "job.log").open("w", encoding="utf-8") as log:
             job = work(self.folder, self.url, self.total, log)
             try:
