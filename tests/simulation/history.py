@@ -38,10 +38,11 @@ def copy_of(tables: DictTables) -> DictTables:
 
 
 class History:
-    """Everything that is durable, by sequence. `requests` maps command ids to what was asked."""
+    """Everything that is durable, by sequence."""
 
-    def __init__(self, requests: dict[str, tuple[Request[Any], str]]) -> None:
-        self.requests = requests
+    def __init__(self) -> None:
+        self.requests: dict[str, list[Request[Any]]] = {}
+        """What was asked under each command id: one request, unless somebody used the id again."""
         self.states: list[DictTables] = [DictTables()]
         """The state after every commit, by sequence."""
         self.ends: dict[int, Position] = {0: START}
@@ -51,6 +52,8 @@ class History:
         """Sequence of a command's commit."""
         self.answers: dict[str, Any] = {}
         """What a command's decision answers."""
+        self.done: dict[str, Request[Any]] = {}
+        """The request that a command's commit is of."""
         self.meant: dict[tuple[str, int], str] = {}
         """Every schema id ever given, and the schema that it means."""
 
@@ -75,28 +78,26 @@ class History:
             raise Broken("log", f"append at {append.first} lands after {self.tip}")
         self.ends[append.last] = append.position
 
-    def command(self, command_id: str, time: int) -> Command[Any]:
-        request, principal = self.requests[command_id]
-        return Command(request, command_id, time, principal)
-
     def _check_decision(self, before: DictTables, commit: Commit) -> None:
         """The rows of a commit are what the law says on the state right before it."""
         if not commit.rows:
             return
         if commit.command_id in self.landed:
             raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[commit.command_id]} and now")
-        verdict = decide(before, self.command(commit.command_id, commit.time), TRUTH)
-        if not isinstance(verdict, Decision):
-            raise Broken("5", f"the commit at {commit.sequence} is one that the law refuses there: {verdict}")
-        expected = tuple(encode_row(row) for row in verdict.rows)
-        if expected != commit.rows:
-            raise Broken("5", f"the commit at {commit.sequence} was decided on another state: {commit.rows} {expected}")
-        self.answers[commit.command_id] = verdict.answer
+        verdicts = []
+        for request in self.requests[commit.command_id]:
+            verdict = decide(before, Command(request, commit.command_id, commit.time), TRUTH)
+            if isinstance(verdict, Decision) and tuple(encode_row(row) for row in verdict.rows) == commit.rows:
+                self.answers[commit.command_id] = verdict.answer
+                self.done[commit.command_id] = request
+                return
+            verdicts.append(verdict)
+        raise Broken("5", f"the commit at {commit.sequence} has {commit.rows}; the law says there {verdicts}")
 
     def _check_rows(self, before: View, after: View, commit: Commit) -> None:
         """What holds for any commit, checked without the law that decided it."""
         rows = [decode_row(one) for one in commit.rows]
-        request = self.requests[commit.command_id][0]
+        request = self.done[commit.command_id]
         given = isinstance(request, Register) and request.schema_id >= 0  # the importer says the id
         for row in rows:
             if isinstance(row.value, values.Schema):

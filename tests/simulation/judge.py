@@ -38,7 +38,9 @@ class Judge:
 
     def arrives(self, request: Request[Any], call: Call, time: int) -> Asked:
         one = Asked(request, call, self.history.tip, time)
-        self.history.requests.setdefault(call.command_id, (request, call.principal))
+        known = self.history.requests.setdefault(call.command_id, [])
+        if request not in known:
+            known.append(request)
         self.asked.setdefault(call.command_id, []).append(one)
         return one
 
@@ -70,7 +72,10 @@ class Judge:
 
     def _written(self, one: Asked, reply: Reply[Any]) -> None:
         landed = self.history.landed.get(one.call.command_id)
-        if landed is not None:
+        if landed is not None and one.request != self.history.done[one.call.command_id]:
+            if reply.token.sequence >= landed:
+                raise Broken("2", f"{one.request} was told {reply}, under an id that was another request's")
+        elif landed is not None:
             same = reply.answer == self.history.answers[one.call.command_id]
             if same and reply.token.sequence >= landed:
                 self.counts["written"] += 1

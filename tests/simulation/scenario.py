@@ -66,7 +66,7 @@ class Scenario:
         )
         self.disk = Disk(remembered=chance.choice([2, 6, 30]))
         self.disk.landed = self._landed
-        self.history = History({})
+        self.history = History()
         self.site = Site(
             self.disk, self.weather, self.history, chance, rows=rows, inline=chance.choice([0, 60, 10_000])
         )
@@ -179,6 +179,8 @@ class Scenario:
             if self._broken:
                 return
             wanted, command_id = request(self.asker, self.weights), self.new_id()
+            if self.asker.command_ids and self.chance.random() < 0.02:
+                command_id = self.chance.choice(self.asker.command_ids)  # somebody who does not know what an id is
             self.asker.command_ids.append(command_id)
             call = self.call(command_id)
             if self.chance.random() < self.purging:

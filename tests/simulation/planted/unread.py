@@ -6,7 +6,7 @@ from treaty.core.commit import make_append
 from treaty.log.log import Fate
 from treaty.node.writer import Writer, _members
 
-LAWS = {"1", "3"}
+LAWS = {"1", "3", "log"}
 PLACE, NAME = Writer, "_round"
 original = Writer._round
 
