@@ -81,6 +81,8 @@ class Scenario:
         self.turns = chance.choice([10, 20, 30])
         self.clients = chance.choice([4, 8, 12])
         self.purging = chance.choice([0, 0.05, 0.2])
+        self.lifetime = chance.choice([100, 400, 2_000])
+        """How many steps of the log go by between two kills, on average."""
         self.tokens: list[Token] = []
         self._ids = 0
 
@@ -209,6 +211,12 @@ class Scenario:
         ):
             await self.ask(member, wanted, Call(command_id=self.new_id(), timeout=self.timeout))
 
+    async def kill(self) -> None:
+        """Kill nodes at any moment, whatever they wait for."""
+        while True:
+            await asyncio.sleep(self.weather.latency * self.lifetime * self.chance.expovariate(1.0))
+            self.disk.spawn(self.site.crash(self.chance.choice(self.members)))
+
     async def together(self, works: list[Coroutine[Any, Any, Any]]) -> None:
         """Do things at once."""
         await asyncio.gather(*works)
@@ -218,7 +226,9 @@ class Scenario:
     async def _main(self) -> None:
         for member in self.members:
             await self.site.start(member)
+        killing = asyncio.create_task(self.kill())
         await self.together([self.client() for _ in range(self.clients)])
+        killing.cancel()
         self.weather.calm()
         await self.disk.rest()
         if self._broken is None:
