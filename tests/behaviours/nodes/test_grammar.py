@@ -1,0 +1,111 @@
+"""Answers about schemas: remembered by meaning within a bound, and pinned for the decision that asked."""
+
+import asyncio
+
+import pytest
+
+from tests.behaviours.nodes.lives import desk, living, post, virtual, way
+from tests.simulation.disk import Disk
+from tests.simulation.texts import AVRO, FORMATS, OUTER, answer
+from treaty.core.grammar import Answer, Compare, Parse, Question
+from treaty.core.meaning import Binding, Meaning
+from treaty.core.refusals import TooLarge
+from treaty.node import grammar
+from treaty.node.grammar import Desk
+
+
+def toy(*names: str) -> Meaning:
+    return Meaning("TOY", "[" + ",".join(f'"{name}"' for name in names) + "]")
+
+
+class Counting:
+    """Counts what is really answered."""
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    def answer(self, question: Question) -> Answer:
+        self.asked.append(question)
+        return answer(question)
+
+    async def run(self, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+        return tuple(map(self.answer, questions))
+
+
+def test_a_question_is_answered_once() -> None:
+    count = Counting()
+    made = Desk(FORMATS, count.answer, count.run)
+    question = Compare(toy("a"), toy("a", "b?"))
+    assert made.sitting().ask(question) == made.sitting().ask(question) == answer(question)
+    assert len(count.asked) == 1
+
+
+def test_what_is_remembered_is_bounded_and_what_was_used_last_stays() -> None:
+    count = Counting()
+    made = Desk(FORMATS, count.answer, count.run, memo_bytes=20_000)
+    kept = Parse(toy("kept"))
+    for number in range(500):
+        made.sitting().ask(Parse(toy(f"f{number}")))
+        made.sitting().ask(kept)
+    assert made._bytes <= 20_000
+    assert len(made._memo) < 60
+    assert count.asked.count(kept) == 1
+    made.sitting().ask(Parse(toy("f0")))
+    assert count.asked.count(Parse(toy("f0"))) == 2
+
+
+def test_an_answer_stays_with_its_decision_when_the_memo_has_forgotten_it() -> None:
+    count = Counting()
+    made = Desk(FORMATS, count.answer, count.run, memo_bytes=0)
+    sitting = made.sitting()
+    for _ in range(5):
+        sitting.ask(Parse(toy("a")))
+    assert len(count.asked) == 1
+
+
+def test_the_same_text_means_what_its_references_mean() -> None:
+    text, kind, name = OUTER
+    first, second = (
+        Meaning(kind, text, (Binding(name, "s", 1, Meaning("AVRO", inner)),)) for inner in (AVRO[0], AVRO[6])
+    )
+    made = desk()
+    one, two = (made.sitting().ask(Parse(meaning)) for meaning in (first, second))
+    assert one != two
+    assert (one, two) == (answer(Parse(first)), answer(Parse(second)))
+
+
+def test_a_decision_reads_only_so_much_on_the_spot() -> None:
+    made = desk(inline_bytes=50)
+    sitting = made.sitting()
+    told = [sitting.ask(Parse(toy(f"field{number}"))) for number in range(10)]
+    assert 0 < sum(one is not None for one in told) < 10
+    sitting.patient = False
+    assert sitting.ask(Parse(toy("field9"))) is not None
+
+
+@virtual
+async def test_answers_for_one_decision_have_a_limit_with_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with living(way(Disk(9)), inline_bytes=0) as node:
+        await node.ask(post("s", '["a?"]'))
+        monkeypatch.setattr(grammar, "DECISION_ANSWERS", 1)
+        with pytest.raises(TooLarge, match="more than 1 comparisons") as refused:
+            await node.ask(post("s", '["a?", "b?"]'))
+        assert refused.value.reason.rule == "DECISION_ANSWERS"
+
+
+@virtual
+async def test_a_format_that_fails_fails_only_its_own_command() -> None:
+    async with living(way(Disk(9)), inline_bytes=10) as node:
+        poison, well = post("bad", '["' + "x" * 50 + '"]'), post("good", '["b"]')
+        settle = node._desk.run
+
+        async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+            if any("xxx" in one.meaning.text for one in questions if isinstance(one, Parse)):
+                raise RecursionError("too deep")
+            return await settle(questions)
+
+        node._desk.run = run
+        replies = await asyncio.gather(node.ask(poison), node.ask(well), return_exceptions=True)
+        assert isinstance(replies[0], RecursionError)
+        assert not isinstance(replies[1], BaseException)
+        assert replies[1].answer.created
