@@ -73,10 +73,13 @@ def cells(row: Row) -> tuple[str, ...]:
 def section(name: str, rows: list[Row]) -> str:
     """One benchmark as Markdown, with the date and the machine it ran on."""
     when = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, {platform.system()}"
+    busy = f"load average {os.getloadavg()[2]:.1f} from other programs and this one"
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, {busy}, Python {platform.python_version()}"
     lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
-    return f"## {name}\n\n{MODULES[name].capitalize()}. {when}; {machine}.\n\n" + "\n".join(lines) + "\n"
+    return (
+        f"## {name}\n\n{MODULES[name][0].upper()}{MODULES[name][1:]}. {when}; {machine}.\n\n" + "\n".join(lines) + "\n"
+    )
 
 
 def sections(path: Path) -> dict[str, str]:
