@@ -59,6 +59,7 @@ class Writer:
             await self._queue.some()
             try:
                 await self._round()
+                await self._world.sleep(0)  # a log in memory never waits, and others want their turn
                 pause = FIRST_PAUSE
             except LogUnavailableError as error:
                 self._follower.trouble = str(error)
