@@ -84,12 +84,13 @@ def test_the_union_grows_enums_and_choices() -> None:
     ("older", "newer"),
     [
         ("int", "string"),
+        ("long", "double"),
         (decimal(38, 2), decimal(38, 9)),
         (MILLIS, {"type": "long", "logicalType": "local-timestamp-micros"}),
         ("string", ["string", "int"]),
         ({"type": "fixed", "name": "F", "size": 4}, {"type": "fixed", "name": "F", "size": 8}),
     ],
-    ids=["kinds", "digits", "wall clocks", "a choice", "sizes"],
+    ids=["kinds", "a long in a double", "digits", "wall clocks", "a choice", "sizes"],
 )
 def test_what_cannot_share_a_column_is_told(older: object, newer: object) -> None:
     with pytest.raises(MergeError) as caught:

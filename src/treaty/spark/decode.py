@@ -67,10 +67,11 @@ def from_registry(
 
 
 def ids_of(frame: DataFrame, column: str = "value", *, besides: Iterable[int] = ()) -> frozenset[int]:
-    """The schema ids that the frames of a batch claim, up to `UNKNOWN_IDS` of those that are not in `besides`."""
+    """The schema ids that the frames of a batch claim and `besides` lacks; the `UNKNOWN_IDS` most frequent ones."""
     claimed = frame.select(frame_id(F.col(column)).alias("id")).filter(F.col("id").isNotNull())
     strange = claimed.filter(~F.col("id").isin(list(besides)))
-    return frozenset(row["id"] for row in strange.distinct().limit(UNKNOWN_IDS).collect())
+    frequent = strange.groupBy("id").count().orderBy(F.desc("count")).limit(UNKNOWN_IDS)
+    return frozenset(row["id"] for row in frequent.collect())
 
 
 def decode(

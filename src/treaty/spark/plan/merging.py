@@ -89,8 +89,12 @@ class _Merger:
             return old  # each reads the other, and a column doesn't change its type for that
         if old.kind not in NUMBERS or new.kind not in NUMBERS or (logical and logical.name != "time-micros"):
             raise _conflict(path, old.kind, new.kind)
+        if "long" in {old.kind, new.kind} and {old.kind, new.kind} & {"float", "double"}:
+            raise _conflict(
+                path, old.kind, new.kind
+            )  # a double holds no long exactly, and no table widens one to the other
         wide = max(old.kind, new.kind, key=NUMBERS.index)
-        # A long or an int does not fit into a float without loss.
+        # An int does not fit into a float without loss, but into a double.
         return Primitive("double" if wide == "float" else wide, _props(logical))
 
     def _unions(self, left: Type, right: Type, path: str) -> Type:
