@@ -1,5 +1,6 @@
 """Answers to the law's questions about schemas: at once when small, in a pool when large, remembered by meaning."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -75,6 +76,9 @@ class Desk:
     """Gives back what `run` uses."""
     _memo: OrderedDict[Key, tuple[Answer, int]] = field(default_factory=OrderedDict, repr=False)
     _bytes: int = 0
+    _open: dict[Key, asyncio.Future[Answer]] = field(default_factory=dict, repr=False)
+    """Questions that are being answered: who asks one of them again waits for the same answer."""
+    _running: dict[asyncio.Task[None], None] = field(default_factory=dict, repr=False)
 
     def sitting(self) -> "Sitting":
         """A grammar for one decision, however often it is made anew."""
@@ -88,10 +92,46 @@ class Desk:
                 f"This needs more than {DECISION_ANSWERS} comparisons of schemas",
                 allowed=f"at most {DECISION_ANSWERS}; delete old versions, or use a level that is not transitive",
             )
-        told = await self.run(questions)
-        for question, answer in zip(questions, told, strict=True):
-            sitting.pinned[key_of(question)] = answer
-            self.keep(question, answer)
+        fresh: list[Question] = []
+        waits: list[tuple[Key, asyncio.Future[Answer]]] = []
+        for question in questions:
+            key, known = key_of(question), self.recall(question)
+            if known is not None:
+                sitting.pinned[key] = known
+                continue
+            if key not in self._open:
+                self._open[key] = asyncio.get_running_loop().create_future()
+                fresh.append(question)
+            waits.append((key, self._open[key]))
+        if fresh:
+            task = asyncio.create_task(self._have_answered(tuple(fresh)), name="questions")
+            self._running[task] = None
+            task.add_done_callback(lambda done: self._running.pop(done, None))
+        for key, future in waits:
+            sitting.pinned[key] = await asyncio.shield(future)
+
+    async def _have_answered(self, questions: tuple[Question, ...]) -> None:
+        """Answer for all who wait, also for those who come meanwhile; it goes on when the first one has left."""
+        keys = [key_of(question) for question in questions]
+        try:
+            told = await self.run(questions)
+        except Exception as error:  # noqa: BLE001 - whatever a format or the pool raises belongs to those who asked
+            for key in keys:
+                future = self._open.pop(key)
+                future.set_exception(error)
+                future.exception()  # seen, even if all who waited have left
+        else:
+            for question, key, answer in zip(questions, keys, told, strict=True):
+                self.keep(question, answer)
+                self._open.pop(key).set_result(answer)
+
+    async def leave(self) -> None:
+        """Stop answering, and give back what `run` uses."""
+        tasks = list(self._running)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self.close()
 
     def recall(self, question: Question) -> Answer | None:
         """An answer given before, if it is still remembered."""

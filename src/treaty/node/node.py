@@ -62,7 +62,7 @@ class Node:
         await self._queue.close()
         await self.follower.close()
         await self._log.close()
-        self._desk.close()
+        await self._desk.leave()
 
     # ---------------------------------------------------------------------------------------------------- asking
 

@@ -122,3 +122,16 @@ def test_a_program_that_forgets_to_close_ends_quietly(url: str) -> None:
     )
 
     assert (ended.stdout, ended.stderr) == ("1\n", "")
+
+
+def test_closing_does_not_wait_for_a_large_schema() -> None:
+    async def make() -> Node:
+        return Node(await open_log("memory:"), process_desk(), real_world())
+
+    names = (f"another_rather_long_name_of_a_field_{number}" for number in range(10_000))
+    with Embedded(make) as registry, ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(registry.ask, Register(subject_of("s"), Draft(record(*names))))
+        while not registry.node.counts.parked and not asked.done():
+            registry.ask(ListSubjects())
+        registry.close()
+        assert isinstance(asked.exception(), Unavailable)

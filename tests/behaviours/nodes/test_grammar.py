@@ -84,6 +84,50 @@ def test_a_decision_reads_only_so_much_on_the_spot() -> None:
 
 
 @virtual
+async def test_many_who_ask_the_same_wait_for_one_answer() -> None:
+    count = Counting()
+    asked: list[int] = []
+
+    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+        asked.append(len(questions))
+        await asyncio.sleep(1)
+        return await count.run(questions)
+
+    made = Desk(FORMATS, count.answer, run, inline_bytes=0, memo_bytes=0)
+    first, second, third = (Parse(toy(name)) for name in "abc")
+    leaving = asyncio.create_task(made.settle(made.sitting(), (first,)))
+    await asyncio.sleep(0.5)
+    sittings = [made.sitting() for _ in range(20)]
+    waiting = [asyncio.create_task(made.settle(one, (first, second, third))) for one in sittings]
+    await asyncio.sleep(0)
+    leaving.cancel()
+    await asyncio.gather(*waiting)
+    assert asked == [1, 2]
+    assert all(one.ask(question) == answer(question) for one in sittings for question in (first, second, third))
+    assert len(count.asked) == 3
+    assert not made._open
+
+
+@virtual
+async def test_a_failure_is_told_to_all_who_wait_and_to_nobody_later() -> None:
+    broken = True
+
+    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+        await asyncio.sleep(1)
+        if broken:
+            raise RecursionError("too deep")
+        return tuple(map(answer, questions))
+
+    made = Desk(FORMATS, answer, run, inline_bytes=0)
+    told = await asyncio.gather(
+        *(made.settle(made.sitting(), (Parse(toy("a")),)) for _ in range(3)), return_exceptions=True
+    )
+    assert [type(one) for one in told] == [RecursionError] * 3
+    broken = False
+    await made.settle(made.sitting(), (Parse(toy("a")),))
+
+
+@virtual
 async def test_answers_for_one_decision_have_a_limit_with_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     async with living(way(Disk(9)), inline_bytes=0) as node:
         await node.ask(post("s", '["a?"]'))
