@@ -74,7 +74,10 @@ class Log(Protocol):
         ...
 
     async def wait(self, after: Position, timeout: float) -> None:
-        """Return when something may have come after the position, at the latest after `timeout` seconds."""
+        """Return when something may have come after the position, at the latest after `timeout` seconds.
+
+        What was appended through this very object may be no news: who appends reads it back.
+        """
         ...
 
     def hold(self) -> AbstractAsyncContextManager[None]:

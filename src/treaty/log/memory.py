@@ -14,7 +14,8 @@ from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
 from treaty.log.log import Delta, Fate
 
-Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event]
+Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event, object]
+"""A loop, what to set in it, and who waits."""
 
 
 @dataclass(slots=True)
@@ -34,8 +35,8 @@ class Shelf:
     holder: threading.Lock = field(default_factory=threading.Lock)
     waiters: list[Waiter] = field(default_factory=list)
 
-    def take(self, append: Append) -> Fate:
-        """Append if the parent is the tip."""
+    def take(self, append: Append, by: object) -> Fate:
+        """Append if the parent is the tip. All who wait are woken but `by`, who reads its own append back anyway."""
         with self.guard:
             if append.parent != self.tip.digest or append.first != self.tip.sequence + 1:
                 return Fate.CONFLICT
@@ -51,8 +52,9 @@ class Shelf:
             self.history[append.last] = append
             if len(self.history) > self.kept:
                 self.forgotten = self.history.popitem(last=False)[1].position
-            waiters, self.waiters = self.waiters, []
-        for loop, event in waiters:
+            waiters = [waiter for waiter in self.waiters if waiter[2] is not by]
+            self.waiters = [waiter for waiter in self.waiters if waiter[2] is by]
+        for loop, event, _ in waiters:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(event.set)
         return Fate.ACCEPTED
@@ -88,9 +90,9 @@ class MemoryLog:
     async def append(self, append: Append) -> Fate:
         """Append if its parent is still the last append."""
         if self._holding.mine:
-            return self._shelf.take(append)
+            return self._shelf.take(append, self)
         async with self.hold():
-            return self._shelf.take(append)
+            return self._shelf.take(append, self)
 
     async def tip(self) -> Position:
         """Return the place after the last append."""
@@ -101,9 +103,9 @@ class MemoryLog:
         return self._shelf.since(after)
 
     async def wait(self, after: Position, timeout: float) -> None:
-        """Return when something came after the place."""
+        """Return when something came after the place from somebody else, or was there before."""
         event = asyncio.Event()
-        waiter = (asyncio.get_running_loop(), event)
+        waiter = (asyncio.get_running_loop(), event, self)
         with self._shelf.guard:
             if self._shelf.tip != after:
                 return
