@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tests.frames import SPOILT, frame, header, record, resolved
+from tests.histories import history
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -24,6 +25,9 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, ids_of, make_plan, to_registry
 from treaty.spark.explain import missing_limits
+from treaty.spark.plan.asking import Known, parsed
+from treaty.spark.plan.making import compose
+from treaty.spark.plan.merging import merge
 
 pytestmark = pytest.mark.jvm
 
@@ -338,3 +342,13 @@ def test_explain_says_what_the_session_has(spark: SparkSession, registry: Connec
     assert engine_of(spark) == "spark"
     assert missing_limits(spark) == ()
     assert "guarded" in explain(make_plan(registry, "orders-value"), spark)
+
+
+def test_random_histories_are_read_alike_by_both_engines(spark: SparkSession) -> None:
+    for seed in range(6):
+        texts, values = history(seed, 4)
+        schemas = [parsed(text) for text in texts]
+        known = [Known(place + 1, "orders-value", place + 1, "AVRO", one) for place, one in enumerate(schemas)]
+        spoilt = [part for value in values for part in (value, value[:-1], value + b"\0")]
+        rows = both(framed(spark, list(spoilt)), compose(known, merge(schemas)))
+        assert [row["record"] is not None for row in rows] == [True, False, False] * len(values)
