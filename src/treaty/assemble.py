@@ -4,6 +4,7 @@ Nothing else builds a node or a server; what a deployment decides (which log, wh
 """
 
 import asyncio
+import gc
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +25,8 @@ from treaty.node.world import real_world
 
 HOPELESS_ERRORS = (LogUrlError, LogDamagedError)
 """Starting again the same way will fail again."""
+GARBAGE = 50_000
+"""Objects that a server makes before it looks for garbage: rows stay for good, and Python's 700 walk them too often."""
 PASSING_ERRORS = (LogUnavailableError,)
 """Starting again later may help."""
 
@@ -57,6 +60,7 @@ async def serve(
 
     `board` is the folder where workers share their numbers; `ready` is called once the log is open.
     """
+    gc.set_threshold(GARBAGE, 20, 20)
     async with member(url) as node:
         app = application(node, Metrics(board, worker))
         ready()
