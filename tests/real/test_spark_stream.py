@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from tests.frames import SPOILT, frame, record
+from tests.frames import SPOILT, frame, record, resolved
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -133,6 +133,26 @@ def test_the_table_grows_with_ids_that_come_later_and_nothing_is_restarted(topic
     assert all(row["name"].startswith("n") for row in rows)
     kinds = dict(topic.spark.read.format("delta").load(topic.pipeline.good).dtypes)
     assert (kinds["n"], kinds["at"]) == ("bigint", "struct<x:double>")
+
+
+def test_500_bad_rows_over_two_files_are_each_classified_and_no_neighbour_is_touched(
+    topic: Topic, registry: Connection
+) -> None:
+    first = put(registry, V1)
+    written: list[tuple[bytes | None, str]] = []
+    for _ in range(2):
+        rows = [*topic.sound(first, 1, 500), *topic.spoilt(first, 250)]
+        topic.dice.shuffle(rows)
+        topic.write(rows)
+        written += rows
+    topic.run(registry)
+
+    good = topic.check()
+    assert (len(good), len(topic.truth)) == (1_000, 1_500)
+    for row in good:
+        value, _ = written[row["offset"]]
+        assert value is not None
+        assert {"name": row["name"], "n": row["n"]} == resolved(value, V1, V1)
 
 
 class CrashError(Exception):
