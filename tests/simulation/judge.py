@@ -73,7 +73,8 @@ class Judge:
     def _written(self, one: Asked, reply: Reply[Any]) -> None:
         landed = self.history.landed.get(one.call.command_id)
         if landed is not None and one.request != self.history.done[one.call.command_id]:
-            if reply.token.sequence >= landed:
+            # In one chain an answer that writes nothing may come before the other's commit, under the token of its end.
+            if one.since >= landed:
                 raise Broken("2", f"{one.request} was told {reply}, under an id that was another request's")
         elif landed is not None:
             same = reply.answer == self.history.answers[one.call.command_id]
