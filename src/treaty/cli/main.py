@@ -11,7 +11,6 @@ COMMANDS = {
     "demo": "Send 336,776 real flights through registry, Spark and back.",
     "check": "Compare two schemas and say what would break.",
     "spark": "Packages and settings for Spark sessions.",
-    "log": "Look into a log.",
 }
 """Commands and what they do. Each is `command` in the module of its name; one whose module is not there is not shown."""
 
