@@ -36,7 +36,9 @@ def live(seeds: range, figure: Callable[[str], None]) -> None:
         assert seen[name] * 2 >= len(seeds), f"{name} happened in {seen[name]} of {len(seeds)} seeds only"
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, BLOCK))
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(BLOCK, SEEDS, BLOCK))]
+)
 def test_the_laws_hold(first: int, figure: Callable[[str], None]) -> None:
     live(range(first, first + BLOCK), figure)
 
