@@ -26,7 +26,7 @@ FORMAT = Format(
     parse=lambda meaning, strict: meaning.text.upper(),
     show=lambda model, normalize: Printed(model, model, ""),
     references=lambda text: (),
-    compare=lambda reader, writer: (),
+    compare=lambda reader, writer, policy: (),
 )
 """
 

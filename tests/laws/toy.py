@@ -13,7 +13,7 @@ from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.decide import decide
 from treaty.core.finding import Fault, Finding
-from treaty.core.grammar import Answer, Compared, Invalid, Parse, Parsed, Question
+from treaty.core.grammar import Answer, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
 from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
@@ -38,6 +38,7 @@ class ToyGrammar:
     """Answers at once, or (`slow`) only after having been asked once before."""
 
     formats = ("TOY",)
+    validators = frozenset({"NAME_SHORT"})
 
     def __init__(self, *, slow: bool = False) -> None:
         self.slow = slow
@@ -59,6 +60,9 @@ def toy_answer(question: Question) -> Answer:
             return Invalid((Fault("NAME", "/0", "a name begins with a dash", "a letter"),))
         canonical = json.dumps(sorted(names) if question.normalize else names, separators=(",", ":"))
         return Parsed(canonical, json.dumps(fields_of(question.meaning)))
+    if isinstance(question, Inspect):
+        long = [name for name in fields_of(question.meaning) if len(name) > 8]
+        return Inspected(tuple(Fault("NAME_SHORT", "", f"{name} is long", "eight letters") for name in long))
     writer = {name.rstrip("?") for name in fields_of(question.writer)}
     lacking = [name for name in fields_of(question.reader) if not name.endswith("?") and name not in writer]
     sentence = "the {reader} schema needs a field that the {writer} schema lacks"

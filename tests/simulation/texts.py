@@ -26,6 +26,7 @@ class Truth:
     """The grammar of the judge: answers everything at once, remembers nothing of a node."""
 
     formats = FORMATS
+    validators: frozenset[str] = frozenset()
 
     def ask(self, question: Question) -> Answer | None:
         return answer(question)

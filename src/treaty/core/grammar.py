@@ -26,10 +26,22 @@ class Parse:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Can data written with `writer` be read with `reader`? Both are canonical texts with their references."""
+    """Can data written with `writer` be read with `reader`? Both are canonical texts with their references.
+
+    `policy` is Confluent's compatibility policy: STRICT, LENIENT or LOGICAL.
+    """
 
     reader: Meaning
     writer: Meaning
+    policy: str = "STRICT"
+
+
+@dataclass(frozen=True, slots=True)
+class Inspect:
+    """What do these validators say of a text? Names that only other formats know have nothing to say."""
+
+    meaning: Meaning
+    validators: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +72,15 @@ class Compared:
     findings: tuple[Finding, ...] = ()
 
 
-Question = Parse | Compare
-Answer = Parsed | Invalid | Compared
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What the validators found; nothing means that all are content."""
+
+    faults: tuple[Fault, ...] = ()
+
+
+Question = Parse | Compare | Inspect
+Answer = Parsed | Invalid | Compared | Inspected
 Answers = Mapping[Question, Answer]
 
 
@@ -71,6 +90,11 @@ class Grammar(Protocol):
     @property
     def formats(self) -> tuple[str, ...]:
         """Names of the formats with a plug-in here; schemas of other formats are opaque."""
+        ...
+
+    @property
+    def validators(self) -> frozenset[str]:
+        """Names of the validators that are here."""
         ...
 
     def ask(self, question: Question) -> Answer | None:

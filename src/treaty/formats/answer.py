@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.finding import Fault
-from treaty.core.grammar import Answer, Compare, Compared, Invalid, Parse, Parsed, Question
+from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
+from treaty.core.limits import FAULTS
 from treaty.core.meaning import Meaning
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.memo import Memo, weight
@@ -43,6 +44,8 @@ class Parser:
                     return self._parsed(question)
                 case Compare():
                     return self._compared(question)
+                case Inspect():
+                    return self._inspected(question)
         except InvalidSchemaError as wrong:
             return Invalid(wrong.faults)
 
@@ -54,4 +57,9 @@ class Parser:
     def _compared(self, question: Compare) -> Compared:
         form, reader = self.model(question.reader, strict=False)
         _, writer = self.model(question.writer, strict=False)
-        return Compared(form.compare(reader, writer))
+        return Compared(form.compare(reader, writer, question.policy))
+
+    def _inspected(self, question: Inspect) -> Inspected:
+        form, model = self.model(question.meaning, strict=False)
+        lints = (form.lints[name] for name in question.validators if name in form.lints)
+        return Inspected(tuple(fault for lint in lints for fault in lint.find(model))[:FAULTS])

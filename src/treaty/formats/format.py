@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from treaty.core.columns import Columns
 from treaty.core.finding import Fault, Finding
 from treaty.core.meaning import Meaning
+from treaty.formats.rule import Lint, Rule
 
 
 class InvalidSchemaError(ValueError):
@@ -47,15 +49,31 @@ class Format(Generic[Model]):
       `strict` adds the checks for new schemas; without it what was once accepted still parses.
     - ``show(model, normalize)``: canonical text, resolved text, type name.
     - ``references(text)``: names that the text needs and does not define, without resolving anything.
-    - ``compare(reader, writer)``: findings, empty when `reader` can read data written with `writer`.
-    - ``fingerprints``: by name (``CRC-64-AVRO``, ``MD5``, ``SHA-256`` …), model to digest bytes.
+    - ``compare(reader, writer, policy)``: findings, empty when `reader` can read data written with `writer`;
+      `policy` is one of `treaty.formats.rule.POLICIES`, a format without variants takes them all alike.
+    - ``fingerprints``: by name (``CRC-64-AVRO``, ``MD5``, ``SHA-256``, ``PRAVEGA`` …), model to digest bytes.
     - ``views``: named ways to print a model for the `format=` parameter of dialects (``resolved``, ``serialized``).
+    - ``faults``: what makes a text invalid, by rule: what was expected instead.
+    - ``rules``: every difference that `compare` can tell, harmless ones too.
+    - ``lints``: advice by id, off unless somebody asks for it by name.
+    - ``columns(model)``: what the schema becomes in a table; None where the format has no such mapping.
+    - ``check(model, text)``: faults of a value, given as JSON text in the format's own JSON encoding.
+    - ``example(model, seed)``: a value of the schema as JSON text, the same for the same seed; raises `ValueError`
+      for a schema that has no finite value, or none that can be found.
+    - ``suffixes``: endings of file names by which the format is known.
     """
 
     name: str
     parse: Callable[[Meaning, bool], Model]
     show: Callable[[Model, bool], Printed]
     references: Callable[[str], tuple[ReferenceName, ...]]
-    compare: Callable[[Model, Model], tuple[Finding, ...]]
+    compare: Callable[[Model, Model, str], tuple[Finding, ...]]
     fingerprints: Mapping[str, Callable[[Model], bytes]] = field(default_factory=dict)
     views: Mapping[str, Callable[[Model], str]] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    lints: Mapping[str, Lint[Model]] = field(default_factory=dict)
+    columns: Callable[[Model], Columns] | None = None
+    check: Callable[[Model, str], tuple[Fault, ...]] | None = None
+    example: Callable[[Model, int], str] | None = None
+    suffixes: tuple[str, ...] = ()

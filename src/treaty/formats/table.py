@@ -27,6 +27,11 @@ class Table:
         """All names, sorted."""
         return tuple(sorted(self.places))
 
+    def validators(self) -> frozenset[str]:
+        """Names of all validators: the lints of every format, which are loaded for it."""
+        formats = (self.find(name) for name in self.names)
+        return frozenset(lint for form in formats if form is not None for lint in form.lints)
+
     def find(self, name: str) -> Format[Any] | None:
         """The format called `name`, or None; raises `ImportError` if a plug-in is there and broken."""
         if name not in self._loaded:

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from treaty.core.finding import Fault, Finding
-from treaty.core.grammar import Answer, Compared, Invalid, Parse, Parsed, Question
+from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
 from treaty.core.limits import DECISION_ANSWERS, INLINE_BYTES, MEMO_BYTES
 from treaty.core.meaning import Meaning
 from treaty.core.refusals import TooLarge
 
-Key = tuple[bytes, bytes, bool, bool]
+Key = tuple[str, bytes, bytes, tuple[str, ...]]
 """What an answer depends on, and nothing else: digests of meanings. Never a guid: it covers a reference's subject and
 number, not what stands there."""
 
@@ -24,16 +24,20 @@ Run = Callable[[tuple[Question, ...]], Awaitable[tuple[Answer, ...]]]
 
 def key_of(question: Question) -> Key:
     """The memo's key of a question."""
-    if isinstance(question, Parse):
-        return (question.meaning.digest, b"", question.strict, question.normalize)
-    return (question.reader.digest, question.writer.digest, False, False)
+    match question:
+        case Parse(meaning, strict, normalize):
+            return (f"parse {strict} {normalize}", meaning.digest, b"", ())
+        case Compare(reader, writer, policy):
+            return (policy, reader.digest, writer.digest, ())
+        case Inspect(meaning, validators):
+            return ("inspect", meaning.digest, b"", validators)
 
 
 def weight(question: Question) -> int:
     """Characters of text that answering a question reads."""
-    if isinstance(question, Parse):
-        return _reach(question.meaning)
-    return _reach(question.reader) + _reach(question.writer)
+    if isinstance(question, Compare):
+        return _reach(question.reader) + _reach(question.writer)
+    return _reach(question.meaning)
 
 
 def _reach(meaning: Meaning) -> int:
@@ -44,7 +48,7 @@ def _size(answer: Answer) -> int:
     match answer:
         case Parsed():
             return ENTRY_BYTES + len(answer.canonical)
-        case Invalid():
+        case Invalid() | Inspected():
             return ENTRY_BYTES + sum(_fault_size(one) for one in answer.faults)
         case Compared():
             return ENTRY_BYTES + sum(_finding_size(one) for one in answer.findings)
@@ -74,6 +78,8 @@ class Desk:
     memo_bytes: int = MEMO_BYTES
     close: Callable[[], None] = lambda: None
     """Gives back what `run` uses."""
+    validators: Callable[[], frozenset[str]] = frozenset
+    """Names of the validators here; a function, because all formats must be loaded to know them."""
     _memo: OrderedDict[Key, tuple[Answer, int]] = field(default_factory=OrderedDict, repr=False)
     _bytes: int = 0
     _open: dict[Key, asyncio.Future[Answer]] = field(default_factory=dict, repr=False)
@@ -168,6 +174,11 @@ class Sitting:
     def formats(self) -> tuple[str, ...]:
         """Names of the formats with a plug-in here."""
         return self.desk.formats
+
+    @property
+    def validators(self) -> frozenset[str]:
+        """Names of the validators that are here."""
+        return self.desk.validators()
 
     def ask(self, question: Question) -> Answer | None:
         """Return the answer if it is known or quickly found; what a decision reads on the spot is bounded."""

@@ -69,7 +69,7 @@ class Pool:
 
 def _desk(make: Callable[[], Executor]) -> Desk:
     formats, pool = table(), Pool(make)
-    return Desk(formats.names, Parser(formats).answer, pool.run, close=pool.close)
+    return Desk(formats.names, Parser(formats).answer, pool.run, close=pool.close, validators=formats.validators)
 
 
 @cache

@@ -1,6 +1,6 @@
 """Planted: answers are remembered by what a guid covers: a text, and names and numbers of its references."""
 
-from treaty.core.grammar import Parse, Question
+from treaty.core.grammar import Compare, Inspect, Parse, Question
 from treaty.core.meaning import Meaning
 from treaty.node import grammar
 
@@ -13,7 +13,11 @@ def guid(meaning: Meaning) -> bytes:
     return f"{meaning.format} {meaning.text} {named}".encode()
 
 
-def planted(question: Question) -> tuple[bytes, bytes, bool, bool]:
-    if isinstance(question, Parse):
-        return (guid(question.meaning), b"", question.strict, question.normalize)
-    return (guid(question.reader), guid(question.writer), False, False)
+def planted(question: Question) -> tuple[str, bytes, bytes, tuple[str, ...]]:
+    match question:
+        case Parse(meaning, strict, normalize):
+            return (f"parse {strict} {normalize}", guid(meaning), b"", ())
+        case Compare(reader, writer, policy):
+            return (policy, guid(reader), guid(writer), ())
+        case Inspect(meaning, validators):
+            return ("inspect", guid(meaning), b"", validators)

@@ -30,9 +30,9 @@ from treaty.formats.avro.rules import (
     NAME_MISMATCH,
     READER_FIELD_MISSING_DEFAULT_VALUE,
     TYPE_MISMATCH,
-    Rule,
 )
 from treaty.formats.place import Path, pointer
+from treaty.formats.rule import Rule
 
 Found = list[Finding]
 Pair = tuple[Type, Type, Path]
@@ -62,7 +62,7 @@ class _StopError(Exception):
         self.finding = finding
 
 
-def compare(reader: Schema, writer: Schema) -> tuple[Finding, ...]:
+def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Finding, ...]:
     """All findings, none if `reader` can read data written with `writer`.
 
     Names match without their namespaces, promotions and defaults of enums count; logical types, docs and the order

@@ -7,6 +7,7 @@ from treaty.formats.avro.model import Enum, Fixed, Record, Reference, Schema
 from treaty.formats.avro.normal import normal
 from treaty.formats.avro.parse import parse
 from treaty.formats.avro.references import references
+from treaty.formats.avro.rules import EXPECTED, RULES
 from treaty.formats.format import Format, Printed
 
 
@@ -27,4 +28,7 @@ FORMAT = Format(
     compare=compare,
     fingerprints={"CRC-64-AVRO": crc64, "MD5": md5, "SHA-256": sha256},
     views={"resolved": print_schema, "parsing": parsing_form},
+    faults=EXPECTED,
+    rules=RULES,
+    suffixes=(".avsc",),
 )

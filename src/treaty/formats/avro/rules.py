@@ -1,9 +1,8 @@
 """The rules as rows: those of a valid schema, and those of reading data with another schema."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from treaty.core.finding import Finding
+from treaty.formats.rule import Rule
 
 EXPECTED: Mapping[str, str] = {
     "TYPE_NOT_READABLE": "a type name, an object with a type, or an array of union branches",
@@ -33,25 +32,6 @@ EXPECTED: Mapping[str, str] = {
     "SCHEMA_TOO_DEEP": "fewer levels, or several schemas with references",
 }
 """Rules of a valid schema, and what the text should have had instead."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule of reading data with another schema than it was written with.
-
-    `sentence` may hold the words ``{path}`` and ``{detail}``; what stays in braces after that are the sides
-    ``{reader}`` and ``{writer}``, which only the caller can name.
-    """
-
-    id: str
-    purpose: str
-    sentence: str
-    remedy: str
-
-    def finding(self, path: str, detail: str, *, writer: str, reader: str) -> Finding:
-        """What breaks this rule at `path`: `writer` and `reader` are what stands there on the two sides."""
-        sentence = self.sentence.replace("{path}", path).replace("{detail}", detail)
-        return Finding(self.id, path, sentence, detail, writer, reader, self.remedy)
 
 
 NAME_MISMATCH = Rule(

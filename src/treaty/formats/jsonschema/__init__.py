@@ -1,0 +1,1 @@
+"""JSON Schema, drafts 4 to 2020-12: reading, printing, comparing."""

@@ -1,0 +1,1 @@
+"""Protobuf, proto2 to edition 2024: reading, linking, printing, comparing."""

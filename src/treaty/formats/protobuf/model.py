@@ -1,0 +1,240 @@
+"""The model of a Protobuf file: what was written, without comments, and the names that it can see.
+
+Names of types stand as they were written; `treaty.formats.protobuf.scope` says what they mean. Places count from 1.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Line and column in the text; 0 where the model was made from a descriptor."""
+
+    line: int = 0
+    column: int = 0
+
+
+NOWHERE = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """An identifier as a constant: an enum's value, ``true``, ``inf`` and so on."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A message as a constant, in text format: names (``[full.name]`` for extensions) and values, in their order."""
+
+    members: tuple[tuple[str, "Constant"], ...]
+
+
+Constant = Word | int | float | bytes | Aggregate | tuple["Constant", ...]
+"""The value of an option: strings are bytes, since Protobuf's literals are; a tuple is a list inside an aggregate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option: the parts of its name, extensions in parentheses (``("(acme.rule)", "max")``), and its value."""
+
+    name: tuple[str, ...]
+    value: Constant
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers from `start` to `end`, both included; ``max`` is already a number."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field. `label` is ``optional``, ``required``, ``repeated`` or empty where none was written.
+
+    A map has `key`, and its values' type in `type`. A group has `group`, and `type` is its name. `default` and
+    `json_name` stand among the options, as they were written. `doc` is the comment before it.
+    """
+
+    name: str
+    number: int
+    type: str
+    label: str = ""
+    key: str = ""
+    options: tuple[Option, ...] = ()
+    group: "Message | None" = None
+    doc: str = field(default="", compare=False)
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A oneof with its fields."""
+
+    name: str
+    fields: tuple[Field, ...]
+    options: tuple[Option, ...] = ()
+    doc: str = field(default="", compare=False)
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """Numbers that other files may define fields for."""
+
+    ranges: tuple[Range, ...]
+    options: tuple[Option, ...] = ()
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """One ``reserved`` statement: ranges of numbers, or names."""
+
+    ranges: tuple[Range, ...] = ()
+    names: tuple[str, ...] = ()
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    """A constant of an enum."""
+
+    name: str
+    number: int
+    options: tuple[Option, ...] = ()
+    doc: str = field(default="", compare=False)
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Enum:
+    """An enum. `visibility` is ``export``, ``local`` or empty (edition 2024)."""
+
+    name: str
+    values: tuple[EnumValue, ...]
+    options: tuple[Option, ...] = ()
+    reserved: tuple[Reserved, ...] = ()
+    visibility: str = ""
+    doc: str = field(default="", compare=False)
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """Fields added to a message that is defined elsewhere."""
+
+    extendee: str
+    fields: tuple[Field, ...]
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message. `fields` are those outside every oneof; groups stand where they are declared, not in `messages`."""
+
+    name: str
+    fields: tuple[Field, ...] = ()
+    oneofs: tuple[OneOf, ...] = ()
+    messages: tuple["Message", ...] = ()
+    enums: tuple[Enum, ...] = ()
+    extends: tuple[Extend, ...] = ()
+    extensions: tuple[Extensions, ...] = ()
+    reserved: tuple[Reserved, ...] = ()
+    options: tuple[Option, ...] = ()
+    visibility: str = ""
+    doc: str = field(default="", compare=False)
+    place: Place = field(default=NOWHERE, compare=False)
+
+    @property
+    def all_fields(self) -> tuple[Field, ...]:
+        """Fields inside and outside of oneofs: those of the oneofs come last."""
+        return self.fields + tuple(one for oneof in self.oneofs for one in oneof.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of a service; the two flags say whether a side streams."""
+
+    name: str
+    takes: str
+    returns: str
+    client_streams: bool = False
+    server_streams: bool = False
+    options: tuple[Option, ...] = ()
+    doc: str = field(default="", compare=False)
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service."""
+
+    name: str
+    methods: tuple[Method, ...]
+    options: tuple[Option, ...] = ()
+    doc: str = field(default="", compare=False)
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import; `kind` is ``public``, ``weak``, ``option`` (edition 2024) or empty."""
+
+    path: str
+    kind: str = ""
+    place: Place = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file. `syntax` is ``proto2``, ``proto3``, or empty where none was written; `edition` e.g. ``2023``."""
+
+    syntax: str = ""
+    edition: str = ""
+    package: str = ""
+    imports: tuple[Import, ...] = ()
+    options: tuple[Option, ...] = ()
+    messages: tuple[Message, ...] = ()
+    enums: tuple[Enum, ...] = ()
+    extends: tuple[Extend, ...] = ()
+    services: tuple[Service, ...] = ()
+
+    @property
+    def dialect(self) -> str:
+        """What decides defaults: the edition, or the syntax, which is proto2 where none was written."""
+        return self.edition or self.syntax or "proto2"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name that was defined somewhere: `full` without a leading point, `path` of the file that defines it."""
+
+    full: str
+    kind: str
+    """message, enum, service, extension, field, value, method, oneof or package."""
+    path: str
+    node: Message | Enum | Service | Field | EnumValue | Method | OneOf | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schema:
+    """A linked file: every name in it leads somewhere.
+
+    `path` is the file's own name (``""`` for the schema itself), `imports` are the linked files of its import
+    statements by path, known ones (``google/protobuf/…``) included. `symbols` are the names of this file; `visible`
+    are those and what its imports let it see, by full name.
+    """
+
+    file: File
+    path: str = ""
+    imports: Mapping[str, "Schema"] = field(default_factory=dict)
+    symbols: Mapping[str, Symbol] = field(default_factory=dict)
+    visible: Mapping[str, Symbol] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
+    """Further facts of the linker by name, for instance ``subject`` and ``version`` of the reference it came from."""
