@@ -51,6 +51,7 @@ class Format(Generic[Model]):
     - ``references(text)``: names that the text needs and does not define, without resolving anything.
     - ``compare(reader, writer, policy)``: findings, empty when `reader` can read data written with `writer`;
       `policy` is one of `treaty.formats.rule.POLICIES`, a format without variants takes them all alike.
+    - ``differences(reader, writer)``: everything that differs, harmless or not; None where the format tells only harm.
     - ``fingerprints``: by name (``CRC-64-AVRO``, ``MD5``, ``SHA-256``, ``PRAVEGA`` …), model to digest bytes.
     - ``views``: named ways to print a model for the `format=` parameter of dialects (``resolved``, ``serialized``).
     - ``faults``: what makes a text invalid, by rule: what was expected instead.
@@ -77,3 +78,4 @@ class Format(Generic[Model]):
     check: Callable[[Model, str], tuple[Fault, ...]] | None = None
     example: Callable[[Model, int], str] | None = None
     suffixes: tuple[str, ...] = ()
+    differences: Callable[[Model, Model], tuple[Finding, ...]] | None = None
