@@ -16,6 +16,7 @@ from benchmarks.row import Row
 MODULES = {
     "hot_get": "a schema by id over HTTP, against a bare protocol that parses the same request",
     "register": "a new schema of 15 fields among many subjects, against few",
+    "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
     "spark_decode": "Avro under 1, 5 and 50 mixed ids, against Spark's own from_avro",
 }
 """Modules of this package with a function `run`, and what they measure."""
