@@ -1,0 +1,82 @@
+"""Texts bound to the texts they need: what is missing, what goes in circles, what is there twice."""
+
+import json
+
+import pytest
+
+from treaty.core.limits import REFERENCE_DEPTH
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.avro.format import FORMAT
+from treaty.formats.bind import bind, conflicts
+from treaty.formats.format import InvalidSchemaError
+
+
+def record(name: str, *types: str) -> str:
+    fields = [{"name": f"f{at}", "type": one} for at, one in enumerate(types)]
+    return json.dumps({"type": "record", "name": name, "fields": fields})
+
+
+def test_names_are_followed_to_the_end_and_each_text_is_read_once() -> None:
+    given = {"B": record("B", "C"), "C": record("C", "int"), "Unneeded": "not even a schema"}
+
+    meaning = bind(FORMAT, record("A", "B", "C"), given)
+
+    assert [one.name for one in meaning.bindings] == ["B", "C"]
+    assert meaning.bindings[0].meaning.bindings[0].meaning is meaning.bindings[1].meaning
+    assert FORMAT.show(FORMAT.parse(meaning, True), False).type_name == "A"
+
+
+def test_all_missing_names_are_told_with_their_places() -> None:
+    with pytest.raises(InvalidSchemaError) as wrong:
+        bind(FORMAT, record("A", "B", "org.C"), {"D": record("D", "int")})
+
+    assert [(one.rule, one.path) for one in wrong.value.faults] == [
+        ("REFERENCE_MISSING", "/fields/0/type"),
+        ("REFERENCE_MISSING", "/fields/1/type"),
+    ]
+    assert "'org.C'" in wrong.value.faults[1].message
+    assert "given are: D" in wrong.value.faults[1].expected
+
+
+def test_who_needs_a_missing_name_is_told() -> None:
+    with pytest.raises(InvalidSchemaError, match="needed by 'B'"):
+        bind(FORMAT, record("A", "B"), {"B": record("B", "C")})
+
+
+def test_a_circle_is_told_from_where_it_begins() -> None:
+    given = {"B": record("B", "C"), "C": record("C", "D"), "D": record("D", "C")}
+
+    with pytest.raises(InvalidSchemaError, match=r"circle: C -> D -> C"):
+        bind(FORMAT, record("A", "B"), given)
+
+
+def test_a_chain_has_a_limit() -> None:
+    given = {f"N{at}": record(f"N{at}", f"N{at + 1}") for at in range(REFERENCE_DEPTH + 5)}
+
+    with pytest.raises(InvalidSchemaError) as wrong:
+        bind(FORMAT, record("A", "N0"), given)
+
+    assert wrong.value.faults[0].rule == "REFERENCES_TOO_DEEP"
+
+
+def test_two_texts_under_one_name_are_a_conflict_and_the_same_text_twice_is_none() -> None:
+    one, other = Meaning("AVRO", record("C", "int")), Meaning("AVRO", record("C", "long"))
+
+    def schema(left: Meaning, right: Meaning) -> Meaning:
+        user = Meaning("AVRO", record("B", "C"), (Binding("C", "c", 2, right),))
+        return Meaning("AVRO", record("A", "C", "B"), (Binding("C", "c", 1, left), Binding("B", "b", 1, user)))
+
+    assert conflicts(schema(one, one)) == ()
+    (fault,) = conflicts(schema(one, other))
+    assert (fault.rule, fault.message) == (
+        "REFERENCE_CONFLICT",
+        "the name 'C' leads to different schemas: c version 1 and c version 2",
+    )
+
+
+def test_shared_references_are_walked_once() -> None:
+    here = Meaning("AVRO", record("N", "int"))
+    for at in range(60):
+        here = Meaning("AVRO", record(f"N{at}"), (Binding("l", "l", 1, here), Binding("r", "r", 1, here)))
+
+    assert len(conflicts(here)) == 2
