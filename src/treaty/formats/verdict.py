@@ -1,5 +1,6 @@
-"""A verdict on two texts: may the new one follow the old one, and if not, why, in words for a person."""
+"""A verdict on texts: may a new schema follow the ones before it, and if not, why, in words for a person."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treaty.core.finding import Fault, Finding
@@ -42,27 +43,87 @@ class Verdict:
         return not (self.old_faults or self.new_faults or self.reasons)
 
 
-def verdict(parser: Parser, old: Meaning, new: Meaning, level: str) -> Verdict:
-    """Judge `new` after `old` under one of Confluent's levels, ``NONE`` to ``FULL_TRANSITIVE``.
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An earlier schema and all that breaks between it and the new one, in both directions.
+
+    `faults` are those of the earlier text. `other_format` is the one reason where the formats differ.
+    """
+
+    faults: tuple[Fault, ...] = ()
+    backward: tuple[Reason, ...] = ()
+    forward: tuple[Reason, ...] = ()
+    other_format: Reason | None = None
+
+    def reasons(self, level: str) -> tuple[Reason, ...]:
+        """The reasons that count under a level, whichever versions it looks at."""
+        policy = LEVELS[level]
+        if self.other_format is not None:
+            return (self.other_format,) if policy.backward or policy.forward else ()
+        return (self.backward if policy.backward else ()) + (self.forward if policy.forward else ())
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A new schema (its `faults`) after earlier ones, the oldest first: compared once, judged under any level."""
+
+    faults: tuple[Fault, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def valid(self) -> bool:
+        """Whether all texts are schemas."""
+        return not self.faults and not any(step.faults for step in self.steps)
+
+    def reasons(self, level: str) -> tuple[tuple[Reason, ...], ...]:
+        """The reasons by earlier schema; none for those that the level does not look at."""
+        first = 0 if LEVELS[level].range == "all" else len(self.steps) - 1
+        return tuple(step.reasons(level) if at >= first else () for at, step in enumerate(self.steps))
+
+    def fits(self, level: str) -> bool:
+        """Whether the new schema may follow under a level: a transitive one looks at all, others at the last one."""
+        return self.valid and not any(self.reasons(level))
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All levels under which the new schema may follow."""
+        return tuple(level for level in LEVELS if self.fits(level))
+
+
+def verdict(parser: Parser, old: Meaning, new: Meaning, level: str, policy: str = "STRICT") -> Verdict:
+    """Judge `new` after `old` under one of Confluent's levels, ``NONE`` to ``FULL_TRANSITIVE``, and policies.
 
     The new text is read as strictly as a registration reads it, the old one as stored. Raises `KeyError` for a level
     that does not exist.
     """
-    policy = LEVELS[level]
-    old_faults = _faults(parser.answer(Parse(old, strict=False)))
+    told = LEVELS[level]
     new_faults = _faults(parser.answer(Parse(new)))
-    if old_faults or new_faults:
-        return Verdict(level, old_faults, new_faults)
+    step = _step(parser, old, new, policy, ways=(told.backward, told.forward))
+    if step.faults or new_faults:
+        return Verdict(level, step.faults, new_faults)
+    return Verdict(level, reasons=step.reasons(level))
+
+
+def history(parser: Parser, olds: Sequence[Meaning], new: Meaning, policy: str = "STRICT") -> History:
+    """Compare `new` with every one of `olds` in both directions, under one of Confluent's policies."""
+    faults = _faults(parser.answer(Parse(new)))
+    return History(faults, tuple(_step(parser, old, new, policy, ways=(True, True)) for old in olds))
+
+
+def _step(parser: Parser, old: Meaning, new: Meaning, policy: str, *, ways: tuple[bool, bool]) -> Step:
+    if faults := _faults(parser.answer(Parse(old, strict=False))):
+        return Step(faults)
     if old.format != new.format:
-        return Verdict(level, reasons=() if level == "NONE" else (_other_format(old, new),))
-    reasons: list[Reason] = []
-    if policy.backward:
-        answer = parser.answer(Compare(reader=new, writer=old))
-        reasons += [_backward(found) for found in _findings(answer)]
-    if policy.forward:
-        answer = parser.answer(Compare(reader=old, writer=new))
-        reasons += [_forward(found) for found in _findings(answer)]
-    return Verdict(level, reasons=tuple(reasons))
+        return Step(other_format=_other_format(old, new))
+    backward: tuple[Reason, ...] = ()
+    forward: tuple[Reason, ...] = ()
+    if ways[0]:
+        answer = parser.answer(Compare(reader=new, writer=old, policy=policy))
+        backward = tuple(_backward(found) for found in _findings(answer))
+    if ways[1]:
+        answer = parser.answer(Compare(reader=old, writer=new, policy=policy))
+        forward = tuple(_forward(found) for found in _findings(answer))
+    return Step((), backward, forward)
 
 
 def _faults(answer: Answer) -> tuple[Fault, ...]:
