@@ -1,15 +1,19 @@
 """The model of a Protobuf file: what was written, without comments, and the names that it can see.
 
-Names of types stand as they were written; `treaty.formats.protobuf.scope` says what they mean. Places count from 1.
+Names of types stand as they were written; `treaty.formats.protobuf.linking.scope` says what they mean. Places count
+from 1.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Line and column in the text; 0 where the model was made from a descriptor."""
+    """Line and column in the text. Places of one file are ordered as its definitions are.
+
+    In a model made from a descriptor the line is 0 and the column counts the definitions.
+    """
 
     line: int = 0
     column: int = 0

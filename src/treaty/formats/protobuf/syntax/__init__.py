@@ -1,0 +1,1 @@
+"""Protobuf text to model: tokens, literals, declarations."""

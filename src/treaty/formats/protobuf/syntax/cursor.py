@@ -1,0 +1,188 @@
+"""A Protobuf text as tokens, with a cursor that knows where it stands."""
+
+import re
+from bisect import bisect_right
+
+from treaty.core.finding import Fault
+from treaty.core.limits import NUMBER_DIGITS, SCHEMA_BYTES, SCHEMA_DEPTH
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.model import Place
+from treaty.formats.protobuf.syntax.comments import attached
+from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, integer, string
+
+_TOKEN = re.compile(
+    r"""(?:[ \t\n\r\v\f]++|//[^\n]*+|/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/)*+
+    (   [A-Za-z_][A-Za-z0-9_]*+
+    |   0[xX][0-9A-Za-z_.]*+
+    |   \.?[0-9](?:[eE][+-]|[0-9A-Za-z_.])*+
+    |   "[^"\\\n\0]*+(?:\\[^\n\0][^"\\\n\0]*+)*+"
+    |   '[^'\\\n\0]*+(?:\\[^\n\0][^'\\\n\0]*+)*+'
+    |   .|\n|\Z
+    )""",
+    re.VERBOSE,
+)
+_NEWLINE = re.compile("\n")
+_SHOWN = 40
+MESSAGE_DEPTH = 31
+"""Messages inside messages: protoc stops there too."""
+INT32 = 2**31 - 1
+
+
+class Cursor:
+    """The tokens of one text, read from the first to the last; the last one is the empty string.
+
+    `dialect` is the syntax or edition that the text has declared so far. Raises `InvalidSchemaError` when it is
+    made with a text that is too long or no Unicode, and from every method that expects something else.
+    """
+
+    __slots__ = ("_depth", "_lines", "at", "dialect", "starts", "text", "words")
+
+    def __init__(self, text: str) -> None:
+        """Split the text into tokens."""
+        self.text = text.removeprefix("\ufeff")
+        self.at = 0
+        self.dialect = "proto2"
+        self._depth = 0
+        self._lines: list[int] = []
+        if not text.isascii():
+            try:
+                size = len(text.encode())
+            except UnicodeEncodeError as wrong:
+                before = text[: wrong.start]
+                place = (before.count("\n") + 1, wrong.start - before.rfind("\n"))
+                half = Fault("ENCODING", "", "half of a surrogate pair", "Unicode text", *place)
+                raise InvalidSchemaError((half,)) from None
+        else:
+            size = len(text)
+        if size > SCHEMA_BYTES:
+            message = f"a text of {size} bytes, more than the limit SCHEMA_BYTES of {SCHEMA_BYTES}"
+            raise InvalidSchemaError((Fault("TEXT_TOO_LONG", "", message, f"at most {SCHEMA_BYTES} bytes"),))
+        self.words: list[str] = []
+        self.starts: list[int] = []
+        for token in _TOKEN.finditer(self.text):
+            self.words.append(token[1])
+            self.starts.append(token.start(1))
+
+    @property
+    def editions(self) -> bool:
+        """Whether the text declares an edition."""
+        return self.dialect[0] == "2"
+
+    def place(self, at: int) -> Place:
+        """Line and column of a token."""
+        if not self._lines:
+            self._lines = [0]
+            self._lines += [found.end() for found in _NEWLINE.finditer(self.text)]
+        start = self.starts[at]
+        line = bisect_right(self._lines, start)
+        return Place(line, start - self._lines[line - 1] + 1)
+
+    def doc(self, at: int) -> str:
+        """The comment that stands directly before a token, without its marks."""
+        end = self.starts[at]
+        begin = self.starts[at - 1] + len(self.words[at - 1]) if at else 0
+        if end - begin < 3:
+            return ""
+        return attached(self.text[begin:end], first=at == 0)
+
+    def fault(self, rule: str, message: str, expected: str, at: int | None = None) -> InvalidSchemaError:
+        """A refusal at a token, the present one unless another is given."""
+        place = self.place(self.at if at is None else at)
+        return InvalidSchemaError((Fault(rule, "", message, expected, place.line, place.column),))
+
+    def unexpected(self, expected: str) -> InvalidSchemaError:
+        """A refusal of the present token."""
+        word = self.words[self.at]
+        if not word:
+            return self.fault("SYNTAX", "the text ends here", expected)
+        if word in QUOTES or word == "/":
+            open_one = "a string that is not closed on its line" if word in QUOTES else "a comment that is not closed"
+            return self.fault("SYNTAX", open_one, expected)
+        shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
+        return self.fault("SYNTAX", f"unexpected {shown!r}", expected)
+
+    def accept(self, word: str) -> bool:
+        """Step over a token if it is this one."""
+        if self.words[self.at] == word:
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, word: str) -> None:
+        """Step over a token that has to be this one."""
+        if self.words[self.at] != word:
+            raise self.unexpected(f'"{word}"')
+        self.at += 1
+
+    def name(self, what: str) -> str:
+        """Step over an identifier."""
+        word = self.words[self.at]
+        if word[:1] not in LETTERS:
+            raise self.unexpected(what)
+        self.at += 1
+        return word
+
+    def dotted(self, what: str) -> str:
+        """Step over a name of several parts, with or without a leading point."""
+        words = self.words
+        if words[self.at + 1 : self.at + 2] != ["."] and words[self.at][:1] in LETTERS:
+            self.at += 1
+            return words[self.at - 1]
+        parts = ["."] if self.accept(".") else []
+        parts.append(self.name(what))
+        while self.accept("."):
+            parts += (".", self.name(what))
+        return "".join(parts)
+
+    def number(self, what: str, top: int = INT32) -> int:
+        """Step over a whole number from 0 to `top`."""
+        word = self.words[self.at]
+        if not "0" <= word[:1] <= "9":
+            raise self.unexpected(what)
+        try:
+            value = integer(word)
+        except InvalidLiteralError as wrong:
+            raise self.fault("NUMBER_INVALID", str(wrong), wrong.expected) from None
+        if value is None:
+            raise self.unexpected(what)
+        if value > top:
+            shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
+            raise self.fault("NUMBER_OUT_OF_RANGE", f"{shown} is too large", f"at most {top}")
+        self.at += 1
+        return value
+
+    def signed(self, what: str) -> int:
+        """Step over a whole number of 32 bits that may be negative."""
+        if self.accept("-"):
+            return -self.number(what, INT32 + 1)
+        return self.number(what)
+
+    def string(self, what: str) -> bytes:
+        """Step over a string, or several that stand side by side and make one."""
+        parts = []
+        while self.words[self.at][:1] in QUOTES and len(self.words[self.at]) > 1:
+            try:
+                parts.append(string(self.words[self.at]))
+            except InvalidLiteralError as wrong:
+                raise self.fault("STRING_INVALID", str(wrong), wrong.expected) from None
+            self.at += 1
+        if not parts:
+            raise self.unexpected(what)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def descend(self, limit: int = SCHEMA_DEPTH) -> None:
+        """Go one level deeper; `ascend` leads back."""
+        self._depth += 1
+        if self._depth > limit:
+            message = f"more than {limit} levels inside each other"
+            raise self.fault("SCHEMA_TOO_DEEP", message, f"at most {limit} levels")
+
+    def ascend(self) -> None:
+        """Go one level up."""
+        self._depth -= 1
+
+    def digits(self) -> None:
+        """Refuse a number that is too long to be read at all."""
+        if len(self.words[self.at]) > NUMBER_DIGITS:
+            message = f"a number of {len(self.words[self.at])} characters"
+            raise self.fault("NUMBER_INVALID", message, f"at most {NUMBER_DIGITS} characters")

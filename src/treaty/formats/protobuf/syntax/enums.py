@@ -1,0 +1,51 @@
+"""Enums: their values, options and what they set aside."""
+
+from treaty.core.limits import SCHEMA_MEMBERS
+from treaty.formats.protobuf.model import Enum, EnumValue, Option, Reserved, Word
+from treaty.formats.protobuf.syntax import options
+from treaty.formats.protobuf.syntax.cursor import Cursor
+from treaty.formats.protobuf.syntax.ranges import reserved
+
+
+def enum(cursor: Cursor, begin: int, visibility: str = "") -> Enum:
+    """An enum, with the cursor after its first word; `begin` is where the definition begins."""
+    name = cursor.name("the name of an enum")
+    cursor.expect("{")
+    values: list[EnumValue] = []
+    found: list[Option] = []
+    aside: list[Reserved] = []
+    while not cursor.accept("}"):
+        if cursor.accept("option"):
+            found.append(options.statement(cursor))
+        elif cursor.accept("reserved"):
+            aside.append(reserved(cursor, cursor.place(cursor.at - 1), signed=True))
+        elif not cursor.accept(";"):
+            values.append(_value(cursor))
+        if len(values) > SCHEMA_MEMBERS:
+            limit = f"more values than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
+            raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one enum")
+    _aliases(cursor, begin, values, found)
+    place = cursor.place(begin)
+    return Enum(name, tuple(values), tuple(found), tuple(aside), visibility, cursor.doc(begin), place)
+
+
+def _value(cursor: Cursor) -> EnumValue:
+    begin = cursor.at
+    name = cursor.name("the name of a value")
+    cursor.expect("=")
+    number = cursor.signed("a number")
+    found = options.bracketed(cursor) if cursor.words[cursor.at] == "[" else ()
+    cursor.expect(";")
+    return EnumValue(name, number, found, cursor.doc(begin), cursor.place(begin))
+
+
+def _aliases(cursor: Cursor, begin: int, values: list[EnumValue], found: list[Option]) -> None:
+    """An enum says that it has aliases exactly when it has some."""
+    for one in found:
+        if one.name == ("allow_alias",):
+            if one.value != Word("true"):
+                raise cursor.fault("ALIAS_OPTION_VOID", "allow_alias = false says nothing", "no such option", begin)
+            if len({value.number for value in values}) == len(values):
+                message = "allow_alias in an enum without aliases"
+                raise cursor.fault("ALIAS_OPTION_VOID", message, "two names for one number, or no such option", begin)
+            return

@@ -1,0 +1,187 @@
+"""A whole file: syntax or edition, package, imports, options and definitions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from treaty.core.limits import SCHEMA_NAMES
+from treaty.formats.protobuf.model import Enum, Extend, File, Import, Message, Option, Service
+from treaty.formats.protobuf.syntax import options
+from treaty.formats.protobuf.syntax.cursor import Cursor
+from treaty.formats.protobuf.syntax.enums import enum
+from treaty.formats.protobuf.syntax.messages import extend, message
+from treaty.formats.protobuf.syntax.services import service
+
+SYNTAXES = ("proto2", "proto3")
+"""What a syntax statement may say."""
+EDITIONS = ("2023", "2024")
+"""What an edition statement may say."""
+
+
+@dataclass(slots=True)
+class _Body:
+    """What has been read of a file so far."""
+
+    package: str = ""
+    imports: list[Import] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    enums: list[Enum] = field(default_factory=list)
+    extends: list[Extend] = field(default_factory=list)
+    services: list[Service] = field(default_factory=list)
+    options: list[Option] = field(default_factory=list)
+
+
+def read(text: str) -> File:
+    """The model of a text; nothing is looked up yet. Raises `InvalidSchemaError` with the first fault."""
+    cursor = Cursor(text)
+    syntax, edition = _dialect(cursor)
+    body = _Body()
+    names = 0
+    while word := cursor.words[cursor.at]:
+        statement = _STATEMENTS.get(word)
+        if statement is None:
+            raise cursor.unexpected("message, enum, service, extend, import, package or option")
+        cursor.at += 1
+        statement(cursor, body)
+        names += 1
+        if names > SCHEMA_NAMES:
+            limit = f"more statements than the limit SCHEMA_NAMES of {SCHEMA_NAMES}"
+            raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_NAMES} in one file")
+    return File(
+        syntax,
+        edition,
+        body.package,
+        tuple(body.imports),
+        tuple(body.options),
+        tuple(body.messages),
+        tuple(body.enums),
+        tuple(body.extends),
+        tuple(body.services),
+    )
+
+
+def imports(text: str) -> tuple[Import, ...]:
+    """The import statements of a text that may hold other faults: those up to the first one."""
+    body = _Body()
+    cursor = Cursor(text)
+    _dialect(cursor)
+    while word := cursor.words[cursor.at]:
+        cursor.at += 1
+        if word == "import":
+            _import(cursor, body)
+        else:
+            _skip(cursor, word)
+    return tuple(body.imports)
+
+
+def _skip(cursor: Cursor, word: str) -> None:
+    """Step over the rest of a statement."""
+    depth = 0
+    while word:
+        if word == "{":
+            depth += 1
+        elif word == "}":
+            depth -= 1
+        if depth <= 0 and word in (";", "}"):
+            return
+        word = cursor.words[cursor.at]
+        if word:
+            cursor.at += 1
+
+
+def _dialect(cursor: Cursor) -> tuple[str, str]:
+    """The statement with which a file begins, if it does: syntax and edition, one of them empty."""
+    word = cursor.words[cursor.at]
+    if word not in ("syntax", "edition"):
+        return "", ""
+    cursor.at += 1
+    cursor.expect("=")
+    at = cursor.at
+    said = cursor.string("a string").decode("utf-8", "replace")
+    cursor.expect(";")
+    known = SYNTAXES if word == "syntax" else EDITIONS
+    if said not in known:
+        raise cursor.fault("SYNTAX_UNKNOWN", f"the {word} {said[:40]!r}", " or ".join(known), at)
+    cursor.dialect = said
+    return (said, "") if word == "syntax" else ("", said)
+
+
+def _import(cursor: Cursor, body: _Body) -> None:
+    begin = cursor.at - 1
+    kind = cursor.words[cursor.at]
+    if kind not in ("public", "weak", "option"):
+        kind = ""
+    else:
+        late = cursor.editions and cursor.dialect >= "2024"
+        if (kind == "option") != late and kind != "public":
+            other = "import option" if late else "import, import public or import weak"
+            raise cursor.unexpected(f"{other} in {cursor.dialect}")
+        cursor.at += 1
+    at = cursor.at
+    try:
+        path = cursor.string("the path of a file in quotes").decode()
+    except UnicodeDecodeError:
+        raise cursor.fault("STRING_INVALID", "a path that is no UTF-8", "a path", at) from None
+    cursor.expect(";")
+    body.imports.append(Import(path, kind, cursor.place(begin)))
+
+
+def _package(cursor: Cursor, body: _Body) -> None:
+    if body.package:
+        raise cursor.fault("PACKAGE_TWICE", "a second package", "one package statement", cursor.at - 1)
+    parts = [cursor.name("the name of a package")]
+    while cursor.accept("."):
+        parts.append(cursor.name("the name of a package"))
+    cursor.expect(";")
+    body.package = ".".join(parts)
+
+
+def _visible(cursor: Cursor, body: _Body) -> None:
+    begin = cursor.at - 1
+    if not (cursor.editions and cursor.dialect >= "2024"):
+        cursor.at = begin
+        raise cursor.unexpected("a definition: export and local come with edition 2024")
+    visibility = cursor.words[begin]
+    if cursor.accept("message"):
+        body.messages.append(message(cursor, begin, visibility))
+    elif cursor.accept("enum"):
+        body.enums.append(enum(cursor, begin, visibility))
+    else:
+        raise cursor.unexpected("message or enum")
+
+
+def _add_message(cursor: Cursor, body: _Body) -> None:
+    body.messages.append(message(cursor, cursor.at - 1))
+
+
+def _add_enum(cursor: Cursor, body: _Body) -> None:
+    body.enums.append(enum(cursor, cursor.at - 1))
+
+
+def _add_extend(cursor: Cursor, body: _Body) -> None:
+    body.extends.append(extend(cursor, cursor.at - 1))
+
+
+def _add_service(cursor: Cursor, body: _Body) -> None:
+    body.services.append(service(cursor, cursor.at - 1))
+
+
+def _add_option(cursor: Cursor, body: _Body) -> None:
+    body.options.append(options.statement(cursor))
+
+
+def _nothing(cursor: Cursor, body: _Body) -> None:
+    """An empty statement."""
+
+
+_STATEMENTS: Mapping[str, Callable[[Cursor, _Body], None]] = {
+    ";": _nothing,
+    "message": _add_message,
+    "enum": _add_enum,
+    "extend": _add_extend,
+    "service": _add_service,
+    "import": _import,
+    "package": _package,
+    "option": _add_option,
+    "export": _visible,
+    "local": _visible,
+}

@@ -1,0 +1,265 @@
+"""Messages and what stands in them: fields, maps, groups, oneofs, extensions of other messages."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from treaty.core.limits import SCHEMA_MEMBERS
+from treaty.formats.protobuf.model import (
+    Enum,
+    Extend,
+    Extensions,
+    Field,
+    Message,
+    OneOf,
+    Option,
+    Place,
+    Range,
+    Reserved,
+    Word,
+)
+from treaty.formats.protobuf.syntax import options, ranges
+from treaty.formats.protobuf.syntax.cursor import INT32, MESSAGE_DEPTH, Cursor
+from treaty.formats.protobuf.syntax.enums import enum
+from treaty.formats.protobuf.syntax.literals import LETTERS
+
+_NUMBERS = ("int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64")
+SCALARS = frozenset(("double", "float", *_NUMBERS, "bool", "string", "bytes"))
+"""Types that need no definition."""
+_LABELS = frozenset(("optional", "required", "repeated"))
+
+
+@dataclass(slots=True)
+class _Body:
+    """What has been read of a message so far."""
+
+    fields: list[Field] = field(default_factory=list)
+    oneofs: list[OneOf] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    enums: list[Enum] = field(default_factory=list)
+    extends: list[Extend] = field(default_factory=list)
+    extensions: list[Extensions] = field(default_factory=list)
+    reserved: list[Reserved] = field(default_factory=list)
+    options: list[Option] = field(default_factory=list)
+
+
+def message(cursor: Cursor, begin: int, visibility: str = "") -> Message:
+    """A message, with the cursor after its first word; `begin` is where the definition begins."""
+    name = cursor.name("the name of a message")
+    return _message(cursor, name, visibility, cursor.doc(begin), cursor.place(begin))
+
+
+def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: Place) -> Message:
+    cursor.descend(MESSAGE_DEPTH)
+    cursor.expect("{")
+    body = _Body()
+    words = cursor.words
+    while True:
+        word = words[cursor.at]
+        if word == "}":
+            break
+        read = _STATEMENTS.get(word)
+        if read is not None:
+            cursor.at += 1
+            read(cursor, body)
+        elif word in ("export", "local") and cursor.dialect >= "2024" and cursor.editions:
+            _visible(cursor, body)
+        elif not word:
+            raise cursor.unexpected('"}" at the end of the message')
+        else:
+            body.fields.append(one_field(cursor))
+        if len(body.fields) > SCHEMA_MEMBERS or len(body.messages) > SCHEMA_MEMBERS:
+            limit = f"more members than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
+            raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one message")
+    cursor.at += 1
+    cursor.ascend()
+    top = _top(body.options)
+    return Message(
+        name,
+        tuple(body.fields),
+        tuple(body.oneofs),
+        tuple(body.messages),
+        tuple(body.enums),
+        tuple(body.extends),
+        tuple(Extensions(_ended(one.ranges, top), one.options, one.place) for one in body.extensions),
+        tuple(Reserved(_ended(one.ranges, top), one.names, one.place) for one in body.reserved),
+        tuple(body.options),
+        visibility,
+        doc,
+        place,
+    )
+
+
+def _top(found: list[Option]) -> int:
+    """The number that ``max`` means: message sets have room for more."""
+    for one in found:
+        if one.name == ("message_set_wire_format",) and one.value == Word("true"):
+            return INT32 - 1
+    return ranges.MAX_NUMBER
+
+
+def _ended(found: tuple[Range, ...], top: int) -> tuple[Range, ...]:
+    return tuple(Range(one.start, top) if one.end == INT32 else one for one in found)
+
+
+def _visible(cursor: Cursor, body: _Body) -> None:
+    begin = cursor.at
+    visibility = cursor.words[begin]
+    cursor.at += 1
+    if cursor.accept("message"):
+        body.messages.append(message(cursor, begin, visibility))
+    elif cursor.accept("enum"):
+        body.enums.append(enum(cursor, begin, visibility))
+    else:
+        raise cursor.unexpected("message or enum")
+
+
+def _add_message(cursor: Cursor, body: _Body) -> None:
+    body.messages.append(message(cursor, cursor.at - 1))
+
+
+def _add_enum(cursor: Cursor, body: _Body) -> None:
+    body.enums.append(enum(cursor, cursor.at - 1))
+
+
+def _add_oneof(cursor: Cursor, body: _Body) -> None:
+    body.oneofs.append(_oneof(cursor, cursor.at - 1))
+
+
+def _add_extend(cursor: Cursor, body: _Body) -> None:
+    body.extends.append(extend(cursor, cursor.at - 1))
+
+
+def _add_extensions(cursor: Cursor, body: _Body) -> None:
+    body.extensions.append(ranges.extensions(cursor, cursor.place(cursor.at - 1)))
+
+
+def _add_reserved(cursor: Cursor, body: _Body) -> None:
+    body.reserved.append(ranges.reserved(cursor, cursor.place(cursor.at - 1)))
+
+
+def _add_option(cursor: Cursor, body: _Body) -> None:
+    body.options.append(options.statement(cursor))
+
+
+def _nothing(cursor: Cursor, body: _Body) -> None:
+    """An empty statement."""
+
+
+_STATEMENTS: Mapping[str, Callable[[Cursor, _Body], None]] = {
+    ";": _nothing,
+    "message": _add_message,
+    "enum": _add_enum,
+    "oneof": _add_oneof,
+    "extend": _add_extend,
+    "extensions": _add_extensions,
+    "reserved": _add_reserved,
+    "option": _add_option,
+}
+
+
+def one_field(cursor: Cursor, *, alone: bool = True) -> Field:
+    """A field with its label, unless it stands in a oneof and is not `alone`: there is none then."""
+    begin = cursor.at
+    label = cursor.words[begin]
+    if label not in _LABELS:
+        label = ""
+    elif not alone:
+        raise cursor.unexpected("a type: fields of a oneof have no label")
+    elif cursor.editions and label != "repeated":
+        feature = "features.field_presence = LEGACY_REQUIRED" if label == "required" else "features.field_presence"
+        raise cursor.fault("LABEL_OF_OTHER_SYNTAX", f"the label {label!r}", f"no label, or the feature {feature}")
+    else:
+        cursor.at += 1
+    if cursor.words[cursor.at] == "map" and cursor.words[cursor.at + 1] == "<":
+        if label or not alone:
+            where = "with a label" if label else "in a oneof"
+            raise cursor.fault("MAP_MISPLACED", f"a map {where}", "a field of its own, without a label")
+        return _map(cursor, begin)
+    if not label and alone and cursor.dialect == "proto2":
+        raise cursor.fault(
+            "LABEL_MISSING", f"{cursor.words[cursor.at]!r} without a label", "optional, required, repeated"
+        )
+    if cursor.words[cursor.at] == "group":
+        return _group(cursor, label, begin)
+    type_ = cursor.dotted("a type")
+    name = cursor.name("the name of a field")
+    number, found = _numbered(cursor)
+    cursor.expect(";")
+    return Field(name, number, type_, label, "", found, None, cursor.doc(begin), cursor.place(begin))
+
+
+def _numbered(cursor: Cursor) -> tuple[int, tuple[Option, ...]]:
+    cursor.expect("=")
+    number = cursor.number("a field number")
+    return number, options.bracketed(cursor) if cursor.words[cursor.at] == "[" else ()
+
+
+def _map(cursor: Cursor, begin: int) -> Field:
+    cursor.at += 2
+    key = cursor.dotted("the type of the keys")
+    cursor.expect(",")
+    value = cursor.dotted("the type of the values")
+    if "group" in (key, value):
+        raise cursor.unexpected("types other than groups")
+    cursor.expect(">")
+    name = cursor.name("the name of a field")
+    number, found = _numbered(cursor)
+    cursor.expect(";")
+    return Field(name, number, value, "", key, found, None, cursor.doc(begin), cursor.place(begin))
+
+
+def _group(cursor: Cursor, label: str, begin: int) -> Field:
+    cursor.at += 1
+    at = cursor.at
+    name = cursor.name("the name of a group")
+    number, found = _numbered(cursor)
+    if cursor.editions:
+        wanted = "a message, and the feature features.message_encoding = DELIMITED"
+        raise cursor.fault("GROUP_NOT_ALLOWED", f"the group {name!r}", wanted, at)
+    if not "A" <= name[0] <= "Z":
+        raise cursor.fault("GROUP_NAME", f"the group {name!r}", "a name that begins with a capital letter", at)
+    place, doc = cursor.place(begin), cursor.doc(begin)
+    body = _message(cursor, name, "", doc, place)
+    return Field(name.lower(), number, name, label, "", found, body, doc, place)
+
+
+def _oneof(cursor: Cursor, begin: int) -> OneOf:
+    name = cursor.name("the name of a oneof")
+    cursor.expect("{")
+    fields: list[Field] = []
+    found: list[Option] = []
+    while True:
+        if cursor.accept("option"):
+            found.append(options.statement(cursor))
+        else:
+            fields.append(one_field(cursor, alone=False))
+        if cursor.accept("}"):
+            break
+        if len(fields) > SCHEMA_MEMBERS:
+            limit = f"more fields than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
+            raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one oneof")
+    return OneOf(name, tuple(fields), tuple(found), cursor.doc(begin), cursor.place(begin))
+
+
+def extend(cursor: Cursor, begin: int) -> Extend:
+    """``extend name { ... }``, with the cursor after the first word."""
+    place = cursor.place(begin)
+    if cursor.words[cursor.at] in SCALARS or cursor.words[cursor.at][:1] not in LETTERS | {"."}:
+        raise cursor.unexpected("the name of a message")
+    extendee = cursor.dotted("the name of a message")
+    cursor.expect("{")
+    fields = [_extension(cursor)]
+    while not cursor.accept("}"):
+        fields.append(_extension(cursor))
+        if len(fields) > SCHEMA_MEMBERS:
+            limit = f"more fields than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
+            raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one extension")
+    return Extend(extendee, tuple(fields), place)
+
+
+def _extension(cursor: Cursor) -> Field:
+    at = cursor.at
+    found = one_field(cursor)
+    if found.key:
+        raise cursor.fault("MAP_MISPLACED", "a map as an extension", "a repeated message with a key and a value", at)
+    return found

@@ -1,0 +1,150 @@
+"""Options: their names, and constants up to whole messages in text format."""
+
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.model import Aggregate, Constant, Option, Word
+from treaty.formats.protobuf.syntax.cursor import Cursor
+from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, integer
+
+UINT64 = 2**64 - 1
+INT64 = 2**63
+_CLOSING = {"{": "}", "<": ">"}
+
+
+def statement(cursor: Cursor) -> Option:
+    """``option name = value;``, with the cursor after the first word."""
+    found = assignment(cursor)
+    cursor.expect(";")
+    return found
+
+
+def bracketed(cursor: Cursor) -> tuple[Option, ...]:
+    """Options in square brackets, or none."""
+    if not cursor.accept("["):
+        return ()
+    found = [assignment(cursor)]
+    while cursor.accept(","):
+        found.append(assignment(cursor))
+    cursor.expect("]")
+    return tuple(found)
+
+
+def assignment(cursor: Cursor) -> Option:
+    """``name = value``."""
+    place = cursor.place(cursor.at)
+    parts = [_part(cursor)]
+    while cursor.accept("."):
+        parts.append(_part(cursor))
+    cursor.expect("=")
+    return Option(tuple(parts), _value(cursor), place)
+
+
+def _part(cursor: Cursor) -> str:
+    if cursor.accept("("):
+        name = cursor.dotted("the name of an extension")
+        cursor.expect(")")
+        return f"({name})"
+    return cursor.name("the name of an option")
+
+
+def _value(cursor: Cursor) -> Constant:
+    if cursor.words[cursor.at] == "{":
+        cursor.at += 1
+        return _aggregate(cursor, "}")
+    return _scalar(cursor, "a number, a string, a name or a message in braces")
+
+
+def _scalar(cursor: Cursor, expected: str) -> Constant:
+    negative = cursor.accept("-")
+    word = cursor.words[cursor.at]
+    first = word[:1]
+    if first in LETTERS:
+        if not negative:
+            cursor.at += 1
+            return Word(word)
+        if word not in ("inf", "nan"):
+            raise cursor.unexpected("a number after the minus sign")
+        cursor.at += 1
+        return -float(word)
+    if first in QUOTES and not negative:
+        return cursor.string(expected)
+    if not first or first not in "0123456789." or word == ".":
+        raise cursor.unexpected("a number after the minus sign" if negative else expected)
+    value = _number(cursor, word, INT64 if negative else UINT64)
+    return -value if negative else value
+
+
+def _number(cursor: Cursor, word: str, top: int) -> int | float:
+    cursor.digits()
+    try:
+        whole = integer(word)
+    except InvalidLiteralError as wrong:
+        raise cursor.fault("NUMBER_INVALID", str(wrong), wrong.expected) from None
+    if whole is not None and whole > top:
+        if word[0] == "0":
+            raise cursor.fault("NUMBER_OUT_OF_RANGE", f"{word} is too large", f"at most {top}")
+        whole = None  # a decimal one is read as a float then, as protoc does
+    cursor.at += 1
+    return float(word) if whole is None else whole
+
+
+def _aggregate(cursor: Cursor, closing: str) -> Aggregate:
+    """The members of a message up to its closing brace."""
+    cursor.descend()
+    members: list[tuple[str, Constant]] = []
+    while not cursor.accept(closing):
+        name = _member(cursor)
+        colon = cursor.accept(":")
+        opening = cursor.words[cursor.at]
+        if opening in _CLOSING:
+            cursor.at += 1
+            value: Constant = _aggregate(cursor, _CLOSING[opening])
+        elif opening == "[":
+            value = _listed(cursor, scalars=colon)
+        elif colon:
+            value = _scalar(cursor, "a value")
+        else:
+            raise cursor.unexpected('":" and a value, or a message in braces')
+        members.append((name, value))
+        if not cursor.accept(","):
+            cursor.accept(";")
+    cursor.ascend()
+    return Aggregate(tuple(members))
+
+
+def _listed(cursor: Cursor, *, scalars: bool) -> Constant:
+    cursor.expect("[")
+    items: list[Constant] = []
+    if cursor.accept("]"):
+        return ()
+    while True:
+        opening = cursor.words[cursor.at]
+        if opening in _CLOSING:
+            cursor.at += 1
+            items.append(_aggregate(cursor, _CLOSING[opening]))
+        elif scalars:
+            items.append(_scalar(cursor, "a value"))
+        else:
+            raise cursor.unexpected("a message in braces")
+        if cursor.accept("]"):
+            return tuple(items)
+        cursor.expect(",")
+
+
+def _member(cursor: Cursor) -> str:
+    """The name of a member: a field's, or in square brackets an extension's or a type's address."""
+    if not cursor.accept("["):
+        return cursor.name("the name of a field")
+    parts: list[str] = []
+    while not cursor.accept("]"):
+        word = cursor.words[cursor.at]
+        if word not in (".", "/", "-") and word[:1] not in LETTERS:
+            raise _unclosed(cursor)
+        parts.append(word)
+        cursor.at += 1
+    if not parts:
+        raise cursor.unexpected("the full name of an extension")
+    return f"[{''.join(parts)}]"
+
+
+def _unclosed(cursor: Cursor) -> InvalidSchemaError:
+    return cursor.unexpected('the full name of an extension, and "]"')

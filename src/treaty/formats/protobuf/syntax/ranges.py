@@ -1,0 +1,62 @@
+"""Numbers and names set aside: ``extensions`` and ``reserved``."""
+
+from treaty.formats.protobuf.model import Extensions, Place, Range, Reserved
+from treaty.formats.protobuf.syntax.cursor import INT32, Cursor
+from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES
+from treaty.formats.protobuf.syntax.options import bracketed
+
+MAX_NUMBER = 2**29 - 1
+"""The highest field number."""
+
+
+def extensions(cursor: Cursor, place: Place) -> Extensions:
+    """``extensions 100 to 199 [...];``, with the cursor after the first word; ``max`` is `INT32` until it is known."""
+    ranges = _ranges(cursor, "a field number or a range of them")
+    options = bracketed(cursor)
+    cursor.expect(";")
+    return Extensions(ranges, options, place)
+
+
+def reserved(cursor: Cursor, place: Place, *, signed: bool = False) -> Reserved:
+    """``reserved ...;``, with the cursor after the first word: of an enum with `signed`, else of a message."""
+    word = cursor.words[cursor.at]
+    if word[:1] in QUOTES:
+        if cursor.editions:
+            raise cursor.unexpected("names without quotes, as editions have them")
+        names = [_text(cursor)]
+        while cursor.accept(","):
+            names.append(_text(cursor))
+    elif word[:1] in LETTERS:
+        if not cursor.editions:
+            raise cursor.unexpected("names in quotes, or numbers")
+        names = [cursor.name("a name")]
+        while cursor.accept(","):
+            names.append(cursor.name("a name"))
+    else:
+        ranges = _ranges(cursor, "names or numbers", signed=signed)
+        cursor.expect(";")
+        return Reserved(ranges, (), place)
+    cursor.expect(";")
+    return Reserved((), tuple(names), place)
+
+
+def _text(cursor: Cursor) -> str:
+    at = cursor.at
+    value = cursor.string("a name in quotes")
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise cursor.fault("STRING_INVALID", "a name that is no UTF-8", "a name", at) from None
+
+
+def _ranges(cursor: Cursor, what: str, *, signed: bool = False) -> tuple[Range, ...]:
+    number = cursor.signed if signed else cursor.number
+    found: list[Range] = []
+    while True:
+        start = number(what)
+        end = start
+        if cursor.accept("to"):
+            end = INT32 if cursor.accept("max") else number('a number or "max"')
+        found.append(Range(start, end))
+        if not cursor.accept(","):
+            return tuple(found)

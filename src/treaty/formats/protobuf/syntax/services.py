@@ -1,0 +1,52 @@
+"""Services and their methods."""
+
+from treaty.core.limits import SCHEMA_MEMBERS
+from treaty.formats.protobuf.model import Method, Option, Service
+from treaty.formats.protobuf.syntax import options
+from treaty.formats.protobuf.syntax.cursor import Cursor
+from treaty.formats.protobuf.syntax.messages import SCALARS
+
+
+def service(cursor: Cursor, begin: int) -> Service:
+    """A service, with the cursor after its first word; `begin` is where the definition begins."""
+    name = cursor.name("the name of a service")
+    cursor.expect("{")
+    methods: list[Method] = []
+    found: list[Option] = []
+    while not cursor.accept("}"):
+        if cursor.accept("option"):
+            found.append(options.statement(cursor))
+        elif not cursor.accept(";"):
+            methods.append(_method(cursor))
+        if len(methods) > SCHEMA_MEMBERS:
+            limit = f"more methods than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
+            raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one service")
+    return Service(name, tuple(methods), tuple(found), cursor.doc(begin), cursor.place(begin))
+
+
+def _method(cursor: Cursor) -> Method:
+    begin = cursor.at
+    cursor.expect("rpc")
+    name = cursor.name("the name of a method")
+    takes, client = _side(cursor)
+    cursor.expect("returns")
+    returns, server = _side(cursor)
+    found: list[Option] = []
+    if cursor.accept("{"):
+        while not cursor.accept("}"):
+            if not cursor.accept(";"):
+                cursor.expect("option")
+                found.append(options.statement(cursor))
+    else:
+        cursor.expect(";")
+    return Method(name, takes, returns, client, server, tuple(found), cursor.doc(begin), cursor.place(begin))
+
+
+def _side(cursor: Cursor) -> tuple[str, bool]:
+    cursor.expect("(")
+    streams = cursor.accept("stream")
+    if cursor.words[cursor.at] in SCALARS:
+        raise cursor.unexpected("the name of a message")
+    name = cursor.dotted("the name of a message")
+    cursor.expect(")")
+    return name, streams
