@@ -4,8 +4,13 @@ import json
 
 import pytest
 
+from treaty.assemble import connect
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.meaning import Binding, Meaning
+from treaty.core.names import subject_of
+from treaty.core.refusals import TooLarge
+from treaty.core.requests import Register
+from treaty.core.schema import Draft, Reference
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.bind import bind, conflicts
 from treaty.formats.format import InvalidSchemaError
@@ -80,3 +85,20 @@ def test_shared_references_are_walked_once() -> None:
         here = Meaning("AVRO", record(f"N{at}"), (Binding("l", "l", 1, here), Binding("r", "r", 1, here)))
 
     assert len(conflicts(here)) == 2
+
+
+def test_a_registry_follows_each_shared_reference_once_and_no_chain_past_the_limit() -> None:
+    def schema(at: int) -> tuple[str, tuple[Reference, ...]]:
+        before = tuple(one for one in range(max(0, at - 3), at))
+        return record(f"N{at}", *([f"N{one}" for one in before] or ["int"])), tuple(
+            Reference(f"N{one}", f"n{one}", 1) for one in before
+        )
+
+    with connect("memory:") as registry:
+        for at in range(REFERENCE_DEPTH + 1):
+            text, references = schema(at)
+            registry.ask(Register(subject_of(f"n{at}"), Draft(text, references=references)))
+
+        text, references = schema(REFERENCE_DEPTH + 1)
+        with pytest.raises(TooLarge, match="chain of references"):
+            registry.ask(Register(subject_of("past"), Draft(text, references=references)))

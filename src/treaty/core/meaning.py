@@ -16,15 +16,15 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A text of some format with its resolved references; equal meanings have equal digests.
+    """A text of some format with its resolved references; two are equal when their digests are.
 
     The digest is the key of every memo about a schema: two schemas with the same guid can
     mean different things, because a guid covers only the subject and number of a reference.
     """
 
-    format: str
-    text: str
-    bindings: tuple[Binding, ...] = ()
+    format: str = field(compare=False)
+    text: str = field(compare=False)
+    bindings: tuple[Binding, ...] = field(default=(), compare=False)
     digest: bytes = field(init=False, compare=True, repr=False)
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, I
 from treaty.core.limits import DECISION_ANSWERS, INLINE_BYTES, MEMO_BYTES
 from treaty.core.meaning import Meaning
 from treaty.core.refusals import TooLarge
+from treaty.formats.memo import weight as reach
 
 Key = tuple[str, bytes, bytes, tuple[str, ...]]
 """What an answer depends on, and nothing else: digests of meanings. Never a guid: it covers a reference's subject and
@@ -36,12 +37,8 @@ def key_of(question: Question) -> Key:
 def weight(question: Question) -> int:
     """Characters of text that answering a question reads."""
     if isinstance(question, Compare):
-        return _reach(question.reader) + _reach(question.writer)
-    return _reach(question.meaning)
-
-
-def _reach(meaning: Meaning) -> int:
-    return len(meaning.text) + sum(_reach(bound.meaning) for bound in meaning.bindings)
+        return reach(question.reader) + reach(question.writer)
+    return reach(question.meaning)
 
 
 def _size(answer: Answer) -> int:

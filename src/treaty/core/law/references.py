@@ -46,19 +46,43 @@ def _follow(view: View, parent: Subject, one: Reference, visible: Visible) -> Us
     return Used(one.name, one.subject, version.number, version.schema_id)
 
 
-def bindings(view: View, context: str, references: tuple[Used, ...], depth: int = 0) -> tuple[Binding, ...]:
-    """Return the meanings of stored references. `context` is that of the schema that has them."""
+Followed = dict[tuple[str, int], tuple[Meaning, int]]
+"""What stored schemas mean, and the links of the longest chain from there, by context and id."""
+
+
+def bindings(view: View, context: str, references: tuple[Used, ...]) -> tuple[Binding, ...]:
+    """Return the meanings of stored references, each followed once. `context` is that of the schema that has them.
+
+    Raises `TooLarge` where a chain of references is longer than the limit.
+    """
+    return _bindings(view, context, references, {}, 1)[0]
+
+
+def _bindings(
+    view: View, context: str, references: tuple[Used, ...], known: Followed, depth: int
+) -> tuple[tuple[Binding, ...], int]:
+    """Return the bindings of references that are `depth` links away, and the links of the longest chain from here."""
+    bound, longest = [], 0
+    for one in references:
+        target = Subject(context, "").sibling(one.subject)
+        place = (target.context, one.schema_id)
+        if place not in known:
+            _refuse_too_deep(depth)
+            schema = schema_row(view, *place)
+            inner, links = _bindings(view, target.context, schema.references, known, depth + 1)
+            known[place] = (Meaning(schema.format, schema.text, inner), links)
+        meaning, links = known[place]
+        _refuse_too_deep(depth + links)
+        bound.append(Binding(one.name, str(target), one.version, meaning))
+        longest = max(longest, links + 1)
+    return tuple(bound), longest
+
+
+def _refuse_too_deep(depth: int) -> None:
     if depth > REFERENCE_DEPTH:
         raise TooLarge.of(
             "REFERENCE_DEPTH", "the chain of references is too long", allowed=f"at most {REFERENCE_DEPTH} links"
         )
-    bound = []
-    for one in references:
-        target = Subject(context, "").sibling(one.subject)
-        schema = schema_row(view, target.context, one.schema_id)
-        inner = bindings(view, target.context, schema.references, depth + 1)
-        bound.append(Binding(one.name, str(target), one.version, Meaning(schema.format, schema.text, inner)))
-    return tuple(bound)
 
 
 def meaning_of(view: View, context: str, schema: Schema) -> Meaning:
