@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from treaty.core.finding import Fault, Finding
 from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
 from treaty.core.limits import DECISION_ANSWERS, INLINE_BYTES, MEMO_BYTES
-from treaty.core.meaning import Meaning
 from treaty.core.refusals import TooLarge
 from treaty.formats.memo import weight as reach
 
