@@ -1,0 +1,125 @@
+"""Every rule of every format has a case in which it is told, and a near miss in which it is not.
+
+Read from the folders of cases alone, whose truth the tests of each format check:
+
+- `<RULE>[-<words>]/verdict.json`: findings of two schemas, in lists by direction (``backward``, ``forward``; also
+  ``differences`` where a format tells harmless ones). A near miss is a folder of the rule's name in which no list has it.
+- `lint/<LINT>[-<words>]/faults.json` and `validity/<RULE>[-<words>]/faults.json`: a list of faults of one schema, each
+  with its ``rule``. A near miss is a folder of the rule's name without it in the list.
+- `validity/*.json`: a list of schemas by theme, the invalid ones with their ``rule`` (or a list ``rules``), the valid
+  ones with ``near_miss`` where they nearly break a rule.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treaty.formats.table import table
+
+CASES = Path(__file__).parents[1] / "cases"
+
+LIMITS = frozenset({"COMPARISON_TOO_LARGE", "TOO_MANY", "SCHEMA_TOO_DEEP"})
+"""Rules that only a schema past a limit breaks: such schemas are made by tests, not kept as files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What the folders of one format show: rules that were told, and rules that were nearly told."""
+
+    told: set[str] = field(default_factory=set)
+    missed: set[str] = field(default_factory=set)
+
+    def add(self, name: str, rules: set[str]) -> None:
+        """Take in one folder: what it tells, and that its own rule is not among them."""
+        self.told.update(rules)
+        rule = name.partition("-")[0]
+        if rule not in rules:
+            self.missed.add(rule)
+
+
+def _verdict(recorded: dict[str, Any]) -> set[str]:
+    lists = (recorded.get(name, ()) for name in ("backward", "forward", "differences"))
+    return {found["rule"] for findings in lists for found in findings}
+
+
+def _faults(recorded: list[dict[str, Any]]) -> set[str]:
+    return {fault["rule"] for fault in recorded}
+
+
+def _folders(paths: Iterable[Path], rules: Callable[[Any], set[str]]) -> Covered:
+    covered = Covered()
+    for path in paths:
+        covered.add(path.parent.name, rules(json.loads(path.read_text("utf-8"))))
+    return covered
+
+
+def differences(cases: Path) -> Covered:
+    """What the pairs of schemas in a folder of cases show."""
+    return _folders(sorted(cases.glob("*/verdict.json")), _verdict)
+
+
+def lints(cases: Path) -> Covered:
+    """What the schemas for lints show."""
+    return _folders(sorted(cases.glob("lint/*/faults.json")), _faults)
+
+
+def validity(cases: Path) -> Covered:
+    """What the invalid and the nearly invalid schemas show."""
+    covered = _folders(sorted(cases.glob("validity/*/faults.json")), _faults)
+    for file in sorted(cases.glob("validity/*.json")):
+        for row in json.loads(file.read_text("utf-8")):
+            covered.told.update(row.get("rules", ()))
+            covered.told.update({row["rule"]} if "rule" in row else ())
+            covered.missed.update({row["near_miss"]} if "near_miss" in row and "rule" not in row else ())
+    return covered
+
+
+LOOKS: dict[str, Callable[[Path], Covered]] = {"rules": differences, "faults": validity, "lints": lints}
+"""By the member of `Format` that holds the rows, where its cases lie."""
+
+FORMATS = ("AVRO",)
+"""Formats whose rows are all covered; one that is added here lacks no case any more."""
+
+
+def lacking(format_: str, member: str, cases: Path) -> Iterator[str]:
+    """Rules of a format that lack a case: those of `Format.rules`, `Format.faults` or `Format.lints`."""
+    form = table().find(format_)
+    assert form is not None, format_
+    covered = LOOKS[member](cases)
+    for rule in getattr(form, member):
+        if rule not in LIMITS:
+            if rule not in covered.told:
+                yield f"{rule}: no case tells it"
+            if rule not in covered.missed:
+                yield f"{rule}: no near miss"
+
+
+@pytest.mark.parametrize("member", LOOKS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_rule_is_told_in_a_case_and_nearly_told_in_another(name: str, member: str) -> None:
+    assert not list(lacking(name, member, CASES / name.lower()))
+
+
+@pytest.mark.parametrize("member", LOOKS)
+def test_a_folder_without_cases_covers_nothing(member: str, tmp_path: Path) -> None:
+    form = table().find("AVRO")
+    assert form is not None
+    rows = set(getattr(form, member)) - LIMITS
+
+    assert len(list(lacking("AVRO", member, tmp_path))) == 2 * len(rows)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_folder_is_named_after_a_rule_that_does_not_exist(name: str) -> None:
+    form = table().find(name)
+    assert form is not None
+    cases = CASES / name.lower()
+    known = {*form.rules, *form.faults, *form.lints}
+    named = [path.parent.name.partition("-")[0] for path in cases.rglob("*/faults.json")]
+    named += [path.parent.name.partition("-")[0] for path in cases.glob("*/verdict.json")]
+
+    assert not {word for word in named if word.isupper()} - known
