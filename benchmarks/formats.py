@@ -128,7 +128,7 @@ def _ran(arguments: list[str]) -> None:
 def run() -> list[Row]:
     """Measure every format that is here, and the other libraries on the same texts."""
     formats = table()
-    rows = [row for name in formats.names if name in TEXTS for row in measured(_found(name), TEXTS[name])]
+    rows = [row for name in formats.names if name in TEXTS for row in measured(formats[name], TEXTS[name])]
     parsed = {row.name: row.value for row in rows}
     with tempfile.TemporaryDirectory() as folder:
         for name, size, library, work in others(Path(folder)):
@@ -138,9 +138,3 @@ def run() -> list[Row]:
                     against(f"{name.capitalize()}, {size}: parse, against {library}", ours, cost(work), unit="us CPU")
                 )
     return rows
-
-
-def _found(name: str) -> Format[Any]:
-    form = table().find(name)
-    assert form is not None
-    return form

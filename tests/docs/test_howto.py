@@ -29,3 +29,8 @@ def test_spark(program: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "expected"), programs("python.md"), ids=["ask", "records", "asyncio"])
 def test_python(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), programs("formats.md"))
+def test_formats(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected

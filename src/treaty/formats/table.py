@@ -27,10 +27,17 @@ class Table:
         """All names, sorted."""
         return tuple(sorted(self.places))
 
+    def __getitem__(self, name: str) -> Format[Any]:
+        """The format called `name`; raises `KeyError` with the names that there are."""
+        found = self.find(name)
+        if found is None:
+            message = f"there is no format {name!r} here; known: {', '.join(self.names)}"
+            raise KeyError(message)
+        return found
+
     def validators(self) -> frozenset[str]:
         """Names of all validators: the lints of every format, which are loaded for it."""
-        formats = (self.find(name) for name in self.names)
-        return frozenset(lint for form in formats if form is not None for lint in form.lints)
+        return frozenset(lint for name in self.names for lint in self[name].lints)
 
     def find(self, name: str) -> Format[Any] | None:
         """The format called `name`, or None; raises `ImportError` if a plug-in is there and broken."""
