@@ -35,7 +35,7 @@ def assignment(cursor: Cursor) -> Option:
     while cursor.accept("."):
         parts.append(_part(cursor))
     cursor.expect("=")
-    return Option(tuple(parts), _value(cursor), place)
+    return Option(tuple(parts), value(cursor), place)
 
 
 def _part(cursor: Cursor) -> str:
@@ -46,7 +46,8 @@ def _part(cursor: Cursor) -> str:
     return cursor.name("the name of an option")
 
 
-def _value(cursor: Cursor) -> Constant:
+def value(cursor: Cursor) -> Constant:
+    """The value of an option."""
     if cursor.words[cursor.at] == "{":
         cursor.at += 1
         return _aggregate(cursor, "}")
@@ -69,8 +70,8 @@ def _scalar(cursor: Cursor, expected: str) -> Constant:
         return cursor.string(expected)
     if not first or first not in "0123456789." or word == ".":
         raise cursor.unexpected("a number after the minus sign" if negative else expected)
-    value = _number(cursor, word, INT64 if negative else UINT64)
-    return -value if negative else value
+    number = _number(cursor, word, INT64 if negative else UINT64)
+    return -number if negative else number
 
 
 def _number(cursor: Cursor, word: str, top: int) -> int | float:
@@ -97,14 +98,14 @@ def _aggregate(cursor: Cursor, closing: str) -> Aggregate:
         opening = cursor.words[cursor.at]
         if opening in _CLOSING:
             cursor.at += 1
-            value: Constant = _aggregate(cursor, _CLOSING[opening])
+            member: Constant = _aggregate(cursor, _CLOSING[opening])
         elif opening == "[":
-            value = _listed(cursor, scalars=colon)
+            member = _listed(cursor, scalars=colon)
         elif colon:
-            value = _scalar(cursor, "a value")
+            member = _scalar(cursor, "a value")
         else:
             raise cursor.unexpected('":" and a value, or a message in braces')
-        members.append((name, value))
+        members.append((name, member))
         if not cursor.accept(","):
             cursor.accept(";")
     cursor.ascend()

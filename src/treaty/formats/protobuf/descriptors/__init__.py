@@ -1,0 +1,1 @@
+"""Descriptors, Protobuf's own form of a compiled file, to model."""

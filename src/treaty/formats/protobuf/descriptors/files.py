@@ -1,0 +1,253 @@
+"""`FileDescriptorProto` to the model of a file."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import count, groupby
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    Edition,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    ServiceDescriptorProto,
+    SymbolVisibility,
+)
+
+from treaty.core.finding import Fault
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.descriptors.defaults import default
+from treaty.formats.protobuf.descriptors.names import json_name
+from treaty.formats.protobuf.descriptors.options import options
+from treaty.formats.protobuf.model import (
+    Enum,
+    EnumValue,
+    Extend,
+    Extensions,
+    Field,
+    File,
+    Import,
+    Message,
+    Method,
+    OneOf,
+    Option,
+    Place,
+    Range,
+    Reserved,
+    Service,
+)
+from treaty.formats.protobuf.syntax.cursor import MESSAGE_DEPTH
+from treaty.formats.protobuf.syntax.file import EDITIONS
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
+_DOTTED = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*+")
+_LABELS = {1: "optional", 2: "required", 3: "repeated"}
+_VISIBILITY = {
+    SymbolVisibility.VISIBILITY_UNSET: "",
+    SymbolVisibility.VISIBILITY_LOCAL: "local",
+    SymbolVisibility.VISIBILITY_EXPORT: "export",
+}
+_GROUP = FieldDescriptorProto.TYPE_GROUP
+_MESSAGE = FieldDescriptorProto.TYPE_MESSAGE
+_ENUM = FieldDescriptorProto.TYPE_ENUM
+
+
+def file(proto: FileDescriptorProto) -> File:
+    """The model of a descriptor, not linked. Raises `InvalidSchemaError` where no text could say the same."""
+    return _Reader(proto).file()
+
+
+def refusal(message: str, expected: str) -> InvalidSchemaError:
+    """A descriptor that can't be what a compiler made of a text."""
+    return InvalidSchemaError((Fault("DESCRIPTOR_INVALID", "", message, expected),))
+
+
+class _Reader:
+    """Reads one descriptor, and counts places."""
+
+    def __init__(self, proto: FileDescriptorProto) -> None:
+        self.proto = proto
+        self.places = (Place(0, number) for number in count(1))
+        self.syntax = proto.syntax if proto.syntax != "editions" else ""
+        self.edition = Edition.Name(proto.edition).removeprefix("EDITION_") if proto.syntax == "editions" else ""
+        if self.syntax not in ("", "proto2", "proto3") or (proto.syntax == "editions" and self.edition not in EDITIONS):
+            raise refusal(f"the syntax {proto.syntax!r} {self.edition}".rstrip(), f"proto2, proto3 or {EDITIONS}")
+        self.explicit = self.syntax in ("", "proto2")
+
+    def file(self) -> File:
+        """The whole file."""
+        proto = self.proto
+        groups = self.groups(proto.extension)
+        return File(
+            self.syntax,
+            self.edition,
+            dotted(proto.package) if proto.package else "",
+            tuple(self.imports()),
+            options(proto.options),
+            tuple(self.message(one, 1) for one in proto.message_type if one.name not in groups),
+            tuple(self.enum(one) for one in proto.enum_type),
+            self.extends(proto.extension, proto.message_type),
+            tuple(self.service(one) for one in proto.service),
+        )
+
+    def imports(self) -> Iterable[Import]:
+        """Import statements; those that only bring options come last, as they do in a text."""
+        public, weak = set(self.proto.public_dependency), set(self.proto.weak_dependency)
+        for index, path in enumerate(self.proto.dependency):
+            yield Import(path, "public" if index in public else "weak" if index in weak else "", next(self.places))
+        for path in self.proto.option_dependency:
+            yield Import(path, "option", next(self.places))
+
+    def groups(self, fields: Iterable[FieldDescriptorProto]) -> set[str]:
+        """Names of the messages that are declared as groups by these fields."""
+        return {field.type_name.rpartition(".")[2] for field in fields if field.type == _GROUP}
+
+    def message(self, proto: DescriptorProto, depth: int) -> Message:
+        """A message with everything inside."""
+        if depth > MESSAGE_DEPTH:
+            raise refusal(f"more than {MESSAGE_DEPTH} levels inside each other", f"at most {MESSAGE_DEPTH} levels")
+        place = next(self.places)
+        entries = {one.name: one for one in proto.nested_type if one.options.map_entry}
+        hidden = self.groups([*proto.field, *proto.extension]) | set(entries)
+        loose, members = self.fields(proto, entries, depth)
+        oneofs = tuple(
+            OneOf(name(one.name), tuple(members[index]), options(one.options), "", _first(members[index], place))
+            for index, one in enumerate(proto.oneof_decl)
+            if index in members
+        )
+        return Message(
+            name(proto.name),
+            tuple(loose),
+            oneofs,
+            tuple(self.message(one, depth + 1) for one in proto.nested_type if one.name not in hidden),
+            tuple(self.enum(one) for one in proto.enum_type),
+            self.extends(proto.extension, proto.nested_type),
+            tuple(
+                Extensions((Range(one.start, one.end - 1),), options(one.options), next(self.places))
+                for one in proto.extension_range
+            ),
+            reserved([Range(one.start, one.end - 1) for one in proto.reserved_range], proto.reserved_name),
+            options(proto.options),
+            _VISIBILITY[proto.visibility],
+            "",
+            place,
+        )
+
+    def fields(
+        self, proto: DescriptorProto, entries: dict[str, DescriptorProto], depth: int
+    ) -> tuple[list[Field], dict[int, list[Field]]]:
+        """Fields outside of every oneof, and those inside by the oneof's index; synthetic oneofs are none."""
+        loose: list[Field] = []
+        members: dict[int, list[Field]] = {}
+        for one in proto.field:
+            inside = one.HasField("oneof_index") and not one.proto3_optional
+            entry = entries.get(one.type_name.rpartition(".")[2]) if one.type in (0, _MESSAGE) else None
+            made = self.field(one, proto.nested_type, entry, inside=inside)
+            (members.setdefault(one.oneof_index, []) if inside else loose).append(made)
+        return loose, members
+
+    def field(
+        self,
+        proto: FieldDescriptorProto,
+        nested: Iterable[DescriptorProto],
+        entry: DescriptorProto | None = None,
+        *,
+        inside: bool = False,
+    ) -> Field:
+        """A field, a map where it has an `entry`."""
+        place = next(self.places)
+        repeated = proto.label == FieldDescriptorProto.LABEL_REPEATED
+        label = _LABELS[proto.label] if self.explicit or repeated or proto.proto3_optional else ""
+        found = tuple(self.assigned(proto))
+        if entry is not None and repeated and len(entry.field) == 2:
+            key, value = entry.field
+            return Field(name(proto.name), proto.number, _type(value), "", _type(key), found, None, "", place)
+        if proto.type == _GROUP:
+            local = proto.type_name.rpartition(".")[2]
+            bodies = [one for one in nested if one.name == local]
+            if not bodies or proto.name != local.lower():
+                raise refusal(f"the group {proto.name!r}", "a message of the same name beside it")
+            body = self.message(bodies[0], 1)
+            return Field(proto.name, proto.number, local, "" if inside else label, "", found, body, "", place)
+        return Field(name(proto.name), proto.number, _type(proto), "" if inside else label, "", found, None, "", place)
+
+    def assigned(self, proto: FieldDescriptorProto) -> Iterable[Option]:
+        """Options in brackets, with those that a descriptor keeps elsewhere."""
+        if proto.HasField("default_value"):
+            yield Option(("default",), default(proto))
+        if proto.HasField("json_name") and proto.json_name != json_name(proto.name):
+            yield Option(("json_name",), proto.json_name.encode())
+        yield from options(proto.options)
+
+    def extends(self, fields: Sequence[FieldDescriptorProto], nested: Iterable[DescriptorProto]) -> tuple[Extend, ...]:
+        """Extensions, neighbours of the same message together."""
+        return tuple(
+            Extend(dotted(extendee), tuple(self.field(one, nested) for one in group), next(self.places))
+            for extendee, group in groupby(fields, key=lambda one: one.extendee)
+        )
+
+    def enum(self, proto: EnumDescriptorProto) -> Enum:
+        """An enum."""
+        place = next(self.places)
+        values = tuple(
+            EnumValue(name(one.name), one.number, options(one.options), "", next(self.places)) for one in proto.value
+        )
+        ranges = [Range(one.start, one.end) for one in proto.reserved_range]
+        return Enum(
+            name(proto.name),
+            values,
+            options(proto.options),
+            reserved(ranges, proto.reserved_name),
+            _VISIBILITY[proto.visibility],
+            "",
+            place,
+        )
+
+    def service(self, proto: ServiceDescriptorProto) -> Service:
+        """A service."""
+        place = next(self.places)
+        methods = tuple(
+            Method(
+                name(one.name),
+                dotted(one.input_type),
+                dotted(one.output_type),
+                one.client_streaming,
+                one.server_streaming,
+                options(one.options),
+                "",
+                next(self.places),
+            )
+            for one in proto.method
+        )
+        return Service(name(proto.name), methods, options(proto.options), "", place)
+
+
+def _first(members: list[Field], place: Place) -> Place:
+    return members[0].place if members else place
+
+
+def reserved(ranges: list[Range], names: Iterable[str]) -> tuple[Reserved, ...]:
+    """Statements for what is set aside: one for the numbers, one for the names."""
+    found = [Reserved(ranges=tuple(ranges))] if ranges else []
+    listed = tuple(names)
+    return (*found, Reserved(names=listed)) if listed else tuple(found)
+
+
+def _type(proto: FieldDescriptorProto) -> str:
+    if proto.type in (0, _MESSAGE, _ENUM, _GROUP):
+        return dotted(proto.type_name)
+    return FieldDescriptorProto.Type.Name(proto.type).removeprefix("TYPE_").lower()
+
+
+def name(text: str) -> str:
+    """A name that could stand in a text."""
+    if not _NAME.fullmatch(text):
+        raise refusal(f"the name {text[:40]!r}", "letters, digits and underscores, not beginning with a digit")
+    return text
+
+
+def dotted(text: str) -> str:
+    """A name of several parts that could stand in a text."""
+    if not _DOTTED.fullmatch(text):
+        raise refusal(f"the name {text[:40]!r}", "names with points between them")
+    return text

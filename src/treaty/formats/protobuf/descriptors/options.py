@@ -1,0 +1,74 @@
+"""Options of a descriptor to options of the model."""
+
+from collections.abc import Iterator
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor_pb2 import UninterpretedOption
+from google.protobuf.message import Message
+
+from treaty.formats.protobuf.model import Aggregate, Constant, Option, Word
+from treaty.formats.protobuf.syntax.cursor import Cursor
+from treaty.formats.protobuf.syntax.options import value
+
+
+def options(message: Message) -> tuple[Option, ...]:
+    """Every option that is set, in the order of their numbers; those that this program does not know are left out."""
+    return tuple(_options(message))
+
+
+def _options(message: Message) -> Iterator[Option]:
+    for field, found in message.ListFields():
+        if field.name == "uninterpreted_option":
+            for one in found:
+                yield _uninterpreted(one)
+            continue
+        name = f"({field.full_name})" if field.is_extension else field.name
+        if field.is_repeated:
+            for item in found:
+                yield Option((name,), _constant(field, item))
+        elif name == "features":
+            for inner, item in found.ListFields():
+                part = f"({inner.full_name})" if inner.is_extension else inner.name
+                yield Option((name, part), _constant(inner, item))
+        else:
+            yield Option((name,), _constant(field, found))
+
+
+def _uninterpreted(option: UninterpretedOption) -> Option:
+    """An option as a parser leaves it that knows no other file."""
+    name = tuple(f"({part.name_part})" if part.is_extension else part.name_part for part in option.name)
+    if option.HasField("identifier_value"):
+        found: Constant = Word(option.identifier_value)
+    elif option.HasField("string_value"):
+        found = option.string_value
+    elif option.HasField("aggregate_value"):
+        found = value(Cursor(f"{{{option.aggregate_value}}}"))
+    elif option.HasField("double_value"):
+        found = option.double_value
+    elif option.HasField("negative_int_value"):
+        found = option.negative_int_value
+    else:
+        found = option.positive_int_value
+    return Option(name, found)
+
+
+def _constant(field: FieldDescriptor, found: object) -> Constant:
+    """A value of a field that is not repeated, or one of its values."""
+    if isinstance(found, Message):
+        members: list[tuple[str, Constant]] = []
+        for inner, item in found.ListFields():
+            name = f"[{inner.full_name}]" if inner.is_extension else inner.name
+            items = list(item) if inner.is_repeated else [item]
+            members += ((name, _constant(inner, one)) for one in items)
+        return Aggregate(tuple(members))
+    if field.enum_type is not None and isinstance(found, int):
+        known = field.enum_type.values_by_number.get(found)
+        return Word(known.name) if known is not None else found
+    if isinstance(found, bool):
+        return Word("true" if found else "false")
+    if isinstance(found, str):
+        return found.encode("utf-8", "surrogateescape")
+    if isinstance(found, bytes | int):
+        return found
+    assert isinstance(found, float)
+    return found

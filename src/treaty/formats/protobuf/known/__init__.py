@@ -1,0 +1,1 @@
+"""Files that every Protobuf schema may import without a reference."""
