@@ -86,3 +86,17 @@ DECISION_ROUNDS = 8
 """Times that a decision waits for answers about schemas; after that they are given on the spot."""
 POSITIONS_KEPT = 1_000
 """Places in the log's history that a node remembers, to check tokens against."""
+NUMBER_EXPONENT = 1_000
+"""Power of ten of one number inside a JSON Schema, either way."""
+REGEX_LENGTH = 4_096
+"""Characters of one regular expression inside a JSON Schema."""
+SUBSCHEMAS = 50_000
+"""Schemas inside one JSON Schema and the texts that it refers to."""
+VALUE_BYTES = 16_777_216
+"""Bytes of one value that the command line checks against a schema."""
+DUMP_LINE_BYTES = 16_777_216
+"""Bytes of one line of a dump; a record is a text of SCHEMA_BYTES with escapes, references and rules."""
+COLUMNS = 20_000
+"""Columns, those inside others included, that one schema may become."""
+COLUMN_RECURSION = 3
+"""Records that contain themselves, one inside the other, that become columns; what lies deeper is left out."""

@@ -1,10 +1,14 @@
 """JSON values printed as the Jackson library prints them, because ids and guids hash that text."""
 
 import re
+from decimal import Decimal
 from json.encoder import encode_basestring
 
 Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 """A value as the JSON reader makes it; inside a schema it is never changed."""
+
+Exact = bool | int | Decimal | str | list["Exact"] | dict[str, "Exact"] | None
+"""A value whose numbers are kept as they were written."""
 
 _CONTROL = re.compile("[\x00-\x07\x0b\x0e-\x1f]")
 

@@ -18,12 +18,13 @@ def pointer(path: Path) -> str:
     steps: list[str] = []
     while path is not None:
         path, step = path
-        steps.append(_escaped(str(step)))
+        steps.append(escaped(str(step)))
     return "".join(f"/{step}" for step in reversed(steps))
 
 
-def _escaped(step: str) -> str:
-    return step.replace("~", "~0").replace("/", "~1")
+def escaped(step: str) -> str:
+    """A step as it is written in a JSON pointer."""
+    return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step
 
 
 def positions(text: str, pointers: Iterable[str]) -> Mapping[str, tuple[int, int]]:
@@ -66,7 +67,7 @@ def _values(text: str) -> Iterator[tuple[str, int]]:
         elif mark == ":":
             key = False
         elif token["string"] and key and counts and counts[-1] < 0:
-            ways[-1] = f"{ways[-2]}/{_escaped(json.loads(token['string']))}"
+            ways[-1] = f"{ways[-2]}/{escaped(json.loads(token['string']))}"
         elif mark or token["string"] or token["word"]:
             yield ways[-1], token.start()
             if mark:

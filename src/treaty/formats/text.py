@@ -2,19 +2,23 @@
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from json import JSONDecodeError, JSONDecoder
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from treaty.core.finding import Fault
-from treaty.core.limits import NUMBER_DIGITS, SCHEMA_BYTES, SCHEMA_DEPTH
+from treaty.core.limits import NUMBER_DIGITS, NUMBER_EXPONENT, SCHEMA_BYTES, SCHEMA_DEPTH
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.literal import Json
+from treaty.formats.literal import Exact, Json
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
 _TOKEN = re.compile(rf"{_STRING}|[\[\]{{}}]", re.DOTALL)
 _COMMENT = re.compile(rf"({_STRING})|//[^\r\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]*")
+
+
+Number = TypeVar("Number", int, float, Decimal)
 
 
 class _TooLongError(ValueError):
@@ -26,8 +30,8 @@ def _constant(word: str) -> NoReturn:
     raise _TooLongError(message)
 
 
-def _number(read: Callable[[str], int] | Callable[[str], float]) -> Callable[[str], int | float]:
-    def number(text: str) -> int | float:
+def _number(read: Callable[[str], Number]) -> Callable[[str], Number]:
+    def number(text: str) -> Number:
         if len(text) > NUMBER_DIGITS:
             message = f"a number of {len(text)} characters, more than the limit NUMBER_DIGITS of {NUMBER_DIGITS}"
             raise _TooLongError(message)
@@ -36,7 +40,16 @@ def _number(read: Callable[[str], int] | Callable[[str], float]) -> Callable[[st
     return number
 
 
+def _exact(text: str) -> Decimal:
+    power = text.lower().partition("e")[2]
+    if len(power) > 6 or (power and abs(int(power)) > NUMBER_EXPONENT):
+        message = f"the number {text[:40]} has an exponent beyond the limit NUMBER_EXPONENT of {NUMBER_EXPONENT}"
+        raise _TooLongError(message)
+    return Decimal(text)
+
+
 _DECODER = JSONDecoder(parse_int=_number(int), parse_float=_number(float), parse_constant=_constant)
+_EXACT = JSONDecoder(parse_int=_number(int), parse_float=_number(_exact), parse_constant=_constant)
 
 
 def fault(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
@@ -50,11 +63,7 @@ def read(text: str, limit: int = SCHEMA_BYTES) -> Json:
     Comments before and inside the value are skipped, as the Java library does; of equal keys the last one counts.
     Raises `InvalidSchemaError` for anything else that is not JSON, and past the limits of size, depth and digits.
     """
-    if len(text) * 4 > limit and (size := len(text.encode("utf-8", "surrogatepass"))) > limit:
-        message = f"the text has {size} bytes, more than the limit SCHEMA_BYTES of {limit}"
-        raise fault("SCHEMA_TOO_LARGE", message, f"at most {limit} bytes")
-    if text.count("{") + text.count("[") > SCHEMA_DEPTH:
-        _check_depth(text)
+    _check_size(text, limit)
     try:
         value: Json = _DECODER.decode(text)
     except JSONDecodeError as wrong:
@@ -66,6 +75,33 @@ def read(text: str, limit: int = SCHEMA_BYTES) -> Json:
     if not text.isascii() or "\\u" in text:
         _check_scalars(text, value)
     return value
+
+
+def read_exact(text: str, limit: int = SCHEMA_BYTES) -> Exact:
+    """The JSON value of a text of at most `limit` bytes, by the letter of RFC 8259, its numbers exact.
+
+    Of equal keys the last one counts. Raises `InvalidSchemaError` for comments, for text after the value, for
+    anything else that is not JSON, and past the limits of size, depth, digits and exponents.
+    """
+    _check_size(text, limit)
+    try:
+        value: Exact = _EXACT.decode(text)
+    except JSONDecodeError as wrong:
+        raise _malformed(wrong) from None
+    except _TooLongError as wrong:
+        expected = f"a number of at most {NUMBER_DIGITS} characters, its exponent at most {NUMBER_EXPONENT}"
+        raise fault("NUMBER_NOT_ALLOWED", str(wrong), expected) from None
+    if not text.isascii() or "\\u" in text:
+        _check_scalars(text, value)
+    return value
+
+
+def _check_size(text: str, limit: int) -> None:
+    if len(text) * 4 > limit and (size := len(text.encode("utf-8", "surrogatepass"))) > limit:
+        message = f"the text has {size} bytes, more than the limit SCHEMA_BYTES of {limit}"
+        raise fault("SCHEMA_TOO_LARGE", message, f"at most {limit} bytes")
+    if text.count("{") + text.count("[") > SCHEMA_DEPTH:
+        _check_depth(text)
 
 
 def _malformed(wrong: JSONDecodeError) -> InvalidSchemaError:
@@ -101,15 +137,15 @@ def _read_commented(text: str) -> Json:
     return value
 
 
-def _check_scalars(text: str, value: Json) -> None:
+def _check_scalars(text: str, value: Json | Exact) -> None:
     """Refuse halves of surrogate pairs: such a text has no UTF-8 form, so it can't be stored or hashed."""
     if _SURROGATE.search(text) or ("\\u" in text and _has_surrogate(value)):
         message = "the text contains half of a surrogate pair"
         raise fault("TEXT_NOT_UNICODE", message, "whole Unicode characters")
 
 
-def _has_surrogate(value: Json) -> bool:
-    waiting: list[Json] = [value]
+def _has_surrogate(value: Json | Exact) -> bool:
+    waiting: list[Json | Exact] = [value]
     while waiting:
         here = waiting.pop()
         if isinstance(here, str):

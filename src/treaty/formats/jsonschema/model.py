@@ -52,7 +52,7 @@ class Node:
         return (self.text, self.place)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Document:
     """A parsed schema.
 
@@ -69,3 +69,10 @@ class Document:
     """The roots of all texts, the own one first, then each referenced one."""
     names: Mapping[str, int] = field(default_factory=dict)
     """Which text a reference's name leads to."""
+    dynamic: frozenset[str] = frozenset()
+    """URIs of all places that a ``$dynamicRef`` (with their anchor) or a ``$recursiveRef`` (ending in ``#``) may mean
+    instead of the one that it names, depending on where the evaluation comes from."""
+    roots: tuple[Node, ...] = ()
+    """The root of every text as a node, in the order of `texts`."""
+    written: str = ""
+    """The own text as it was given, to find lines and columns."""

@@ -1,0 +1,64 @@
+"""Schemas that need themselves to judge one and the same value: their meaning is not defined."""
+
+from collections.abc import Iterator, Sequence
+
+from treaty.core.finding import Fault
+from treaty.formats.jsonschema.drafts import HOLDING
+from treaty.formats.jsonschema.model import Document, Node
+from treaty.formats.jsonschema.resolve import REFERRING, child, ignores_siblings, locate, reference
+
+_CYCLE = "a way that passes a property, an item or another part of the value before it comes back"
+
+
+def beside(document: Document, node: Node) -> Iterator[Node]:
+    """The schemas that judge the same value as this one, as parts of it: references' targets and branches."""
+    for word in REFERRING:
+        to = reference(node, word)
+        target = locate(document, node, to) if to is not None else None
+        if target is not None:
+            yield target
+    if not isinstance(node.value, dict) or ignores_siblings(node):
+        return
+    rows = HOLDING[node.draft.number]
+    for word, held in node.value.items():
+        row = rows.get(word)
+        if row is None or not row.here:
+            continue
+        if row.holds == "schema":
+            yield child(node, word)
+        elif row.holds == "schemas" and isinstance(held, list):
+            yield from (child(node, word, at) for at in range(len(held)))
+        elif isinstance(held, dict):
+            yield from (child(node, word, name) for name in held)
+
+
+def cycles(document: Document, own: Sequence[Node]) -> Iterator[Fault]:
+    """A fault for every reference of the own text that closes a circle without looking into the value."""
+    if not any(reference(node, word) is not None for node in own for word in REFERRING):
+        return
+    done: set[tuple[int, str]] = set()
+    for start in own:
+        if start.key in done:
+            continue
+        open_: set[tuple[int, str]] = {start.key}
+        way = [(start, beside(document, start))]
+        while way:
+            here, rest = way[-1]
+            inner = next(rest, None)
+            if inner is None:
+                way.pop()
+                open_.discard(here.key)
+                done.add(here.key)
+            elif inner.key in open_:
+                if here.text == 0:
+                    yield _fault(here)
+            elif inner.key not in done:
+                open_.add(inner.key)
+                way.append((inner, beside(document, inner)))
+
+
+def _fault(node: Node) -> Fault:
+    word = next((word for word in REFERRING if reference(node, word) is not None), "")
+    path = f"{node.place}/{word}" if word else node.place
+    message = "the reference leads back to a schema that it is a part of, and no part of the value is passed on the way"
+    return Fault("REF_CYCLE", path, message, _CYCLE)

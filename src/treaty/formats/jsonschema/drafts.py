@@ -1,0 +1,124 @@
+"""The drafts of the standard: which one a text is written in, what its keywords hold, and its meta-schemas."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import jsonschema_rs
+
+from treaty.formats.jsonschema.model import Draft, Json
+
+DRAFTS: Mapping[int, Draft] = {
+    number: Draft(number, uri)
+    for number, uri in (
+        (4, "http://json-schema.org/draft-04/schema"),
+        (6, "http://json-schema.org/draft-06/schema"),
+        (7, "http://json-schema.org/draft-07/schema"),
+        (2019, "https://json-schema.org/draft/2019-09/schema"),
+        (2020, "https://json-schema.org/draft/2020-12/schema"),
+    )
+}
+"""The drafts by their numbers."""
+
+DEFAULT = DRAFTS[7]
+"""The draft of a text that names none, or one that is not known here."""
+
+Holds = Literal["schema", "schemas", "map", "items", "dependencies", "value"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A keyword of the standard.
+
+    `holds` says what stands there: a ``schema``, a list of ``schemas``, a ``map`` from names to schemas, a schema or a
+    list (``items``), a map from names to schemas or lists of names (``dependencies``), or something else (``value``).
+    `first` and `last` are the drafts that know it. `on` is the JSON type that it looks at, or "" for all. `here` is
+    true if its schemas judge the same value as the schema that it stands in.
+    """
+
+    name: str
+    holds: Holds = "value"
+    first: int = 4
+    last: int = 2020
+    on: str = ""
+    here: bool = False
+
+
+def _rows() -> Iterator[Keyword]:
+    yield from (Keyword("id", last=4), Keyword("$id", first=6), Keyword("$schema"), Keyword("$ref"))
+    yield from (Keyword("$comment", first=7), Keyword("$vocabulary", first=2019), Keyword("$anchor", first=2019))
+    yield from (Keyword(name, first=2019, last=2019) for name in ("$recursiveRef", "$recursiveAnchor"))
+    yield from (Keyword(name, first=2020) for name in ("$dynamicRef", "$dynamicAnchor"))
+    yield from (Keyword("definitions", "map"), Keyword("$defs", "map", 2019))
+    yield from (Keyword(name) for name in ("title", "description", "default", "format", "type", "enum"))
+    yield from (Keyword("const", first=6), Keyword("examples", first=6), Keyword("deprecated", first=2019))
+    yield from (Keyword(name, first=7) for name in ("readOnly", "writeOnly"))
+    yield from (Keyword(name, first=7, on="string") for name in ("contentMediaType", "contentEncoding"))
+    yield Keyword("contentSchema", "schema", 2019, on="string")
+    numbers = ("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum")
+    yield from (Keyword(name, on="number") for name in numbers)
+    yield from (Keyword(name, on="string") for name in ("maxLength", "minLength", "pattern"))
+    yield from (Keyword(name, on="array") for name in ("maxItems", "minItems", "uniqueItems"))
+    yield from (Keyword(name, first=2019, on="array") for name in ("maxContains", "minContains"))
+    yield from (Keyword("items", "items", last=2019, on="array"), Keyword("items", "schema", 2020, on="array"))
+    yield from (Keyword("prefixItems", "schemas", 2020, on="array"), Keyword("contains", "schema", 6, on="array"))
+    yield Keyword("additionalItems", "schema", last=2019, on="array")
+    yield Keyword("unevaluatedItems", "schema", 2019, on="array")
+    yield from (Keyword(name, on="object") for name in ("maxProperties", "minProperties", "required"))
+    yield Keyword("dependentRequired", first=2019, on="object")
+    yield from (Keyword(name, "map", on="object") for name in ("properties", "patternProperties"))
+    yield Keyword("additionalProperties", "schema", on="object")
+    yield Keyword("unevaluatedProperties", "schema", 2019, on="object")
+    yield Keyword("propertyNames", "schema", 6, on="object")
+    yield Keyword("dependencies", "dependencies", on="object", here=True)
+    yield Keyword("dependentSchemas", "map", 2019, on="object", here=True)
+    yield from (Keyword(name, "schemas", here=True) for name in ("allOf", "anyOf", "oneOf"))
+    yield Keyword("not", "schema", here=True)
+    yield from (Keyword(name, "schema", 7, here=True) for name in ("if", "then", "else"))
+
+
+KEYWORDS: Mapping[int, Mapping[str, Keyword]] = {
+    number: {row.name: row for row in _rows() if row.first <= number <= row.last} for number in DRAFTS
+}
+"""The keywords of every draft."""
+
+HOLDING: Mapping[int, Mapping[str, Keyword]] = {
+    number: {name: row for name, row in rows.items() if row.holds != "value"}
+    | ({} if "$defs" in rows else {"$defs": Keyword("$defs", "map")})
+    for number, rows in KEYWORDS.items()
+}
+"""Those that hold schemas, and ``$defs`` in the older drafts too: tools write it there."""
+
+
+def known(uri: Json) -> Draft | None:
+    """The draft whose meta-schema has this URI, however its scheme and its end are written."""
+    if not isinstance(uri, str):
+        return None
+    return _BY_NAME.get(uri.removesuffix("#").removeprefix("https:").removeprefix("http:"))
+
+
+_BY_NAME = {draft.uri.partition(":")[2]: draft for draft in DRAFTS.values()}
+
+
+def draft_of(value: Json, default: Draft = DEFAULT) -> Draft:
+    """The draft that a schema says it is written in; `default` where it says none, or one that is not known."""
+    return (known(value.get("$schema")) or default) if isinstance(value, dict) else default
+
+
+@lru_cache(maxsize=len(DRAFTS))
+def meta_schemas(draft: Draft) -> Mapping[str, Json]:
+    """The meta-schemas of a draft by their URIs without fragment, as the validator library has them built in."""
+    bundle: Mapping[str, Any] = jsonschema_rs.bundle({"$schema": draft.uri, "$ref": draft.uri}, offline=True)
+    found: Mapping[str, Json] = bundle[draft.definitions]
+    return found
+
+
+def meta_schema(uri: str) -> Draft | None:
+    """The draft that has a meta-schema of this URI, the vocabularies of newer drafts included."""
+    if "//json-schema.org/" not in uri:
+        return None
+    whole = known(uri)
+    if whole is not None:
+        return whole
+    return next((draft for draft in DRAFTS.values() if draft.number >= 2019 and uri in meta_schemas(draft)), None)

@@ -1,0 +1,204 @@
+"""Schema text to model: the text, the texts of its references, and where every reference leads."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SUBSCHEMAS
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.format import InvalidSchemaError, ReferenceName
+from treaty.formats.jsonschema.drafts import DEFAULT, draft_of, meta_schema, meta_schemas
+from treaty.formats.jsonschema.model import Document, Draft, Json, Node
+from treaty.formats.jsonschema.resolve import REFERRING, ignores_siblings, locate, own_uri, reference, subschemas
+from treaty.formats.jsonschema.uri import NOWHERE, join, split
+from treaty.formats.jsonschema.validity import judge
+from treaty.formats.text import fault, read_exact
+
+_STORED_BYTES = 4 * SCHEMA_BYTES
+"""A canonical text may be longer than the text that was sent: an exponent gets a sign, an escape more letters."""
+
+
+def parse(meaning: Meaning, strict: bool) -> Document:  # noqa: FBT001 - the signature of `Format.parse`
+    """The model of a text and its references.
+
+    With `strict`, the text must be valid by its meta-schema, its regular expressions must compile and its references
+    lead somewhere. References are never judged again. Raises `InvalidSchemaError` with all faults found, the first one
+    first.
+    """
+    library = Library()
+    library.add(_schema(meaning.text, SCHEMA_BYTES if strict else _STORED_BYTES), NOWHERE)
+    for bound in _bindings(meaning.bindings, set(), 1):
+        library.bind(bound)
+    library.walk()
+    document = Document(
+        library.roots[0],
+        library.resources,
+        library.anchors,
+        tuple(dict.fromkeys(to for _, to in library.blocked)),
+        tuple(root.value for root in library.roots),
+        library.names,
+        frozenset(library.dynamic),
+        tuple(library.roots),
+        meaning.text,
+    )
+    if strict:
+        judge(document, library.own, [(node, to) for node, to in library.blocked if node.text == 0])
+    return document
+
+
+def references(text: str) -> tuple[ReferenceName, ...]:
+    """The URIs of the other texts that a text needs, as they are written but without fragment, each where it is first.
+
+    Raises `InvalidSchemaError` if the text is not JSON; anything else that is wrong with it is left to `parse`.
+    """
+    library = Library()
+    library.add(_schema(text, _STORED_BYTES), NOWHERE)
+    library.walk()
+    found: dict[str, str] = {}
+    for node, to in library.blocked:
+        before = split(to)[0]
+        if before and join(node.base, before) not in library.resources:
+            found.setdefault(before, f"{node.place}/$ref")
+    return tuple(ReferenceName(name, path) for name, path in found.items())
+
+
+def _schema(text: str, limit: int) -> Json:
+    value = read_exact(text, limit)
+    if not isinstance(value, dict | bool):
+        message = f"a schema is an object or a boolean, not {_kind(value)}"
+        raise fault("SCHEMA_NOT_READABLE", message, "an object, true or false")
+    return value
+
+
+def _kind(value: Json) -> str:
+    kinds = {str: "a string", list: "an array", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+def _bindings(bindings: tuple[Binding, ...], seen: set[str], depth: int) -> Iterator[Binding]:
+    """All bindings, each before those that it needs itself; of two under one name the first counts."""
+    if bindings and depth > REFERENCE_DEPTH:
+        limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
+        raise fault("REFERENCES_TOO_DEEP", limit, f"at most {REFERENCE_DEPTH} links in a chain")
+    fresh = []
+    for bound in bindings:
+        if bound.name not in seen:
+            seen.add(bound.name)
+            if len(seen) > REFERENCES:
+                limit = f"more references than the limit REFERENCES of {REFERENCES}"
+                raise fault("TOO_MANY_REFERENCES", limit, f"at most {REFERENCES}, those of references included")
+            fresh.append(bound)
+            yield bound
+    for bound in fresh:
+        yield from _bindings(bound.meaning.bindings, seen, depth + 1)
+
+
+@dataclass(slots=True)
+class Library:
+    """What a document is built in: texts, and what they name."""
+
+    roots: list[Node] = field(default_factory=list)
+    resources: dict[str, Node] = field(default_factory=dict)
+    anchors: dict[str, Node] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
+    dynamic: set[str] = field(default_factory=set)
+    blocked: list[tuple[Node, str]] = field(default_factory=list)
+    own: list[Node] = field(default_factory=list)
+    _texts: dict[bytes, int] = field(default_factory=dict)
+    _seen: set[tuple[int, str]] = field(default_factory=set)
+    _walked: int = 0
+
+    def add(self, value: Json, uri: str, default: Draft = DEFAULT) -> int:
+        """Take in a text that was found under `uri`; its number."""
+        draft = draft_of(value, default)
+        base = join(uri, own_uri(value, draft))
+        root = Node(value, base, "", draft, len(self.roots))
+        self.roots.append(root)
+        for one in (base, uri):
+            self.resources.setdefault(one, root)
+        return root.text
+
+    def bind(self, bound: Binding) -> None:
+        """Take in the text that a reference leads to, under its name as it is and as the own text may mean it."""
+        at = self._texts.get(bound.meaning.digest)
+        uri = join(self.roots[0].base, bound.name)
+        if at is None:
+            try:
+                value = _schema(bound.meaning.text, _STORED_BYTES)
+            except InvalidSchemaError as wrong:
+                first = wrong.faults[0]
+                # Not where it stands: answers are remembered by meaning, and equal texts may stand in other subjects.
+                message = f"the reference {bound.name!r}: {first.message}"
+                raise InvalidSchemaError((replace(first, message=message, line=0, column=0),)) from None
+            at = self._texts[bound.meaning.digest] = self.add(value, uri)
+        for one in (uri, join(NOWHERE, bound.name)):
+            self.resources.setdefault(one, self.roots[at])
+        for one in (bound.name, split(bound.name)[0]):
+            if one:
+                self.names.setdefault(one, at)
+
+    def walk(self) -> None:
+        """Visit every schema of every text: first all names, then where all references lead."""
+        referring: list[tuple[Node, str]] = []
+        for root in self.roots:
+            self._visit(root, referring)
+        at = 0
+        while at < len(referring):
+            node, to = referring[at]
+            at += 1
+            target = locate(self, node, to) or self._meta(node, to, referring)
+            if target is None:
+                self.blocked.append((node, to))
+            elif target.key not in self._seen:
+                self._visit(target, referring)
+
+    def _visit(self, start: Node, referring: list[tuple[Node, str]]) -> None:
+        """Take in what a schema and all schemas inside it name, and note their references."""
+        waiting = [start]
+        while waiting:
+            node = waiting.pop()
+            if node.key in self._seen:
+                continue
+            self._seen.add(node.key)
+            self._walked += 1
+            if self._walked > SUBSCHEMAS:
+                message = f"more schemas inside each other than the limit SUBSCHEMAS of {SUBSCHEMAS}"
+                raise fault("TOO_MANY", message, f"at most {SUBSCHEMAS}, those of references included")
+            if isinstance(node.value, dict):
+                self._name(node, node.value)
+                for word in REFERRING:
+                    to = reference(node, word)
+                    if to is not None:
+                        referring.append((node, to))
+                waiting += reversed(list(subschemas(node, only_kept=ignores_siblings(node))))
+            if node.text == 0:
+                self.own.append(node)
+
+    def _name(self, node: Node, value: Mapping[str, Json]) -> None:
+        if node.place and own_uri(node.value, node.draft):
+            self.resources.setdefault(node.base, node)
+        if node.draft.number < 2019:
+            named = value.get(node.draft.identifier)
+            anchor = split(named)[1] if isinstance(named, str) and "#" in named else ""
+            if anchor and anchor[0] != "/" and "$ref" not in value:
+                self.anchors.setdefault(f"{node.base}#{anchor}", node)
+            return
+        for word in ("$anchor", "$dynamicAnchor") if node.draft.number > 2019 else ("$anchor",):
+            named = value.get(word)
+            if isinstance(named, str) and named:
+                self.anchors.setdefault(f"{node.base}#{named}", node)
+                if word == "$dynamicAnchor":
+                    self.dynamic.add(f"{node.base}#{named}")
+        if node.draft.number == 2019 and value.get("$recursiveAnchor") is True:
+            self.dynamic.add(f"{node.base}#")
+
+    def _meta(self, node: Node, to: str, referring: list[tuple[Node, str]]) -> Node | None:
+        """Take in the meta-schemas of a draft if the reference leads to one; then where it leads."""
+        uri = join(node.base, to)
+        draft = meta_schema(uri)
+        if draft is None:
+            return None
+        if draft.uri not in self.resources or uri not in self.resources:
+            for name, value in meta_schemas(draft).items():
+                self._visit(self.roots[self.add(value, name, draft)], referring)
+            self.resources.setdefault(uri, self.resources[draft.uri])
+        return locate(self, node, to)

@@ -1,0 +1,177 @@
+"""Where references lead: resources, anchors and JSON pointers of a text and of those that it refers to."""
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from treaty.formats.jsonschema.drafts import HOLDING, known
+from treaty.formats.jsonschema.model import Document, Draft, Json, Node
+from treaty.formats.jsonschema.uri import join, pointed, split
+from treaty.formats.place import escaped
+
+REFERRING = ("$ref", "$recursiveRef", "$dynamicRef")
+"""The keywords that lead to other schemas."""
+
+
+_KEPT = ("definitions", "$defs")
+
+
+class Places(Protocol):
+    """What a reference is looked up in: a `Document`, or the library that one is built with."""
+
+    @property
+    def resources(self) -> Mapping[str, Node]:
+        """Schemas by absolute URI."""
+
+    @property
+    def anchors(self) -> Mapping[str, Node]:
+        """Schemas by absolute URI with an anchor."""
+
+    @property
+    def names(self) -> Mapping[str, int]:
+        """Texts by the names of references."""
+
+    @property
+    def roots(self) -> "tuple[Node, ...] | list[Node]":
+        """The roots of the texts."""
+
+
+def own_uri(value: Json, draft: Draft) -> str:
+    """The URI reference by which a schema names itself as a resource, or ""."""
+    if not isinstance(value, dict):
+        return ""
+    named = value.get(draft.identifier)
+    if not isinstance(named, str) or named[:1] == "#" or (draft.number < 2019 and "$ref" in value):
+        return ""
+    return named
+
+
+def entered(value: Json, place: str, outer: Node) -> Node:
+    """The node of a value inside `outer`: base and draft change where it is a resource of its own."""
+    draft = outer.draft
+    named = own_uri(value, draft)
+    if not named:
+        return Node(value, outer.base, place, draft, outer.text)
+    assert isinstance(value, dict)
+    return Node(value, join(outer.base, named), place, known(value.get("$schema")) or draft, outer.text)
+
+
+def child(node: Node, *steps: str | int) -> Node:
+    """The node at the end of these keys and indexes; raises `KeyError` or `IndexError` where there is none."""
+    for step in steps:
+        value = node.value
+        if isinstance(value, dict):
+            inner = value[str(step)]
+        elif isinstance(value, list):
+            inner = value[int(step)]
+        else:
+            raise KeyError(step)
+        node = entered(inner, f"{node.place}/{escaped(str(step))}", node)
+    return node
+
+
+def subschemas(node: Node, *, only_kept: bool = False) -> Iterator[Node]:
+    """The schemas that stand directly inside a schema, in the order of the text.
+
+    With `only_kept` those alone that are kept for references to lead to.
+    """
+    value = node.value
+    if not isinstance(value, dict):
+        return
+    holding = HOLDING[node.draft.number]
+    for word, held in value.items():
+        row = holding.get(word)
+        if row is None or (only_kept and word not in _KEPT):
+            continue
+        inside = f"{node.place}/{word}"
+        if isinstance(held, list):
+            if row.holds in ("schemas", "items"):
+                for at, one in enumerate(held):
+                    yield entered(one, f"{inside}/{at}", node)
+        elif row.holds in ("schema", "items"):
+            if isinstance(held, dict | bool):
+                yield entered(held, inside, node)
+        elif row.holds in ("map", "dependencies") and isinstance(held, dict):
+            for name, one in held.items():
+                if isinstance(one, dict | bool):
+                    yield entered(one, f"{inside}/{escaped(name)}", node)
+
+
+def reference(node: Node, keyword: str = "$ref") -> str | None:
+    """What stands under a referring keyword of a schema, if its draft knows that keyword."""
+    if not isinstance(node.value, dict):
+        return None
+    to = node.value.get(keyword)
+    if not isinstance(to, str):
+        return None
+    needs = {"$recursiveRef": 2019, "$dynamicRef": 2020}.get(keyword, node.draft.number)
+    return to if needs == node.draft.number else None
+
+
+def locate(places: Places, node: Node, to: str) -> Node | None:
+    """The schema that a reference written in `node` leads to; None if there is none.
+
+    The URI is resolved against the base first; a text that is bound under the very words of the reference comes second.
+    """
+    before, fragment = split(to)
+    uri = join(node.base, before)
+    root = places.resources.get(uri)
+    if root is None:
+        at = places.names.get(to, places.names.get(before))
+        if at is None or not before:
+            return None
+        root = places.roots[at]
+    steps = pointed(fragment)
+    if steps is None:
+        return places.anchors.get(f"{root.base}#{fragment}")
+    return _at(root, steps)
+
+
+def _at(root: Node, steps: list[str]) -> Node | None:
+    try:
+        for step in steps:
+            if isinstance(root.value, list) and not (step.isdecimal() and step.isascii() and str(int(step)) == step):
+                return None
+            root = child(root, step)
+    except (KeyError, IndexError, ValueError):
+        return None
+    return root if isinstance(root.value, dict | bool) else None
+
+
+def follow(document: Document, node: Node, keyword: str = "") -> Node | None:
+    """Where the ``$ref`` of a schema leads, or with no such keyword its ``$recursiveRef`` or ``$dynamicRef``.
+
+    One step only. None if the schema has none of them, or if it leads nowhere. Of dynamic references this is the place
+    that they name; `ambiguous` tells whether an evaluation might end elsewhere.
+    """
+    for word in (keyword,) if keyword else REFERRING:
+        to = reference(node, word)
+        if to is not None:
+            return locate(document, node, to)
+    return None
+
+
+def ambiguous(document: Document, node: Node) -> bool:
+    """Whether the place that a dynamic reference means depends on the way by which an evaluation came to it."""
+    return bool(
+        (reference(node, "$recursiveRef") is not None and _several(document, node, "$recursiveRef"))
+        or (reference(node, "$dynamicRef") is not None and _several(document, node, "$dynamicRef"))
+    )
+
+
+def _several(document: Document, node: Node, keyword: str) -> bool:
+    target = follow(document, node, keyword)
+    if target is None or not isinstance(target.value, dict):
+        return False
+    if keyword == "$recursiveRef":
+        if target.value.get("$recursiveAnchor") is not True:
+            return False
+        return sum(one[-1] == "#" for one in document.dynamic) > 1
+    name = split(reference(node, keyword) or "")[1]
+    if not name or target.value.get("$dynamicAnchor") != name:
+        return False
+    return sum(one.endswith(f"#{name}") for one in document.dynamic) > 1
+
+
+def ignores_siblings(node: Node) -> bool:
+    """Whether a ``$ref`` stands in the schema and silences every other keyword, as it does before 2019-09."""
+    return node.draft.number < 2019 and reference(node) is not None

@@ -1,0 +1,196 @@
+"""What makes a text no valid schema: its meta-schema, and what meta-schemas can't say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import jsonschema_rs
+
+from treaty.core.finding import Fault
+from treaty.core.limits import FAULTS, REGEX_LENGTH, SCHEMA_MEMBERS
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.jsonschema.cycle import cycles
+from treaty.formats.jsonschema.drafts import meta_schemas
+from treaty.formats.jsonschema.model import Document, Draft, Node
+from treaty.formats.jsonschema.resolve import REFERRING, locate, reference
+from treaty.formats.jsonschema.uri import join, split
+from treaty.formats.place import escaped, positions
+
+EXPECTED: Mapping[str, str] = {
+    "SCHEMA_NOT_READABLE": "an object, true or false",
+    "KEYWORD_TYPE_WRONG": "a value of the type that the keyword takes",
+    "KEYWORD_VALUE_UNKNOWN": "one of the values that the keyword takes",
+    "KEYWORD_OUT_OF_RANGE": "a number in the range that the keyword takes",
+    "KEYWORD_EMPTY": "at least one element",
+    "KEYWORD_REPEATS": "elements that differ",
+    "KEYWORD_NAME_ILLEGAL": "a text of the shape that the keyword takes",
+    "KEYWORD_INCOMPLETE": "the keyword that this one needs beside it",
+    "URI_ILLEGAL": "a URI reference by RFC 3986; other characters percent-encoded",
+    "REGEX_INVALID": "a regular expression of ECMA-262 in Unicode mode",
+    "REGEX_TOO_LONG": f"at most {REGEX_LENGTH} characters",
+    "REF_UNRESOLVED": "a place in this text, a meta-schema, or the name of a reference to a schema that is registered",
+    "REF_DANGLING": "a pointer to a schema, or an anchor, that the text has",
+    "REF_CYCLE": "a way that passes a property, an item or another part of the value before it comes back",
+    "TOO_MANY": "fewer of them, or several schemas with references",
+}
+"""Rules of a valid schema, and what the text should have had instead."""
+
+_SYNTAX = {
+    name: jsonschema_rs.Draft7Validator({"format": name}, validate_formats=True, offline=True)
+    for name in ("regex", "uri", "uri-reference")
+}
+
+
+def judge(document: Document, own: Sequence[Node], blocked: Sequence[tuple[Node, str]]) -> None:
+    """Raise `InvalidSchemaError` with the first faults of a text, in its order; `own` are all its schemas."""
+    root = document.root
+    found: dict[tuple[str, str], Fault] = {}
+    told = (*_meta(root), *_own(own), *(_unresolved(document, node, to) for node, to in blocked))
+    for one in told or cycles(document, own):
+        found.setdefault((one.rule, one.path), one)
+    if not found:
+        return
+    places = positions(document.written, {one.path for one in found.values()})
+    placed = [replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found.values()]
+    placed.sort(key=lambda one: (one.line, one.column))
+    raise InvalidSchemaError(tuple(placed[:FAULTS]))
+
+
+@lru_cache(maxsize=8)
+def _validator(draft: Draft) -> Any:
+    asked: dict[str, Any] = {"$schema": draft.uri, "$ref": draft.uri}
+    assert meta_schemas(draft), "the library has the meta-schemas of every draft built in"
+    return jsonschema_rs.validator_for(asked, offline=True)
+
+
+def _meta(root: Node) -> Iterator[Fault]:
+    """What the meta-schema says."""
+    validator = _validator(root.draft)
+    if not validator.is_valid(root.value):
+        for error in islice(validator.iter_errors(root.value), FAULTS):
+            yield from _said(error)
+
+
+def _said(error: Any) -> Iterator[Fault]:
+    """One error of the validator, in our words; of alternatives the one that came furthest."""
+    kind = error.kind
+    if kind.name == "anyOf":
+        inner = [one for branch in kind.context for one in branch]
+        deepest = max((len(one.instance_path) for one in inner), default=0)
+        if deepest > len(error.instance_path):
+            for one in inner:
+                if len(one.instance_path) == deepest:
+                    yield from _said(one)
+                    return
+        types = dict.fromkeys(name for one in inner if one.kind.name == "type" for name in one.kind.types)
+        options = [option for one in inner if one.kind.name == "enum" for option in one.kind.options]
+        allowed = [f"one of {', '.join(dict.fromkeys(options))}"] if options else []
+        yield _fault(error, "", (*allowed, *types), options)
+    elif kind.name == "propertyNames":
+        name = kind.error.instance
+        path = f"{_path(error)}/{escaped(str(name))}"
+        yield Fault("REGEX_INVALID", path, f"the pattern {_shown(name)} does not compile", EXPECTED["REGEX_INVALID"])
+    else:
+        options = list(getattr(kind, "options", ()))
+        allowed = [f"one of {', '.join(options)}"] if options else list(getattr(kind, "types", ()))
+        yield _fault(error, kind.name, allowed, options)
+
+
+_RULES = {
+    "type": "KEYWORD_TYPE_WRONG",
+    "minimum": "KEYWORD_OUT_OF_RANGE",
+    "exclusiveMinimum": "KEYWORD_OUT_OF_RANGE",
+    "minItems": "KEYWORD_EMPTY",
+    "minLength": "KEYWORD_EMPTY",
+    "uniqueItems": "KEYWORD_REPEATS",
+    "pattern": "KEYWORD_NAME_ILLEGAL",
+    "dependencies": "KEYWORD_INCOMPLETE",
+    "dependentRequired": "KEYWORD_INCOMPLETE",
+    "required": "KEYWORD_INCOMPLETE",
+}
+
+
+def _fault(error: Any, keyword: str, allowed: Sequence[str], options: Sequence[str]) -> Fault:
+    value = error.instance
+    if keyword == "format":
+        rule = "REGEX_INVALID" if error.kind.format == "regex" else "URI_ILLEGAL"
+        return Fault(rule, _path(error), f"{_shown(value)} is not a {error.kind.format}", EXPECTED[rule])
+    rule = "KEYWORD_VALUE_UNKNOWN" if options or not (keyword or allowed) else _RULES.get(keyword, "KEYWORD_TYPE_WRONG")
+    path = error.instance_path
+    where = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
+    message = f"{_shown(value)} can't stand under {where!r}" if where else f"{_shown(value)} is not a schema"
+    expected = " or ".join(allowed) or EXPECTED[rule]
+    if isinstance(value, str) and (near := get_close_matches(value, options, 1)):
+        message += f"; did you mean {near[0]!r}?"
+    if rule == "KEYWORD_OUT_OF_RANGE":
+        expected = f"{'more than' if keyword == 'exclusiveMinimum' else 'at least'} {error.kind.limit}"
+    elif rule == "KEYWORD_NAME_ILLEGAL":
+        expected = f"a text that matches {error.kind.pattern}"
+    elif rule == "KEYWORD_INCOMPLETE":
+        expected = f"{error.kind.property!r} beside it"
+    return Fault(rule, _path(error), message, expected)
+
+
+def _path(error: Any) -> str:
+    return "".join(f"/{escaped(str(step))}" for step in error.instance_path)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "an array" if value else "an empty array"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else f"{value[:60]}…")
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return f"{value!s:.60}"
+
+
+def _own(nodes: Sequence[Node]) -> Iterator[Fault]:
+    """What can be seen at one schema alone."""
+    for node in nodes:
+        value = node.value
+        if not isinstance(value, dict):
+            continue
+        for word, held in value.items():
+            if isinstance(held, list | dict) and len(held) > SCHEMA_MEMBERS:
+                message = f"{len(held)} members under {word!r}, more than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
+                yield Fault("TOO_MANY", f"{node.place}/{escaped(word)}", message, EXPECTED["TOO_MANY"])
+            elif word == "pattern" and isinstance(held, str):
+                yield from _regex(held, f"{node.place}/pattern")
+            elif word == "patternProperties" and isinstance(held, dict):
+                for regex in held:
+                    yield from _regex(regex, f"{node.place}/patternProperties/{escaped(regex)}")
+            elif isinstance(held, str) and (word in REFERRING or word == node.draft.identifier):
+                yield from _uri(held, "uri-reference", f"{node.place}/{word}")
+            elif word == "$schema" and isinstance(held, str) and not node.place:
+                yield from _uri(held, "uri", "/$schema")
+
+
+def _regex(regex: str, path: str) -> Iterator[Fault]:
+    if len(regex) > REGEX_LENGTH:
+        message = f"a regular expression of {len(regex)} characters, more than the limit REGEX_LENGTH of {REGEX_LENGTH}"
+        yield Fault("REGEX_TOO_LONG", path, message, EXPECTED["REGEX_TOO_LONG"])
+    elif not _SYNTAX["regex"].is_valid(regex):
+        yield Fault("REGEX_INVALID", path, f"{_shown(regex)} is not a regex", EXPECTED["REGEX_INVALID"])
+
+
+def _uri(text: str, syntax: str, path: str) -> Iterator[Fault]:
+    if not _SYNTAX[syntax].is_valid(text):
+        yield Fault("URI_ILLEGAL", path, f"{_shown(text)} is not a {syntax}", EXPECTED["URI_ILLEGAL"])
+
+
+def _unresolved(document: Document, node: Node, to: str) -> Fault:
+    word = next(word for word in REFERRING if reference(node, word) == to)
+    path = f"{node.place}/{word}"
+    before, fragment = split(to)
+    if locate(document, node, before) is not None:
+        message = f"{_shown(to)} leads to a text that has no schema at {_shown('#' + fragment)}"
+        return Fault("REF_DANGLING", path, message, EXPECTED["REF_DANGLING"])
+    message = f"{_shown(to)} leads to {_shown(join(node.base, before))}, which is not known here and never fetched"
+    name = _shown(before)
+    return Fault("REF_UNRESOLVED", path, message, f"a reference of the name {name} to a schema that is registered")
