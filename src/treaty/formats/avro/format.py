@@ -2,6 +2,7 @@
 
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
+from treaty.formats.avro.data.columns import columns
 from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, sha256
 from treaty.formats.avro.model import Enum, Fixed, Record, Reference, Schema
 from treaty.formats.avro.normal import normal
@@ -30,5 +31,6 @@ FORMAT = Format(
     views={"resolved": print_schema, "parsing": parsing_form},
     faults=EXPECTED,
     rules=RULES,
+    columns=columns,
     suffixes=(".avsc",),
 )

@@ -1,0 +1,203 @@
+"""What an Avro schema becomes in a table: the mapping that Spark's own `from_avro` has, with its losses named."""
+
+from collections.abc import Mapping
+
+from treaty.core import columns as table
+from treaty.core.columns import Column, Columns, ColumnType, Loss, Scalar, Struct
+from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
+from treaty.formats.avro.data.circles import circular
+from treaty.formats.avro.model import Array, Enum, Field, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
+from treaty.formats.avro.normal import logical_of
+from treaty.formats.text import fault
+
+DECIMAL_DIGITS = 38
+"""The longest decimal that Spark and Arrow hold."""
+
+PLAIN: Mapping[str, str] = {
+    "null": "null",
+    "boolean": "boolean",
+    "int": "int32",
+    "long": "int64",
+    "float": "float32",
+    "double": "float64",
+    "bytes": "binary",
+    "string": "string",
+    "fixed": "binary",
+}
+"""By Avro's type, the scalar of `treaty.core.columns.SCALARS` that holds it."""
+
+INSTANTS: Mapping[str, str] = {
+    "date": "date",
+    "timestamp-millis": "timestamp",
+    "timestamp-micros": "timestamp",
+    "local-timestamp-millis": "timestamp_ntz",
+    "local-timestamp-micros": "timestamp_ntz",
+}
+"""By logical type, the scalar that holds all of it."""
+
+LOST: Mapping[str, str] = {
+    "time-millis": "TIME_AS_INTEGER",
+    "time-micros": "TIME_AS_INTEGER",
+    "timestamp-nanos": "NANOS_CUT",
+    "local-timestamp-nanos": "NANOS_CUT",
+    "duration": "DURATION_AS_BINARY",
+}
+"""By logical type that keeps its base type in a table, the loss."""
+
+WIDER: Mapping[frozenset[str], str] = {frozenset({"int", "long"}): "int64", frozenset({"float", "double"}): "float64"}
+"""Two branches of a union that share one column."""
+
+Made = tuple[ColumnType, bool]
+"""A type, and whether it may be null."""
+
+
+def columns(schema: Schema, depth: int = COLUMN_RECURSION) -> Columns:
+    """The columns of a schema and what they lose; a schema that is no record has one column ``value``.
+
+    Records that contain themselves are opened `depth` levels deep, what lies deeper is left out. Raises
+    `InvalidSchemaError` past the limits of columns and of nesting.
+    """
+    maker = _Maker(schema, depth)
+    root = schema.resolve(schema.root)
+    if isinstance(root, Record):
+        made = maker.type(root, "", 1)
+        inside = made[0].columns if made is not None and isinstance(made[0], Struct) else ()
+        return Columns(inside, tuple(maker.losses))
+    kind, nullable = maker.type(root, "value", 1) or (Scalar("null"), True)
+    doc = root.doc or "" if isinstance(root, Enum | Fixed) else ""
+    return Columns((Column("value", kind, nullable, doc),), tuple(maker.losses), whole=True)
+
+
+class _Maker:
+    """Makes the types of one schema. `level` counts the records around a place that contain themselves."""
+
+    __slots__ = ("_circular", "_count", "_depth", "_level", "_schema", "losses")
+
+    def __init__(self, schema: Schema, depth: int) -> None:
+        self._schema = schema
+        self._circular = circular(schema)
+        self._depth = depth
+        self._level = 0
+        self._count = 0
+        self.losses: list[Loss] = []
+
+    def type(self, node: Type, way: str, depth: int) -> Made | None:
+        """The type of a column that `way` leads to; None where recursion is cut."""
+        if depth > SCHEMA_DEPTH:
+            message = f"the columns nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
+            raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
+        found = self._schema.resolve(node)
+        match found:
+            case Array(items):
+                element = self.type(items, f"{way}.element", depth + 1)
+                return (table.List(*element), False) if element else None
+            case Map(values):
+                value = self.type(values, f"{way}.value", depth + 1)
+                return (table.Map(Scalar("string"), *value), False) if value else None
+            case Union():
+                return self._union(found, way, depth)
+            case Record():
+                return self._record(found, way, depth)
+            case Enum(symbols=symbols):
+                self._lose("ENUM_AS_STRING", way, f"{len(symbols)} symbols of {found.full}")
+                return Scalar("string"), False
+        return self._leaf(found, way), found.kind == "null"
+
+    def _lose(self, rule: str, way: str, detail: str = "") -> None:
+        self.losses.append(Loss(rule, way, detail))
+
+    def _leaf(self, node: Primitive | Fixed, way: str) -> ColumnType:
+        members = dict(node.props) if node.props else {}
+        name = members.get("logicalType")
+        if not isinstance(name, str):
+            return Scalar(PLAIN[node.kind])
+        logical = logical_of(node) or ""
+        if logical == "decimal":
+            precision, scale = members["precision"], members.get("scale", 0)
+            assert isinstance(precision, int)
+            assert isinstance(scale, int)
+            if precision <= DECIMAL_DIGITS:
+                return table.Decimal(precision, scale)
+            self._lose("DECIMAL_TOO_WIDE", way, f"{precision} digits")
+        elif logical in INSTANTS:
+            return Scalar(INSTANTS[logical])
+        elif logical == "uuid" and node.kind == "string":
+            self._lose("UUID_AS_STRING", way)
+        elif logical in LOST:
+            self._lose(LOST[logical], way, logical)
+        else:
+            self._lose("LOGICAL_UNKNOWN", way, f"{name} on {node.kind}")
+        return Scalar(PLAIN[node.kind])
+
+    def _union(self, node: Union, way: str, depth: int) -> Made | None:
+        whole = [one for one in map(self._schema.resolve, node.branches) if one.kind != "null"]
+        parts = [one for one in whole if self._holds(one)]
+        nullable = len(whole) < len(node.branches)
+        if len(parts) < len(whole):
+            self._lose("RECURSION_CUT", way, " or ".join(_word(one) for one in whole if one not in parts))
+            if not parts:
+                return None
+        if not parts:
+            return Scalar("null"), True
+        if len(parts) == 1:
+            made = self.type(parts[0], way, depth + 1)
+            return (made[0], made[1] or nullable) if made else None
+        shared = WIDER.get(frozenset(one.kind for one in parts)) if len(parts) == 2 else None
+        if shared is not None:
+            for one in parts:
+                if isinstance(one, Primitive) and (logical := logical_of(one)):
+                    self._lose("LOGICAL_UNKNOWN", way, f"{logical} beside another number")
+            return Scalar(shared), nullable
+        self._lose("UNION_AS_STRUCT", way, " or ".join(map(_word, parts)))
+        members: list[Column] = []
+        for one in parts:
+            made = self.type(one, f"{way}.member{len(members)}", depth + 1)
+            assert made is not None, "what is cut has been left out"
+            self._grow()
+            members.append(Column(f"member{len(members)}", made[0]))
+        return Struct(tuple(members)), nullable
+
+    def _holds(self, node: Type) -> bool:
+        """Whether anything is left of a type here, or recursion is cut around all of it."""
+        found = self._schema.resolve(node)
+        if isinstance(found, Array | Map):
+            return self._holds(found.items if isinstance(found, Array) else found.values)
+        if isinstance(found, Union):
+            held = [self._holds(one) for one in found.branches]
+            useful = (
+                one and self._schema.resolve(at).kind != "null" for one, at in zip(held, found.branches, strict=True)
+            )
+            return all(held) or any(useful)
+        return self._level < self._depth or not isinstance(found, Record) or found.full not in self._circular
+
+    def _record(self, node: Record, way: str, depth: int) -> Made | None:
+        turns = node.full in self._circular
+        if turns and self._level >= self._depth:
+            self._lose("RECURSION_CUT", way, f"{node.full} at depth {self._depth}")
+            return None
+        self._level += turns
+        inside: list[Column] = []
+        for field in node.fields:
+            made = self.type(field.type, f"{way}.{field.name}" if way else field.name, depth + 1)
+            if made is not None:
+                self._grow()
+                inside.append(Column(field.name, made[0], made[1], self._doc(field)))
+        self._level -= turns
+        return Struct(tuple(inside)), False
+
+    def _doc(self, field: Field) -> str:
+        """A field's own doc, else the one of the named type that stands in it."""
+        if field.doc:
+            return field.doc
+        found = self._schema.resolve(field.type)
+        return found.doc or "" if isinstance(found, Record | Enum | Fixed) else ""
+
+    def _grow(self) -> None:
+        self._count += 1
+        if self._count > COLUMNS:
+            message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}"
+            raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
+
+
+def _word(node: Resolved) -> str:
+    return node.full if isinstance(node, Record | Enum | Fixed) else node.kind
