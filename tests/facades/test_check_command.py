@@ -1,24 +1,31 @@
-"""`treaty check` as a person or a build uses it."""
+"""`treaty check` of files, as a person or a build uses it."""
 
 import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
-from treaty.cli.check import command
+from treaty.cli.main import group
+from treaty.core.policy import LEVELS
 
 OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}'
 WIDER = '{"type":"record","name":"F","fields":[{"name":"a","type":"long"}]}'
 MORE = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"},{"name":"b","type":"int"}]}'
+TEXTS = {"old": OLD, "wider": WIDER, "more": MORE, "broken": '{"type": "record"', "bytes": "\xff"}
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> dict[str, str]:
-    texts = {"old": OLD, "wider": WIDER, "more": MORE, "broken": '{"type": "record"', "bytes": "\xff"}
-    for name, text in texts.items():
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in TEXTS.items():
         (tmp_path / name).write_bytes(text.encode("latin-1"))
-    return {name: str(tmp_path / name) for name in [*texts, "missing"]}
+    (tmp_path / "huge").write_text(f'"{"x" * 2**20}"')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(*words: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(group, ["check", *words], input=stdin)
 
 
 @pytest.mark.parametrize(
@@ -28,39 +35,133 @@ def files(tmp_path: Path) -> dict[str, str]:
         ("old", "wider", "full", 1, "the old schema reads new data"),
         ("old", "more", "BACKWARD", 1, "READER_FIELD_MISSING_DEFAULT_VALUE"),
         ("old", "more", "NONE", 0, "may follow"),
-        ("old", "broken", "BACKWARD", 2, "not a valid schema"),
-        ("old", "missing", "BACKWARD", 2, "can't be read"),
-        ("old", "bytes", "BACKWARD", 2, "not UTF-8"),
+        ("old", "broken", "BACKWARD", 2, "broken is not a valid schema (AVRO):\nbroken:1:18: JSON_MALFORMED"),
+        ("broken", "old", "BACKWARD", 2, "broken is not a valid schema"),
+        ("old", "missing", "BACKWARD", 2, "can't be read: No such file or directory; name a file"),
+        ("old", ".", "BACKWARD", 2, "can't be read: Is a directory; name a file"),
+        ("old", "bytes", "BACKWARD", 2, "bytes is not UTF-8: byte 0 is 0xff; save it as UTF-8"),
+        ("old", "huge", "BACKWARD", 2, "huge is larger than 1,048,576 bytes, the limit SCHEMA_BYTES"),
     ],
 )
-def test_verdicts(files: dict[str, str], old: str, new: str, level: str, code: int, words: str) -> None:
-    result = CliRunner().invoke(command, [files[old], files[new], "--level", level])
+@pytest.mark.usefixtures("folder")
+def test_verdicts(old: str, new: str, level: str, code: int, words: str) -> None:
+    result = check(old, new, "--level", level)
 
     assert result.exit_code == code
     assert words in result.output
 
 
-def test_findings_say_rule_path_old_new_and_remedy(files: dict[str, str]) -> None:
-    result = CliRunner().invoke(command, [files["old"], files["more"], "--json"])
-    (reason,) = json.loads(result.stdout)["reasons"]
+@pytest.mark.usefixtures("folder")
+def test_findings_say_rule_path_old_new_and_remedy() -> None:
+    told = json.loads(check("old", "more", "--json").stdout)
+    (reason,) = told["olds"][0]["reasons"]
 
+    assert (told["fits"], told["level"], told["policy"], told["format"]) == (False, "BACKWARD", "STRICT", "AVRO")
     assert reason["rule"] == "READER_FIELD_MISSING_DEFAULT_VALUE"
     assert reason["path"] == "/fields/1"
     assert all(reason[member] for member in ("old", "new", "remedy", "sentence"))
 
 
-def test_a_schema_may_come_from_standard_input_with_references(files: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "money").write_text('{"type":"fixed","name":"org.Money","size":8}')
-    text = '{"type":"record","name":"F","fields":[{"name":"m","type":"org.Money"}]}'
-    (tmp_path / "uses").write_text(text)
-    arguments = [str(tmp_path / "uses"), "-", "--reference", f"org.Money={tmp_path / 'money'}"]
-
-    assert CliRunner().invoke(command, arguments, input=text).exit_code == 0
-    assert CliRunner().invoke(command, arguments[:2], input=text).exit_code == 2
-
-
-def test_unknown_formats_are_named(files: dict[str, str]) -> None:
-    result = CliRunner().invoke(command, [files["old"], files["old"], "--format", "XML"])
+@pytest.mark.usefixtures("folder")
+def test_faults_are_json_too() -> None:
+    result = check("old", "broken", "--json")
+    told = json.loads(result.stdout)
 
     assert result.exit_code == 2
-    assert "known: AVRO" in result.output
+    assert not told["fits"]
+    assert [(one["rule"], one["line"], one["column"]) for one in told["faults"]] == [("JSON_MALFORMED", 1, 18)]
+    assert not told["levels"]
+
+
+@pytest.mark.parametrize(
+    ("level", "against"),
+    [
+        ("BACKWARD", []),
+        ("BACKWARD_TRANSITIVE", ["more"]),
+        ("FORWARD", ["wider"]),
+        ("FORWARD_TRANSITIVE", ["more", "more", "wider"]),
+        ("FULL", ["wider"]),
+        ("FULL_TRANSITIVE", ["more", "more", "more", "wider"]),
+        ("NONE", []),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_plain_levels_look_at_the_last_file_and_transitive_ones_at_all(level: str, against: list[str]) -> None:
+    Path("both").write_text(WIDER.replace("]}", ',{"name":"c","type":"int","default":0}]}'))
+    Path("more").write_text(OLD.replace('"int"', '"string"').replace("]}", ',{"name":"b","type":"int"}]}'))
+    Path("wider").write_text(OLD)
+    result = check("more", "wider", "both", "--level", level, "--json")
+    told = json.loads(result.stdout)
+
+    assert [old["file"] for old in told["olds"] for _ in old["reasons"]] == against
+    assert result.exit_code == (1 if against else 0)
+    assert told["fits"] == (level in told["levels"])
+
+
+@pytest.mark.usefixtures("folder")
+def test_findings_of_a_history_are_grouped_by_the_older_file_and_a_passing_level_is_named() -> None:
+    result = check("more", "wider", "old", "--level", "FULL_TRANSITIVE")
+
+    assert result.exit_code == 1
+    assert "after more:\n1. " in result.stdout
+    assert "after wider:\n1. " in result.stdout
+    assert "old may not follow 2 earlier schemas under FULL_TRANSITIVE" in result.stderr
+    assert "It would pass under NONE, FORWARD" in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_every_level_that_is_named_as_passing_passes() -> None:
+    named = json.loads(check("old", "more", "--json").stdout)["levels"]
+
+    assert named == [level for level in LEVELS if check("old", "more", "--level", level).exit_code == 0]
+    assert named == ["NONE", "FORWARD", "FORWARD_TRANSITIVE"]
+
+
+def test_a_schema_may_come_from_standard_input_with_references(folder: Path) -> None:
+    (folder / "money").write_text('{"type":"fixed","name":"org.Money","size":8}')
+    text = '{"type":"record","name":"F","fields":[{"name":"m","type":"org.Money"}]}'
+    (folder / "uses.avsc").write_text(text)
+    words = ["uses.avsc", "-", "--reference", "org.Money=money"]
+
+    assert check(*words, stdin=text).exit_code == 0
+    assert check(*words[:2], stdin=text).exit_code == 2
+    assert "NAME=FILE" in check(*words[:3], "org.Money", stdin=text).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["old", "old", "--format", "XML"], "no format 'XML' here; known: AVRO"),
+        (["old"], "name OLD and NEW; or one file with --subject and --registry; or --git-base REF"),
+        ([], "name OLD and NEW"),
+        (["-", "-"], "only one of the files can be -"),
+        (["old", "old", "--subject", "s"], "--subject takes one file, not 2"),
+        (["old", "--subject", "s"], "--subject needs --registry URL"),
+        (["old", "--subject", "s", "--level", "FULL"], "--level and --subject exclude each other"),
+        (["old", "old", "--normalize"], "--normalize belongs to --subject"),
+        (["old", "old", "--level", "SOME"], "backward_transitive"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_wrong_use_is_told_with_its_remedy(words: list[str], told: str) -> None:
+    result = check(*words)
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_text_that_may_be_of_several_formats_is_not_guessed() -> None:
+    Path("some.json").write_text('{"type":"string"}')
+
+    assert "can't be told; say --format" in check("some.json", "some.json").stderr
+    assert check("some.json", "some.json", "--format", "avro").exit_code == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_names_that_hold_terminal_commands_are_shown_as_text() -> None:
+    Path("evil").write_text(r'{"type":"record","name":"\u001b[31mred\ud800","fields":[]}')
+    result = CliRunner().invoke(group, ["check", "old", "evil"], color=True)
+
+    assert result.exit_code == 2
+    assert "\x1b[31mred" not in result.output

@@ -1,46 +1,63 @@
 """`treaty`: the program. It knows its commands by name and loads the one that is asked for."""
 
+import os
 from importlib import import_module
-from importlib.metadata import version
-from importlib.util import find_spec
+from typing import NamedTuple
 
 import click
 
+
+class Place(NamedTuple):
+    """Where a command lies (the `command` of this module), and what it does."""
+
+    module: str
+    does: str
+
+
 COMMANDS = {
-    "serve": "Run a registry on this machine.",
-    "demo": "Send 336,776 real flights through registry, Spark and back.",
-    "check": "Compare two schemas and say what would break.",
-    "spark": "Packages and settings for Spark sessions.",
+    "serve": Place("treaty.cli.serve", "Run a registry on this machine."),
+    "demo": Place("treaty.cli.demo", "Send 336,776 real flights through registry, Spark and back."),
+    "check": Place("treaty.cli.schemas.check", "Compare schemas and say what would break."),
+    "diff": Place("treaty.cli.schemas.diff", "Show all that differs between two schemas."),
+    "lint": Place("treaty.cli.schemas.lint", "Say what could be better in schemas."),
+    "canonical": Place("treaty.cli.schemas.canonical", "Print a schema as a registry stores it."),
+    "fingerprint": Place("treaty.cli.schemas.fingerprint", "Print a schema's guid and fingerprints."),
+    "validate": Place("treaty.cli.schemas.validate", "Check values against a schema."),
+    "example": Place("treaty.cli.schemas.example", "Make values of a schema."),
+    "spark": Place("treaty.cli.spark", "Packages and settings for Spark sessions."),
 }
-"""Commands and what they do. Each is `command` in the module of its name; one whose module is not there is not shown."""
+"""The commands, in the order of the help."""
 
 
 class Commands(click.Group):
-    """A group whose commands are modules."""
+    """A group whose commands are modules, so that the program starts without loading them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands that are installed."""
+        """Name the commands."""
         del ctx
-        return [name for name in COMMANDS if find_spec(f"treaty.cli.{name}")]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command; None where there is none of that name."""
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"treaty.cli.{cmd_name}").command
+        command = import_module(COMMANDS[cmd_name].module).command
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, place.does) for name, place in COMMANDS.items()])
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("treaty"), prog_name="treaty")
-def group() -> None:
+@click.version_option(package_name="treaty", prog_name="treaty")
+@click.pass_context
+def group(ctx: click.Context) -> None:
     """Treaty: a schema registry and streaming metastore."""
+    if os.environ.get("NO_COLOR"):  # noqa: TID251 (a convention of terminals, no setting of Treaty)
+        ctx.color = False
 
 
 def main() -> None:

@@ -1,0 +1,107 @@
+"""Which lints are wanted for a file: from the command line, or from `[tool.treaty.lint]` and `treaty.toml`."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from treaty.cli.terminal.source import STDIN, UnusableError, form
+from treaty.formats.table import Table
+
+ALL = "all"
+"""The word for every lint that a format has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Lints by id; `by_format` has further ones for a format. Files that match `ignore`, from `folder` on, have none."""
+
+    rules: tuple[str, ...] = ()
+    by_format: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
+    folder: Path = Path()
+
+    def ids(self, format_: str, known: Sequence[str]) -> list[str]:
+        """The wanted lints among those that a format knows, in its order."""
+        wanted = {*self.rules, *self.by_format.get(format_, ())}
+        return [one for one in known if ALL in wanted or one in wanted]
+
+    def ignores(self, path: str) -> bool:
+        """Whether a file has no lints."""
+        if path == STDIN or not self.ignore:
+            return False
+        whole = Path(path).resolve()
+        inside = whole.relative_to(self.folder).as_posix() if whole.is_relative_to(self.folder) else whole.as_posix()
+        return any(fnmatch(inside, pattern) for pattern in self.ignore)
+
+
+def settings(path: str, formats: Table, seen: dict[Path, Advice | None]) -> Advice | None:
+    """The advice of the nearest file of settings at or above a schema file (or the working folder); None without one.
+
+    `seen` keeps what folders have, so that each is looked at once.
+    """
+    folder = Path.cwd() if path == STDIN else Path(path).resolve().parent
+    for one in (folder, *folder.parents):
+        if one not in seen:
+            seen[one] = _in(one, formats)
+        if seen[one] is not None:
+            return seen[one]
+    return None
+
+
+def _in(folder: Path, formats: Table) -> Advice | None:
+    for name, way in (("treaty.toml", ("lint",)), ("pyproject.toml", ("tool", "treaty", "lint"))):
+        file = folder / name
+        if not file.is_file():
+            continue
+        try:
+            told: Any = tomllib.loads(file.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise UnusableError(f"{file} can't be read: {error}") from error
+        for step in way:
+            told = told.get(step) if isinstance(told, dict) else None
+        if told is not None:
+            return _advice(told, file, formats)
+    return None
+
+
+def _advice(told: Any, file: Path, formats: Table) -> Advice:
+    if not isinstance(told, dict):
+        raise UnusableError(f'{file}: lint is not a table; write [lint] and below it rules = ["{ALL}"]')
+    names = {name.lower(): name for name in formats.names}
+    for key in told:
+        if key not in {"rules", "ignore", *names}:
+            raise UnusableError(f"{file}: lint has no {key!r}; there is rules, ignore, {', '.join(names)}")
+    by_format = {
+        names[key]: _words(value.get("rules", []) if isinstance(value, dict) else value, f"{file}: lint.{key}")
+        for key, value in told.items()
+        if key in names
+    }
+    advice = Advice(
+        _words(told.get("rules", []), f"{file}: lint.rules"),
+        by_format,
+        _words(told.get("ignore", []), f"{file}: lint.ignore"),
+        file.parent.resolve(),
+    )
+    refuse_unknown([*advice.rules, *(one for ids in by_format.values() for one in ids)], formats, str(file))
+    return advice
+
+
+def _words(told: Any, where: str) -> tuple[str, ...]:
+    words = [told] if isinstance(told, str) else told
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise UnusableError(f"{where} is not a list of strings")
+    return tuple(words)
+
+
+def refuse_unknown(ids: Sequence[str], formats: Table, where: str) -> None:
+    """Refuse ids that no format knows, and name the nearest ones."""
+    known = sorted({lint for name in formats.names for lint in form(name, formats).lints})
+    for one in ids:
+        if one not in known and one != ALL:
+            near = get_close_matches(one.upper(), known, 3, 0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else "treaty lint --list prints those that there are"
+            raise UnusableError(f"{where}: there is no lint {one!r}; {hint}")

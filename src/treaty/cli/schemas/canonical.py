@@ -1,0 +1,51 @@
+"""`treaty canonical FILE`: a schema's text as a registry stores and hashes it, or another view of it."""
+
+import click
+
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.loaded import Loaded, load_one
+from treaty.core.meaning import Meaning
+from treaty.formats.format import InvalidSchemaError
+
+
+@click.command("canonical", epilog="Exit code 0: printed. 2: the text is not a schema, or can't be read.")
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--normalize", is_flag=True, help="One text for all schemas that differ only in order and the like.")
+@click.option("--view", metavar="NAME", help="Another form, such as resolved, parsing (Avro) or serialized (Protobuf).")
+@options.format_
+@options.references
+@options.as_json
+def command(
+    *, file: str, normalize: bool, view: str | None, format_: str | None, references: tuple[str, ...], as_json: bool
+) -> None:
+    """Print a schema FILE as a registry stores, returns and hashes it (``-`` reads standard input).
+
+    \b
+    Examples:
+      treaty canonical order.avsc
+      treaty canonical --normalize --reference Money=money.avsc order.avsc
+      treaty canonical --view parsing - < order.avsc
+    """  # noqa: D301 - click wants the control character
+    one = load_one(file, format_, references)
+    printed = one.form.show(one.model, normalize)
+    text = printed.canonical if view is None else viewed(one, view, normalize=normalize)
+    if as_json:
+        told = {"file": file, "format": one.form.name, "view": view or "canonical"}
+        screen.say_json({**told, "normalized": normalize, "type_name": printed.type_name, "text": text})
+    else:
+        click.echo(text.encode())
+
+
+def viewed(one: Loaded, view: str, *, normalize: bool) -> str:
+    """A named view of a schema, or of its normalized form."""
+    if view not in one.form.views:
+        names = ", ".join(sorted(one.form.views)) or "none"
+        raise click.BadParameter(f"{one.form.name} has no view {view!r}; there is {names}", param_hint="--view")
+    model = one.model
+    try:
+        if normalize:
+            text = one.form.show(model, True).canonical
+            model = one.form.parse(Meaning(one.form.name, text, one.meaning.bindings), False)
+        return one.form.views[view](model)
+    except InvalidSchemaError as invalid:
+        raise click.ClickException(f"{one.source.name} has no such view: {invalid}") from None

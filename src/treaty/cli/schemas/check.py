@@ -1,0 +1,109 @@
+"""`treaty check`: may a new schema follow the earlier ones, by files, by a git revision or by a registry."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from treaty.cli.schemas.judged import Judged
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.source import meanings, sources
+from treaty.core.policy import DEFAULT_LEVEL, LEVELS
+from treaty.formats.answer import Parser
+from treaty.formats.rule import POLICIES
+from treaty.formats.table import table
+from treaty.formats.verdict import history
+
+
+@click.command("check", epilog="Exit code 0: it fits. 1: it does not. 2: a text is not a schema, or can't be read.")
+@click.argument("files", nargs=-1, metavar="[OLD]... NEW")
+@click.option(
+    "--level",
+    type=click.Choice(list(LEVELS), case_sensitive=False),
+    help="BACKWARD (the default): the new schema reads old data. FORWARD: the old one reads new data. FULL: both. "
+    "The _TRANSITIVE ones look at all OLD files, the others at the last.",
+)
+@click.option(
+    "--policy", type=click.Choice(POLICIES, case_sensitive=False), help="How strictly to judge (default: STRICT)."
+)
+@options.format_
+@click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="A schema that the texts refer to by NAME; may be given often, the needed ones first. "
+    "With --subject: NAME=SUBJECT:VERSION.",
+)
+@click.option(
+    "--git-base", metavar="REF", help="Compare each FILE (none: all that changed) with itself at this revision."
+)
+@click.option("--subject", metavar="NAME", help="Ask a registry whether NEW may become a version of this subject.")
+@click.option("--registry", envvar="TREATY_REGISTRY", metavar="URL", help="The registry for --subject.")
+@click.option("--normalize", is_flag=True, help="With --subject: check the normalized schema.")
+@options.as_json
+def command(
+    *,
+    files: tuple[str, ...],
+    level: str | None,
+    policy: str | None,
+    format_: str | None,
+    references: tuple[str, ...],
+    git_base: str | None,
+    subject: str | None,
+    registry: str | None,
+    normalize: bool,
+    as_json: bool,
+) -> None:
+    """Say whether a NEW schema may follow the OLD ones (the oldest first; ``-`` reads standard input), and why not.
+
+    \b
+    Examples:
+      treaty check old.avsc new.avsc
+      treaty check --level FULL_TRANSITIVE v1.avsc v2.avsc v3.avsc
+      treaty check --reference org.acme.Money=money.avsc old.avsc new.avsc
+      treaty check new.avsc --subject orders-value --registry http://127.0.0.1:8081
+      treaty check --git-base main
+    """  # noqa: D301 - click wants the control character
+    if subject is not None:
+        from treaty.cli.schemas import remote  # noqa: PLC0415 (a client is needed for this alone)
+
+        _refuse("--subject", {"--level": level, "--policy": policy, "--git-base": git_base})
+        asked = remote.Asked(_one(files), subject, registry, format_, references, normalize)
+        sys.exit(remote.check(asked, as_json=as_json))
+    if normalize:
+        raise click.UsageError("--normalize belongs to --subject: files are compared as they mean the same either way")
+    level, policy = level or DEFAULT_LEVEL, policy or POLICIES[0]
+    if git_base is not None:
+        from treaty.cli.schemas import revision  # noqa: PLC0415 (git is needed for this alone)
+
+        since = revision.Since(git_base, files, format_, references, level, policy)
+        sys.exit(revision.check(since, as_json=as_json))
+    if len(files) < 2:
+        raise click.UsageError("name OLD and NEW; or one file with --subject and --registry; or --git-base REF")
+    judged = judge(files, format_, references, level, policy)
+    if as_json:
+        screen.say_json(judged.members())
+    else:
+        judged.say()
+    sys.exit(judged.code)
+
+
+def judge(files: Sequence[str], format_: str | None, references: Sequence[str], level: str, policy: str) -> Judged:
+    """Judge the last file after the ones before it, the oldest first."""
+    formats = table()
+    found = sources(files, format_, formats)
+    *olds, new = meanings(found, references)
+    return Judged(level, policy, found[-1], tuple(found[:-1]), history(Parser(formats), olds, new, policy))
+
+
+def _refuse(word: str, others: dict[str, object]) -> None:
+    for name, value in others.items():
+        if value is not None:
+            raise click.UsageError(f"{name} and {word} exclude each other: there the registry decides by its config")
+
+
+def _one(files: Sequence[str]) -> str:
+    if len(files) != 1:
+        raise click.UsageError(f"--subject takes one file, not {len(files)}; the registry has the earlier versions")
+    return files[0]

@@ -1,0 +1,169 @@
+"""`treaty diff OLD NEW`: all that differs between two schemas, harmless or not, and what each level says to it."""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+
+import click
+
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.loaded import Loaded, load
+from treaty.core.finding import Finding
+from treaty.core.policy import LEVELS
+from treaty.formats.answer import Parser
+from treaty.formats.rule import POLICIES
+from treaty.formats.table import table
+from treaty.formats.verdict import History, history
+
+TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+|[\[\]{},:]')
+PLAIN = tuple(level for level, policy in LEVELS.items() if policy.range == "latest")
+"""Levels without the transitive ones, which say the same where there is one earlier schema."""
+
+COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+HARM = {
+    "backward": "the new schema can't read old data",
+    "forward": "the old schema can't read new data",
+    "both": "neither can read the other's data",
+    "none": "none",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A finding, whom it harms (a key of `HARM`), and the sentence with the sides named."""
+
+    finding: Finding
+    harm: str
+    sentence: str
+
+
+@click.command("diff", epilog="Exit code 0: told. 1: they differ, with --exit-code. 2: a text is no schema.")
+@click.argument("old", type=click.Path(allow_dash=True))
+@click.argument("new", type=click.Path(allow_dash=True))
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where the schemas differ.")
+@options.format_
+@options.references
+@options.as_json
+def command(
+    *, old: str, new: str, exit_code: bool, format_: str | None, references: tuple[str, ...], as_json: bool
+) -> None:
+    """Show what differs between an OLD schema and a NEW one (``-`` reads standard input).
+
+    Differences come first, then the canonical texts line by line, then what every level says.
+
+    \b
+    Examples:
+      treaty diff old.avsc new.avsc
+      git show main:order.avsc | treaty diff - order.avsc
+    """  # noqa: D301 - click wants the control character
+    before, after = load([old, new], format_, references)
+    lines = _lines(before, after)
+    found = differences(before, after)
+    judged = {policy: _judged(before, after, policy) for policy in POLICIES}
+    if as_json:
+        screen.say_json(
+            {
+                "old": {"file": old, "format": before.form.name},
+                "new": {"file": new, "format": after.form.name},
+                "differences": [_member(one) for one in found],
+                "diff": lines,
+                "levels": {policy: list(told.levels) for policy, told in judged.items()},
+            }
+        )
+    else:
+        _say(found, lines, judged)
+    sys.exit(1 if exit_code and (lines or found) else 0)
+
+
+def differences(before: Loaded, after: Loaded) -> list[Difference]:
+    """All that the format can tell; where it tells harm only, that of both directions."""
+    form = after.form
+    if before.form.name != form.name:
+        return []
+    if form.differences is not None:
+        found = form.differences(after.model, before.model)
+        return [Difference(one, form.rules[one.rule].harm, one.told(reader="new", writer="old")) for one in found]
+    backward = form.compare(after.model, before.model, POLICIES[0])
+    forward = form.compare(before.model, after.model, POLICIES[0])
+    return [
+        *(Difference(one, "backward", one.told(reader="new", writer="old")) for one in backward),
+        *(Difference(one, "forward", one.told(reader="old", writer="new")) for one in forward),
+    ]
+
+
+def _judged(before: Loaded, after: Loaded, policy: str) -> History:
+    return history(Parser(table()), [before.meaning], after.meaning, policy)
+
+
+def _lines(before: Loaded, after: Loaded) -> list[str]:
+    """A unified diff of the canonical texts; those of one line are laid out first."""
+    old, new = (list(_laid_out(one.form.show(one.model, False).canonical)) for one in (before, after))
+    return list(unified_diff(old, new, before.source.name, after.source.name, lineterm=""))
+
+
+def _laid_out(text: str) -> Iterator[str]:
+    """A text's lines; a JSON text of one line is given more of them, with its numbers and strings as they are."""
+    if "\n" in text or text[:1] not in {"{", "["}:
+        yield from text.splitlines()
+        return
+    line, depth = "", 0
+    for found in TOKEN.finditer(text):
+        word = found[0]
+        if word in ("]", "}"):
+            depth -= 1
+            if line.endswith(("[", "{")):  # an empty one stays on its line
+                line += word
+                continue
+            if line.strip():
+                yield line
+            line = "  " * depth + word
+        elif word in ("[", "{"):
+            depth += 1
+            line += word
+            if text[found.end()] not in "]}":
+                yield line
+                line = "  " * depth
+        elif word == ",":
+            yield line + word
+            line = "  " * depth
+        else:
+            line += word if word != ":" else ": "
+    yield line
+
+
+def _member(one: Difference) -> dict[str, str]:
+    found = one.finding
+    reads_old = one.harm != "forward"
+    old, new = (found.writer, found.reader) if reads_old else (found.reader, found.writer)
+    facts = {"rule": found.rule, "path": found.path or "/", "harm": one.harm, "sentence": one.sentence}
+    return {**facts, "detail": found.detail, "old": old, "new": new, "remedy": found.remedy}
+
+
+def _say(found: Sequence[Difference], lines: Sequence[str], judged: Mapping[str, History]) -> None:
+    if not lines and not found:
+        screen.say("The schemas do not differ.", "green")
+    for number, one in enumerate(found, 1):
+        screen.say(f"{number}. {one.sentence}", bold=True)
+        facts = _member(one)
+        facts = {name: facts[name] for name in ("rule", "path", "old", "new") if facts[name]} | {"harm": HARM[one.harm]}
+        screen.say_facts(facts)
+    for line in lines:
+        screen.say(line, COLOURS.get(line[:1]))
+    _say_levels(judged)
+
+
+def _say_levels(judged: Mapping[str, History]) -> None:
+    """A row for each level; a column for each policy, or one for all that say the same."""
+    verdicts = {policy: tuple(_word(told, level) for level in PLAIN) for policy, told in judged.items()}
+    if len(set(verdicts.values())) == 1:
+        verdicts = {"verdict": next(iter(verdicts.values()))}
+    screen.say_rows(
+        ("level", *verdicts), [(level, *(told[at] for told in verdicts.values())) for at, level in enumerate(PLAIN)]
+    )
+
+
+def _word(told: History, level: str) -> str:
+    count = sum(map(len, told.reasons(level)))
+    return "passes" if told.fits(level) else f"refused ({count} finding{'s' if count != 1 else ''})"

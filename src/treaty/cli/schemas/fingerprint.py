@@ -1,0 +1,116 @@
+"""`treaty fingerprint FILE`: the guid by which registries know a schema, and the fingerprints of its format."""
+
+from typing import TypeVar
+
+import click
+import msgspec
+
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.loaded import Loaded, load_one
+from treaty.cli.terminal.source import UnusableError, named_files, text_of
+from treaty.core.identity import guid
+from treaty.core.schema import Reference
+from treaty.formats.format import InvalidSchemaError
+from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_of, rules_of
+
+T = TypeVar("T")
+LITTLE = "least significant byte first, as in the header of a single object"
+BIG = "the same as a number, most significant byte first"
+GUID = "as every registry of Confluent's kind knows the schema"
+
+
+@click.command("fingerprint", epilog="Exit code 0: printed. 2: the text is not a schema, or can't be read.")
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--algorithm", metavar="NAME", help="Print this one alone: GUID, CRC-64-AVRO-LE, MD5, SHA-256 …")
+@click.option("--normalize", is_flag=True, help="The guid of the normalized schema.")
+@click.option("--metadata", metavar="FILE", help="Metadata in Confluent's JSON; part of the guid.")
+@click.option("--rule-set", metavar="FILE", help="Rules in Confluent's JSON; part of the guid.")
+@options.format_
+@options.references
+@click.option(
+    "--stands",
+    multiple=True,
+    metavar="NAME=SUBJECT:VERSION",
+    help="Where the reference NAME stands in the registry; part of the guid (else NAME:1).",
+)
+@options.as_json
+def command(
+    *,
+    file: str,
+    algorithm: str | None,
+    normalize: bool,
+    metadata: str | None,
+    rule_set: str | None,
+    format_: str | None,
+    references: tuple[str, ...],
+    stands: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Print the guid and the fingerprints of a schema FILE (``-`` reads standard input).
+
+    \b
+    Examples:
+      treaty fingerprint order.avsc
+      treaty fingerprint --algorithm CRC-64-AVRO-LE order.avsc
+      treaty fingerprint --reference Money=money.avsc --stands Money=money-value:3 order.avsc
+    """  # noqa: D301 - click wants the control character
+    one = load_one(file, format_, references)
+    used = _used(references, stands)
+    extras = metadata_of(_body(metadata, MetadataBody)), rules_of(_body(rule_set, RuleSetBody))
+    rows = [("GUID", guid(one.form.show(one.model, normalize).canonical, used, *extras), GUID), *_digests(one)]
+    if algorithm is not None:
+        rows = _chosen(rows, algorithm)
+    if as_json:
+        digests = {name: digest for name, digest, _ in rows}
+        at = [{"name": each.name, "subject": each.subject, "version": each.version} for each in used]
+        screen.say_json({"file": file, "format": one.form.name, "references": at, "fingerprints": digests})
+    elif algorithm is not None and len(rows) == 1:
+        screen.say(rows[0][1])
+    else:
+        screen.say_rows(("algorithm", "fingerprint", "meaning"), rows)
+
+
+def _digests(one: Loaded) -> list[tuple[str, str, str]]:
+    """The format's own fingerprints in hex; a CRC in both orders of bytes, because both are in use."""
+    rows = []
+    for name, digest in one.form.fingerprints.items():
+        try:
+            data = digest(one.model)
+        except InvalidSchemaError as invalid:
+            raise click.ClickException(f"{one.source.name} has no fingerprint {name}: {invalid}") from None
+        if name.startswith("CRC-"):
+            rows += [(f"{name}-LE", data.hex(), LITTLE), (f"{name}-BE", data[::-1].hex(), BIG)]
+        else:
+            rows.append((name, data.hex(), ""))
+    return rows
+
+
+def _chosen(rows: list[tuple[str, str, str]], algorithm: str) -> list[tuple[str, str, str]]:
+    wanted = algorithm.upper()
+    found = [row for row in rows if row[0] == wanted or row[0].removesuffix("-LE").removesuffix("-BE") == wanted]
+    if not found:
+        known = ", ".join(name for name, _, _ in rows)
+        raise click.BadParameter(f"no fingerprint {algorithm!r} here; there is {known}", param_hint="--algorithm")
+    return found
+
+
+def _used(references: tuple[str, ...], stands: tuple[str, ...]) -> tuple[Reference, ...]:
+    names = [name for name, _ in named_files(references)]
+    places = {name: Reference(name, name, 1) for name in names}
+    for one in stands:
+        name, _, place = one.partition("=")
+        subject, _, version = place.rpartition(":")
+        if name not in places or not subject or not version.isdecimal():
+            message = f"{one!r} is not NAME=SUBJECT:VERSION with the NAME of a --reference"
+            raise click.BadParameter(message, param_hint="--stands")
+        places[name] = Reference(name, subject, int(version))
+    return tuple(places.values())
+
+
+def _body(path: str | None, type_: type[T]) -> T | None:
+    if path is None:
+        return None
+    try:
+        return msgspec.json.decode(text_of(path), type=type_)
+    except msgspec.MsgspecError as wrong:
+        raise UnusableError(f"{path} is not what Confluent's API takes there: {wrong}") from None

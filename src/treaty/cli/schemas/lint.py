@@ -1,0 +1,107 @@
+"""`treaty lint FILE...`: advice about schemas, as compilers print it; none is given unless somebody asks for it."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from treaty.cli.schemas.advice import ALL, Advice, refuse_unknown, settings
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.loaded import InvalidTextError, Loaded, load_one
+from treaty.cli.terminal.source import UnusableError, form, refuse_twice, shown_path
+from treaty.core.finding import Fault
+from treaty.formats.table import Table, table
+
+CLEAN, ADVISED, UNUSABLE = 0, 1, 2
+"""Exit codes: nothing to say, something to say, a file that is no schema or can't be read."""
+
+
+@click.command("lint", epilog="Exit code 0: nothing to say. 1: advice. 2: no lint is chosen, or a file is no schema.")
+@click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(allow_dash=True))
+@click.option("--rule", "rules", multiple=True, metavar="ID", help="A lint to look with; may be given often.")
+@click.option("--all", "every", is_flag=True, help="Look with all lints of the format.")
+@click.option("--list", "listing", is_flag=True, help="Print all lints: id, formats, purpose.")
+@options.format_
+@options.references
+@options.as_json
+def command(
+    *,
+    files: tuple[str, ...],
+    rules: tuple[str, ...],
+    every: bool,
+    listing: bool,
+    format_: str | None,
+    references: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Say what could be better in schema FILES (``-`` reads standard input).
+
+    Lints are off until they are chosen: by --rule or --all, or by rules = [...] under [tool.treaty.lint] in
+    pyproject.toml or [lint] in treaty.toml, in the file's folder or above it.
+
+    \b
+    Examples:
+      treaty lint --list
+      treaty lint --all order.avsc
+      treaty lint --rule FIELD_DOC_MISSING schemas/*.avsc
+    """  # noqa: D301 - click wants the control character
+    formats = table()
+    if listing:
+        _list(formats, as_json=as_json)
+        return
+    if not files:
+        raise click.UsageError("name the FILES to look at, - for standard input, or --list")
+    refuse_twice(files)
+    refuse_unknown(rules, formats, "--rule")
+    chosen = Advice((ALL,) if every else rules) if every or rules else None
+    code, told = CLEAN, []
+    seen: dict[Path, Advice | None] = {}
+    for path in screen.watched(files, "looking"):
+        advice = chosen or settings(path, formats, seen) or Advice()
+        if advice.ignores(path):
+            continue
+        if not (advice.rules or advice.by_format):
+            raise _nothing_chosen(path, formats)
+        try:
+            found = _found(load_one(path, format_, references), advice)
+            code = max(code, ADVISED if found else CLEAN)
+        except InvalidTextError as invalid:
+            found, code = list(invalid.faults), UNUSABLE
+        told += [{"file": path, **screen.as_json(fault)} for fault in found]
+        if not as_json:
+            screen.say_faults(shown_path(path), found)
+    if as_json:
+        screen.say_json({"clean": code == CLEAN, "advice": told})
+    elif code == CLEAN:
+        screen.say("Nothing to say.", "green", err=True)
+    sys.exit(code)
+
+
+def _found(one: Loaded, advice: Advice) -> list[Fault]:
+    """What the wanted lints say, in the order of the text."""
+    ids = advice.ids(one.form.name, list(one.form.lints))
+    faults = screen.placed(one.source.text, [fault for name in ids for fault in one.form.lints[name].find(one.model)])
+    return sorted(faults, key=lambda fault: (fault.line, fault.column))
+
+
+def _rows(formats: Table) -> list[tuple[str, list[str], str]]:
+    """All lints: id, formats, purpose."""
+    rows: dict[str, tuple[str, list[str], str]] = {}
+    for name in formats.names:
+        for lint in form(name, formats).lints.values():
+            rows.setdefault(lint.id, (lint.id, [], lint.purpose))[1].append(name)
+    return sorted(rows.values())
+
+
+def _list(formats: Table, *, as_json: bool) -> None:
+    rows = _rows(formats)
+    if as_json:
+        screen.say_json([{"id": id_, "formats": names, "purpose": purpose} for id_, names, purpose in rows])
+    else:
+        screen.say_rows(("id", "formats", "purpose"), [(one, ", ".join(names), told) for one, names, told in rows])
+
+
+def _nothing_chosen(path: str, formats: Table) -> UnusableError:
+    names = ", ".join(id_ for id_, _, _ in _rows(formats)) or "none"
+    remedy = 'say --rule ID or --all, or put rules = ["all"] under [tool.treaty.lint] in pyproject.toml'
+    return UnusableError(f"no lint is chosen for {shown_path(path)}: {remedy}. There is: {names}")

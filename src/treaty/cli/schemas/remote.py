@@ -1,0 +1,179 @@
+"""A schema file and a registry: may it become a version of a subject, by the policy in force there."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import click
+
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, connect
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import UnusableError, form, sources
+from treaty.client.connection import Connection
+from treaty.core.answers import Checked, Config, VersionFound
+from treaty.core.finding import Fault, Finding
+from treaty.core.names import subject_of
+from treaty.core.refusals import InvalidSchema, NotFound, Refusal, RegistryError
+from treaty.core.requests import Check
+from treaty.core.schema import Draft, Reference
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.table import table
+
+SIDES = {"BACKWARD": ("new", "old"), "FORWARD": ("old", "new")}
+"""What the two sides of a finding are, reader and writer, where a level looks one way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for on the command line."""
+
+    file: str
+    subject: str
+    registry: str | None
+    format: str | None
+    references: tuple[str, ...]
+    normalize: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the registry said: the verdict, or the faults of the text, and what is in force there."""
+
+    subject: str
+    draft: Draft
+    new_subject: bool
+    config: Config
+    checked: Checked | None = None
+    faults: tuple[Fault, ...] = ()
+    refused: str = ""
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        if self.checked is None:
+            return 2
+        return 0 if self.checked.compatible else 1
+
+
+def check(asked: Asked, *, as_json: bool) -> int:
+    """Ask, print, and return the exit code."""
+    if not asked.registry:
+        raise click.UsageError(
+            "--subject needs --registry URL (or TREATY_REGISTRY), for instance http://127.0.0.1:8081"
+        )
+    try:
+        with connect(asked.registry) as registry:
+            told = _ask(registry, asked)
+    except (ValueError, *HOPELESS_ERRORS, *PASSING_ERRORS) as error:
+        raise UnusableError(f"{error}; name a registry with --registry http://host:port") from error
+    except Refusal as error:
+        raise UnusableError(f"the registry refuses: {error}") from error
+    except RegistryError as error:
+        raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
+    if as_json:
+        screen.say_json(_members(told, asked))
+    else:
+        _say(told, asked)
+    return told.code
+
+
+def _ask(registry: Connection, asked: Asked) -> Told:
+    formats = table()
+    latest = _latest(registry, asked.subject)
+    (one,) = sources([asked.file], asked.format, formats, None if latest is None else latest.format)
+    references = _named(registry, asked.references)
+    try:
+        needed = {use.name for use in form(one.format, formats).references(one.text)}
+    except InvalidSchemaError:
+        needed = set()  # the registry says what is wrong with the text
+    given = {reference.name for reference in references}
+    if latest is not None:
+        references += tuple(use for use in latest.references if use.name in needed - given)
+    draft = Draft(one.text, one.format, references)
+    told = Told(asked.subject, draft, latest is None, registry.config(asked.subject))
+    try:
+        request = Check(subject_of(asked.subject), draft, None, asked.normalize or None)
+        return replace(told, checked=registry.ask(request).answer)
+    except InvalidSchema as invalid:
+        return replace(told, faults=screen.placed(one.text, invalid.faults), refused=str(invalid))
+
+
+def _latest(registry: Connection, subject: str) -> VersionFound | None:
+    try:
+        return registry.version(subject)
+    except NotFound:
+        return None
+
+
+def _named(registry: Connection, references: Sequence[str]) -> tuple[Reference, ...]:
+    """Read ``NAME=SUBJECT:VERSION`` words; the version may be ``latest``."""
+    found = []
+    for one in references:
+        name, _, place = one.partition("=")
+        subject, _, version = place.rpartition(":")
+        if not (name and subject and (version.isdecimal() or version == "latest")):
+            raise click.BadParameter(f"{one!r} is not NAME=SUBJECT:VERSION", param_hint="--reference")
+        number = registry.version(subject).number if version == "latest" else int(version)
+        found.append(Reference(name, subject, number))
+    return tuple(found)
+
+
+def _sentence(finding: Finding, level: str | None) -> str:
+    reader, writer = SIDES.get((level or "").removesuffix("_TRANSITIVE"), ("reading", "writing"))
+    return finding.told(reader=reader, writer=writer)
+
+
+def _in_force(told: Told) -> dict[str, Any]:
+    """The members of the config that decide about a schema and are set."""
+    config = asdict(told.config)
+    wanted = ("level", "policy", "group", "normalize", "validate_fields", "validators")
+    return {name: config[name] for name in wanted if config.get(name)}
+
+
+def _members(told: Told, asked: Asked) -> dict[str, Any]:
+    checked = told.checked or Checked(compatible=False)
+    return {
+        "fits": told.code == 0,
+        "file": asked.file,
+        "subject": told.subject,
+        "new_subject": told.new_subject,
+        "format": told.draft.format,
+        "config": _in_force(told),
+        "references": [asdict(one) for one in told.draft.references],
+        "faults": [screen.as_json(fault) for fault in told.faults],
+        "messages": list(checked.messages) if told.checked else [told.refused],
+        "findings": [{**asdict(one), "sentence": _sentence(one, told.config.level)} for one in checked.findings],
+    }
+
+
+def _say(told: Told, asked: Asked) -> None:
+    if told.new_subject:
+        screen.say(f"{told.subject} is a new subject: there is no version to compare with.", err=True)
+    facts = {name: _fact(value) for name, value in _in_force(told).items()}
+    uses = [f"{one.name} = {one.subject}:{one.version}" for one in told.draft.references]
+    screen.say(f"in force at {told.subject}:", err=True)
+    screen.say_facts({**facts, **({"references": ", ".join(uses)} if uses else {})}, err=True)
+    if told.checked is None:
+        screen.say(f"{asked.file} is refused: {told.refused}", "red", err=True)
+        screen.say_faults(asked.file, told.faults, err=True)
+    elif told.checked.compatible:
+        screen.say(f"{asked.file} may become a version of {told.subject}.", "green")
+    else:
+        _say_findings(told, told.checked)
+        screen.say(f"{asked.file} may not become a version of {told.subject}.", "red", err=True)
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "yes" if value is True else str(value)
+
+
+def _say_findings(told: Told, checked: Checked) -> None:
+    for number, one in enumerate(checked.findings, 1):
+        screen.say(f"{number}. {_sentence(one, told.config.level)}", bold=True)
+        facts = {"rule": one.rule, "path": one.path or "/", "detail": one.detail, "remedy": one.remedy}
+        screen.say_facts({name: fact for name, fact in facts.items() if fact})
+    for message in checked.messages:
+        if not checked.findings or message.startswith("{oldSchemaVersion"):
+            screen.say(message)

@@ -1,0 +1,95 @@
+"""`treaty validate SCHEMA VALUE...`: are these values of the schema, and if not, where not."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import click
+
+from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.loaded import load_one
+from treaty.cli.terminal.source import UnusableError, lines_of, refuse_twice, shown_path, text_of
+from treaty.core.finding import Fault
+
+LINES = (".jsonl", ".ndjson")
+"""Endings of files that hold a value on every line."""
+Check = Callable[[str], tuple[Fault, ...]]
+
+
+@click.command("validate", epilog="Exit code 0: all are. 1: one is not. 2: no schema, or a file that can't be read.")
+@click.argument("schema", type=click.Path(allow_dash=True))
+@click.argument("values", nargs=-1, required=True, metavar="VALUE...", type=click.Path(allow_dash=True))
+@click.option("--lines", is_flag=True, help="A value on every line, as in .jsonl files and standard input of them.")
+@options.format_
+@options.references
+@options.as_json
+def command(
+    *,
+    schema: str,
+    values: tuple[str, ...],
+    lines: bool,
+    format_: str | None,
+    references: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Say whether the VALUE files hold values of the SCHEMA: one JSON document each, or one on every line.
+
+    Values are in the JSON encoding of the schema's format. ``-`` reads standard input.
+
+    \b
+    Examples:
+      treaty validate order.avsc order.json
+      treaty validate order.avsc orders.jsonl
+      tail -n 100 orders.log | treaty validate order.avsc --lines -
+    """  # noqa: D301 - click wants the control character
+    refuse_twice([schema, *values])
+    one = load_one(schema, format_, references)
+    check = one.form.check
+    if check is None:
+        raise UnusableError(f"the format {one.form.name} can't check values")
+    told: list[dict[str, object]] = []
+    count = wrong = 0
+    for path in screen.watched(values, "checking"):
+        for faults in _faults(lambda text: check(one.model, text), path, lines=lines or path.endswith(LINES)):
+            count += 1
+            wrong += bool(faults)
+            if as_json:
+                told += [{"file": path, **screen.as_json(fault)} for fault in faults]
+            else:
+                screen.say_faults(shown_path(path), faults)
+    if as_json:
+        screen.say_json({"valid": not wrong, "values": count, "invalid": wrong, "faults": told})
+    elif wrong:
+        screen.say(f"{wrong} of {count} values are not of {one.source.name}.", "red", err=True)
+    else:
+        screen.say(f"{'The value is' if count == 1 else f'All {count} values are'} of {one.source.name}.", "green")
+    sys.exit(1 if wrong else 0)
+
+
+def _faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Fault, ...]]:
+    """The faults of every value in a file."""
+    if not lines:
+        text = text_of(path, "VALUE_BYTES")
+        if not _many(text):
+            yield screen.placed(text, check(text))
+            return
+        numbered = enumerate(text.split("\n"), 1)
+    else:
+        numbered = enumerate(lines_of(path, "VALUE_BYTES"), 1)
+    for number, line in numbered:
+        if line.strip():
+            found = screen.placed(line, check(line))
+            yield tuple(replace(one, line=number, column=max(one.column, 1)) for one in found)
+
+
+def _many(text: str) -> bool:
+    """Whether a text is values line by line, and not one document: the first line with something is a whole value."""
+    first, _, rest = text.lstrip().partition("\n")
+    if not rest.strip():
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return True

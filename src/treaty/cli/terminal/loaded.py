@@ -1,0 +1,70 @@
+"""A schema file read and parsed: what the commands about one schema begin with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import click
+
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import Source, meanings, sources
+from treaty.core.finding import Fault
+from treaty.core.meaning import Meaning
+from treaty.formats.answer import Parser
+from treaty.formats.format import Format, InvalidSchemaError
+from treaty.formats.table import table
+
+
+class InvalidTextError(click.ClickException):
+    """A text is not a valid schema: every fault is told, as JSON too where that was asked for."""
+
+    exit_code = 2
+
+    def __init__(self, one: Source, faults: tuple[Fault, ...]) -> None:
+        """Keep the faults, and whether the command was asked for JSON: its context is gone when this is shown."""
+        super().__init__(f"{one.name} is not a valid schema ({one.format})")
+        self.source = one
+        self.faults = screen.placed(one.text, faults)
+        context = click.get_current_context(silent=True)
+        self.as_json = context is not None and bool(context.params.get("as_json"))
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the faults on stderr."""
+        del file
+        if self.as_json:
+            faults = [screen.as_json(fault) for fault in self.faults]
+            screen.say_json({"file": self.source.path, "format": self.source.format, "faults": faults})
+        screen.say(f"{self.message}:", "red", err=True)
+        screen.say_faults(self.source.name, self.faults, err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A schema file, its format, and its model."""
+
+    source: Source
+    meaning: Meaning
+    form: Format[Any]
+    model: Any
+
+
+def load(paths: Sequence[str], format_: str | None, references: Sequence[str]) -> list[Loaded]:
+    """Read and parse files, as strictly as a registration does; raises `InvalidTextError` or `UnusableError`."""
+    formats = table()
+    parser = Parser(formats)
+    found = sources(paths, format_, formats)
+    return [_parsed(parser, one, meaning) for one, meaning in zip(found, meanings(found, references), strict=True)]
+
+
+def load_one(path: str, format_: str | None, references: Sequence[str] = ()) -> Loaded:
+    """Read and parse one file."""
+    (one,) = load([path], format_, references)
+    return one
+
+
+def _parsed(parser: Parser, one: Source, meaning: Meaning) -> Loaded:
+    try:
+        form, model = parser.model(meaning, strict=True)
+    except InvalidSchemaError as invalid:
+        raise InvalidTextError(one, invalid.faults) from None
+    return Loaded(one, meaning, form, model)

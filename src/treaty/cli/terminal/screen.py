@@ -1,0 +1,120 @@
+"""What the commands print: a line for every fault, a few for every reason, colours only for people."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from treaty.core.finding import Fault
+from treaty.formats.place import positions
+from treaty.formats.verdict import Reason
+
+T = TypeVar("T")
+MANY = 20
+"""Files from which on a progress bar is worth its place."""
+WAYS = {"backward": "the new schema reads old data", "forward": "the old schema reads new data"}
+
+
+def safe(text: str) -> str:
+    """A text that can't move a terminal's cursor: control characters and halves of surrogates as escapes."""
+    if text.isprintable():
+        return text
+    shown = (char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text)
+    return "".join(shown)
+
+
+def say(text: str, colour: str | None = None, *, bold: bool = False, err: bool = False) -> None:
+    """Print a line; the colour is left out where nobody sees it."""
+    click.secho(safe(text), fg=colour, bold=bold or None, err=err)
+
+
+def one_line(value: str) -> str:
+    """A JSON text on one line; its strings hold no line breaks."""
+    return " ".join(value.split("\n"))
+
+
+def say_json(value: object) -> None:
+    """Print a value as JSON that has a UTF-8 form, whatever its strings hold."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    click.echo(text.encode("utf-8", "backslashreplace").decode())
+
+
+def placed(text: str, faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Faults of a text, with line and column where only the path was known."""
+    found = tuple(faults)
+    if all(one.line for one in found) or text.lstrip()[:1] not in {"{", "["}:
+        return found
+    places = positions(text, {one.path for one in found})
+    return tuple(
+        one if one.line else replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found
+    )
+
+
+def fault_line(name: str, fault: Fault) -> str:
+    """A fault as compilers print it: ``file:line:column: RULE message; expected …``."""
+    where = f"{name}:{fault.line}:{fault.column}" if fault.line else name
+    path = f" at {fault.path}" if fault.path else ""
+    hint = f"; expected {fault.expected}" if fault.expected else ""
+    return f"{where}: {fault.rule} {fault.message}{path}{hint}"
+
+
+def say_faults(name: str, faults: Iterable[Fault], *, err: bool = False) -> None:
+    """Print faults, one a line."""
+    for fault in faults:
+        say(fault_line(name, fault), "red", err=err)
+
+
+def say_reasons(reasons: Sequence[Reason]) -> None:
+    """Print reasons with their facts."""
+    for number, reason in enumerate(reasons, 1):
+        say(f"{number}. {reason.sentence}", bold=True)
+        facts = {
+            "rule": reason.rule,
+            "path": reason.path or "/",
+            "old": reason.old,
+            "new": reason.new,
+            "when": WAYS[reason.direction],
+            "remedy": reason.remedy,
+        }
+        say_facts({name: fact for name, fact in facts.items() if fact})
+
+
+def say_facts(facts: dict[str, str], *, err: bool = False) -> None:
+    """Print names and facts below each other."""
+    width = max(9, *(len(name) + 2 for name in facts)) if facts else 0
+    for name, fact in facts.items():
+        say(f"   {name + ':':<{width}} {fact}", err=err)
+
+
+def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table of words; the last column may be as long as it likes."""
+    widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
+    for line, row in enumerate((heads, *rows)):
+        words = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        say("  ".join(words).rstrip(), bold=line == 0)
+
+
+def watched(items: Sequence[T], what: str) -> Iterator[T]:
+    """The items, with a progress bar on stderr while there are many and a person is looking."""
+    if len(items) < MANY or not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
+    from rich.progress import track  # noqa: PLC0415
+
+    yield from track(items, description=what, console=Console(stderr=True), transient=True)
+
+
+def as_json(fault: Fault) -> dict[str, Any]:
+    """A fault as a JSON object."""
+    return {
+        "rule": fault.rule,
+        "path": fault.path,
+        "message": fault.message,
+        "expected": fault.expected,
+        "line": fault.line,
+        "column": fault.column,
+    }

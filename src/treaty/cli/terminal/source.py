@@ -1,0 +1,188 @@
+"""Schema texts from files and standard input, and how the format of a text is told."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from treaty.core import limits
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.format import Format
+from treaty.formats.table import Table
+
+STDIN = "-"
+COMMENT = re.compile(r"\s+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+AVRO_TYPES = frozenset({"record", "error", "enum", "fixed", "map", "bytes", "int", "long", "float", "double"})
+JSON_TYPES = frozenset({"object", "number", "integer"})
+JSON_WORDS = frozenset({"properties", "required", "definitions", "oneOf", "anyOf", "allOf", "additionalProperties"})
+
+
+class UnusableError(click.ClickException):
+    """What was given can't be used: a file that can't be read, a text whose format nobody can tell, no such format."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A schema text, where it came from, and its format."""
+
+    path: str
+    text: str
+    format: str
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return shown_path(self.path)
+
+
+def shown_path(path: str) -> str:
+    """A file's name as messages show it, the way compilers do."""
+    return "<stdin>" if path == STDIN else path
+
+
+def text_of(path: str, limit: str = "SCHEMA_BYTES") -> str:
+    """The text of a file, or of standard input for ``-``; raises `UnusableError` past the limit of that name."""
+    with _opened(path) as file:
+        return decoded(shown_path(path), file.read(getattr(limits, limit) + 1), limit)
+
+
+def lines_of(path: str, limit: str) -> Iterator[str]:
+    """The lines of a file or of standard input, as they come; raises `UnusableError` for one past the limit."""
+    with _opened(path) as file:
+        number = 0
+        while line := file.readline(getattr(limits, limit) + 2):
+            number += 1
+            yield decoded(f"{shown_path(path)}:{number}", line.rstrip(b"\r\n"), limit)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    try:
+        if path == STDIN:
+            yield sys.stdin.buffer
+        else:
+            with Path(path).open("rb") as file:
+                yield file
+    except OSError as error:
+        raise UnusableError(f"{path} can't be read: {error.strerror}; name a file, or - for standard input") from error
+
+
+def decoded(name: str, data: bytes, limit: str = "SCHEMA_BYTES") -> str:
+    """Bytes as text; raises `UnusableError` for more than the limit of that name and for what is not UTF-8."""
+    most = getattr(limits, limit)
+    if len(data) > most:
+        raise UnusableError(f"{name} is larger than {most:,} bytes, the limit {limit}; cut it into smaller ones")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        place = f"byte {error.start} is {data[error.start]:#04x}"
+        raise UnusableError(f"{name} is not UTF-8: {place}; save it as UTF-8, without a byte order mark") from error
+
+
+def refuse_twice(paths: Sequence[str]) -> None:
+    """Standard input can be read once."""
+    if list(paths).count(STDIN) > 1:
+        raise click.UsageError("only one of the files can be - (standard input)")
+
+
+def sources(paths: Sequence[str], format_: str | None, formats: Table, likely: str | None = None) -> list[Source]:
+    """Read files; where a name does not tell the format, the text does, or the other files, or what is `likely`."""
+    refuse_twice(paths)
+    texts = [(path, text_of(path)) for path in paths]
+    if format_ is not None:
+        return [Source(path, text, known(format_, formats)) for path, text in texts]
+    named = [by_name(path, formats) for path in paths]
+    told = next((name for name in named if name is not None), likely)
+    found = []
+    for (path, text), name in zip(texts, named, strict=True):
+        guessed = name or (told if path == STDIN else None) or by_content(text) or told
+        if guessed is None:
+            raise UnusableError(f"the format of {shown_path(path)} can't be told; say --format {_any(formats)}")
+        found.append(Source(path, text, known(guessed, formats)))
+    return found
+
+
+def known(name: str, formats: Table) -> str:
+    """A format's name as the table has it; raises where it has none."""
+    if name.upper() not in formats.names:
+        raise UnusableError(f"no format {name!r} here; known: {', '.join(formats.names)}")
+    return name.upper()
+
+
+def _any(formats: Table) -> str:
+    return " or ".join(formats.names)
+
+
+def form(name: str, formats: Table) -> Format[Any]:
+    """The record of a format that the table has; raises `UnusableError` where its package is broken."""
+    try:
+        found = formats.find(name)
+    except ImportError as error:
+        raise UnusableError(f"the package that offers {name} can't be loaded: {error}; install it anew") from error
+    assert found is not None
+    return found
+
+
+def by_name(path: str, formats: Table) -> str | None:
+    """The format that the ending of a file's name tells; ``.json`` alone tells nothing, Avro schemas have it too."""
+    for name in formats.names:
+        for suffix in form(name, formats).suffixes:
+            if suffix != ".json" and path.endswith(suffix):
+                return name
+    return None
+
+
+def by_content(text: str) -> str | None:
+    """The format that a text looks like, whether it is valid or not; None where it may be more than one."""
+    at = 0
+    while found := COMMENT.match(text, at):
+        at = found.end()
+    if at == len(text):
+        return None
+    if text[at] != "{":
+        return "AVRO" if text[at] in '["' else "JSON" if text[at:].strip() in {"true", "false"} else "PROTOBUF"
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = dict.fromkeys(re.findall(r'"([^"\\]*)"\s*:', text))
+        value["type"] = next(iter(re.findall(r'"type"\s*:\s*"([^"\\]*)"', text)), None)
+    type_ = value.get("type")
+    if any(word.startswith("$") for word in value) or value.keys() & JSON_WORDS:
+        return "JSON"
+    if isinstance(type_, str) and type_ in AVRO_TYPES:
+        return "AVRO"
+    return "JSON" if isinstance(type_, list) or type_ in JSON_TYPES else None
+
+
+def named_files(references: Sequence[str]) -> list[tuple[str, str]]:
+    """Read ``NAME=FILE`` words as pairs."""
+    pairs = []
+    for one in references:
+        name, sign, path = one.partition("=")
+        if not (name and sign and path):
+            raise click.BadParameter(f"{one!r} is not NAME=FILE", param_hint="--reference")
+        pairs.append((name, path))
+    return pairs
+
+
+def bindings(references: Sequence[str], format_: str) -> tuple[Binding, ...]:
+    """References given as ``NAME=FILE``, each bound to those before it."""
+    bound: tuple[Binding, ...] = ()
+    for name, path in named_files(references):
+        bound = (*bound, Binding(name, name, 1, Meaning(format_, text_of(path), bound)))
+    return bound
+
+
+def meanings(found: Sequence[Source], references: Sequence[str]) -> list[Meaning]:
+    """The sources with their references."""
+    refuse_twice([*(one.path for one in found), *(path for _, path in named_files(references))])
+    bound = {format_: bindings(references, format_) for format_ in dict.fromkeys(one.format for one in found)}
+    return [Meaning(one.format, one.text, bound[one.format]) for one in found]
