@@ -27,6 +27,11 @@ def escaped(step: str) -> str:
     return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step
 
 
+def steps(pointer: str) -> list[str]:
+    """The steps of a JSON pointer, indexes as text too."""
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+
+
 def positions(text: str, pointers: Iterable[str]) -> Mapping[str, tuple[int, int]]:
     """Line and column, from 1, where the values at these pointers begin in a JSON text.
 

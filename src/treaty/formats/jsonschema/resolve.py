@@ -107,19 +107,25 @@ def reference(node: Node, keyword: str = "$ref") -> str | None:
     return to if needs == node.draft.number else None
 
 
-def locate(places: Places, node: Node, to: str) -> Node | None:
-    """The schema that a reference written in `node` leads to; None if there is none.
+def home(places: Places, node: Node, to: str) -> Node | None:
+    """The resource that a reference written in `node` leads into; None if there is none.
 
     The URI is resolved against the base first; a text that is bound under the very words of the reference comes second.
     """
-    before, fragment = split(to)
-    uri = join(node.base, before)
-    root = places.resources.get(uri)
-    if root is None:
+    before = split(to)[0]
+    root = places.resources.get(join(node.base, before))
+    if root is None and before:
         at = places.names.get(to, places.names.get(before))
-        if at is None or not before:
-            return None
-        root = places.roots[at]
+        root = places.roots[at] if at is not None else None
+    return root
+
+
+def locate(places: Places, node: Node, to: str) -> Node | None:
+    """The schema that a reference written in `node` leads to; None if there is none."""
+    root = home(places, node, to)
+    if root is None:
+        return None
+    fragment = split(to)[1]
     steps = pointed(fragment)
     if steps is None:
         return places.anchors.get(f"{root.base}#{fragment}")

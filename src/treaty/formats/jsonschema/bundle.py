@@ -1,0 +1,106 @@
+"""A schema and the texts that it refers to as one text, which means the same and needs no other."""
+
+from typing import Any
+
+from treaty.formats.jsonschema.drafts import KEYWORDS, meta_schema
+from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.resolve import home, locate, reference, subschemas
+from treaty.formats.jsonschema.uri import NOWHERE, join, split
+from treaty.formats.place import steps
+
+
+def bundled(document: Document) -> Json:
+    """The own text with every other text that its references lead to as a definition of its own URI.
+
+    References keep their words where these still lead to the same place. Meta-schemas stay outside: everybody has
+    them. The own value itself if there is nothing to put in.
+    """
+    root = document.root
+    nodes = _reached(document)
+    texts = {node.text for node in nodes if node.text and not meta_schema(document.roots[node.text].base)}
+    if not texts or not isinstance(root.value, dict):
+        return root.value
+    whole = _moved(document, root, nodes)
+    if root.draft.number < 2019 and isinstance(whole.get("$ref"), str):
+        whole = _wrapped(whole, root)
+    keyword = root.draft.definitions
+    held = whole.get(keyword)
+    definitions: dict[str, Json] = dict(held) if isinstance(held, dict) else {}
+    whole[keyword] = definitions
+    for text in sorted(texts):
+        other = document.roots[text]
+        name = _name(document, other)
+        while name in definitions:
+            name += "_"
+        definitions[name] = _identified(document, other, nodes)
+    return whole
+
+
+def _reached(document: Document) -> list[Node]:
+    """Every schema of the own text, of the texts that it leads to, and of those that these lead to."""
+    found: dict[tuple[int, str], Node] = {}
+    waiting = [document.root]
+    while waiting:
+        node = waiting.pop()
+        if node.key in found:
+            continue
+        found[node.key] = node
+        waiting += subschemas(node)
+        to = reference(node)
+        target = locate(document, node, to) if to is not None else None
+        if target is not None:
+            waiting += (target, document.roots[target.text])
+    return list(found.values())
+
+
+def _name(document: Document, root: Node) -> str:
+    """The URI of a text; relative where no text has an absolute one."""
+    return root.base.removeprefix(NOWHERE) if document.root.base == NOWHERE else root.base
+
+
+def _identified(document: Document, root: Node, nodes: list[Node]) -> Json:
+    """A text as it can stand inside another one: with its URI, and with its draft where that can be said."""
+    value = _moved(document, root, nodes)
+    draft = root.draft
+    if draft.number < 2019 and isinstance(value.get("$ref"), str):
+        value = _wrapped(value, root)
+    head: dict[str, Json] = {draft.identifier: _name(document, root)}
+    if draft != document.root.draft:
+        head["$schema"] = draft.uri
+    return head | {word: held for word, held in value.items() if word not in ("$schema", draft.identifier)}
+
+
+def _wrapped(value: dict[str, Json], root: Node) -> dict[str, Json]:
+    """The same schema with its ``$ref`` inside a branch, because an older draft ignores what stands beside it.
+
+    What was ignored is left out, or it would count now.
+    """
+    known = KEYWORDS[root.draft.number]
+    keep = ("definitions", "$schema", "title", "description")
+    kept = {word: held for word, held in value.items() if word in keep or word not in known}
+    return kept | {"allOf": [{"$ref": value["$ref"]}]}
+
+
+def _moved(document: Document, root: Node, nodes: list[Node]) -> dict[str, Json]:
+    """A copy of a text in which every reference leads to the same place when all texts are one."""
+    value = _copy(root.value)
+    if not isinstance(value, dict):
+        return {} if value else {"not": {}}
+    for node in nodes:
+        to = reference(node) if node.text == root.text else None
+        found = home(document, node, to) if to is not None else None
+        if to is None or found is None or meta_schema(found.base):
+            continue
+        before, fragment = split(to)
+        if join(node.base, before) != found.base:
+            holder: Any = value
+            for step in steps(node.place):
+                holder = holder[step if isinstance(holder, dict) else int(step)]
+            holder["$ref"] = _name(document, found) + (f"#{fragment}" if fragment else "")
+    return value
+
+
+def _copy(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _copy(held) for name, held in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value

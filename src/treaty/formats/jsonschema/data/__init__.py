@@ -1,0 +1,1 @@
+"""Values of a JSON Schema: judged, made up, and laid out in columns."""
