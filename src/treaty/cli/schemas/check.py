@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
@@ -13,6 +15,22 @@ from treaty.formats.answer import Parser
 from treaty.formats.rule import POLICIES
 from treaty.formats.table import table
 from treaty.formats.verdict import history
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the earlier schemas are: in a registry, at a git revision, or in files."""
+
+    subject: str | None
+    registry: str | None
+    normalize: bool
+    git_base: str | None
+    staged: bool
+
+    @property
+    def base(self) -> str | None:
+        """The revision to compare with: HEAD where staged files are to be judged and none is named."""
+        return "HEAD" if self.staged and self.git_base is None else self.git_base
 
 
 @click.command("check", epilog="Exit code 0: it fits. 1: it does not. 2: a text is not a schema, or can't be read.")
@@ -36,8 +54,9 @@ from treaty.formats.verdict import history
     "With --subject: NAME=SUBJECT:VERSION.",
 )
 @click.option(
-    "--git-base", metavar="REF", help="Compare each FILE (none: all that changed) with itself at this revision."
+    "--git-base", metavar="REF", help="Compare each FILE with itself at this revision; none: all that changed."
 )
+@click.option("--staged", is_flag=True, help="The files as they are staged for the next commit, after those of HEAD.")
 @click.option("--subject", metavar="NAME", help="Ask a registry whether NEW may become a version of this subject.")
 @click.option("--registry", envvar="TREATY_REGISTRY", metavar="URL", help="The registry for --subject.")
 @click.option("--normalize", is_flag=True, help="With --subject: check the normalized schema.")
@@ -49,11 +68,8 @@ def command(
     policy: str | None,
     format_: str | None,
     references: tuple[str, ...],
-    git_base: str | None,
-    subject: str | None,
-    registry: str | None,
-    normalize: bool,
     as_json: bool,
+    **where: Any,
 ) -> None:
     """Say whether a NEW schema may follow the OLD ones (the oldest first; ``-`` reads standard input), and why not.
 
@@ -64,20 +80,27 @@ def command(
       treaty check --reference org.acme.Money=money.avsc old.avsc new.avsc
       treaty check new.avsc --subject orders-value --registry http://127.0.0.1:8081
       treaty check --git-base main
+      treaty check --staged
     """  # noqa: D301 - click wants the control character
-    if subject is not None:
+    place = Place(**where)
+    if place.subject is not None:
+        _refuse("--subject", {"--level": level, "--policy": policy, "--git-base or --staged": place.base})
+        one = _one(files)
+        if not place.registry:
+            raise click.UsageError("--subject needs --registry URL, for instance http://127.0.0.1:8081")
         from treaty.cli.schemas import remote  # noqa: PLC0415 (a client is needed for this alone)
 
-        _refuse("--subject", {"--level": level, "--policy": policy, "--git-base": git_base})
-        asked = remote.Asked(_one(files), subject, registry, format_, references, normalize)
+        asked = remote.Asked(one, place.subject, place.registry, format_, references, place.normalize)
         sys.exit(remote.check(asked, as_json=as_json))
-    if normalize:
-        raise click.UsageError("--normalize belongs to --subject: files are compared as they mean the same either way")
+    if place.normalize:
+        raise click.UsageError(
+            "--normalize belongs to --subject: compared by files, a schema means the same either way"
+        )
     level, policy = level or DEFAULT_LEVEL, policy or POLICIES[0]
-    if git_base is not None:
+    if place.base is not None:
         from treaty.cli.schemas import revision  # noqa: PLC0415 (git is needed for this alone)
 
-        since = revision.Since(git_base, files, format_, references, level, policy)
+        since = revision.Since(place.base, place.staged, files, format_, references, level, policy)
         sys.exit(revision.check(since, as_json=as_json))
     if len(files) < 2:
         raise click.UsageError("name OLD and NEW; or one file with --subject and --registry; or --git-base REF")

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import click
 
@@ -29,7 +31,7 @@ class Asked:
 
     file: str
     subject: str
-    registry: str | None
+    registry: str
     format: str | None
     references: tuple[str, ...]
     normalize: bool
@@ -57,10 +59,7 @@ class Told:
 
 def check(asked: Asked, *, as_json: bool) -> int:
     """Ask, print, and return the exit code."""
-    if not asked.registry:
-        raise click.UsageError(
-            "--subject needs --registry URL (or TREATY_REGISTRY), for instance http://127.0.0.1:8081"
-        )
+    _refuse_empty(asked.registry)
     try:
         with connect(asked.registry) as registry:
             told = _ask(registry, asked)
@@ -75,6 +74,13 @@ def check(asked: Asked, *, as_json: bool) -> int:
     else:
         _say(told, asked)
     return told.code
+
+
+def _refuse_empty(url: str) -> None:
+    """A registry that would be made for the question has no policy worth asking."""
+    parts = urlsplit(url)
+    if parts.scheme == "memory" or (parts.scheme == "sqlite" and not Path(unquote(parts.path)).is_file()):
+        raise UnusableError(f"there is no registry at {url}; name one with --registry http://host:port")
 
 
 def _ask(registry: Connection, asked: Asked) -> Told:

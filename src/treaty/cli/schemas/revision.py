@@ -7,7 +7,17 @@ from shutil import which
 
 from treaty.cli.schemas.judged import Judged
 from treaty.cli.terminal import screen
-from treaty.cli.terminal.source import STDIN, Source, UnusableError, bindings, by_name, decoded, named_files, sources
+from treaty.cli.terminal.source import (
+    STDIN,
+    Source,
+    UnusableError,
+    by_content,
+    by_name,
+    decoded,
+    known,
+    named_files,
+    text_of,
+)
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.answer import Parser
 from treaty.formats.table import Table, table
@@ -16,9 +26,13 @@ from treaty.formats.verdict import history
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What was asked for: the revision, the files (none: all schemas that changed since), and how to judge."""
+    """What was asked for: the revision, the files (none: all schemas that changed since), and how to judge.
+
+    `staged` takes the files from git's index, as the next commit will have them.
+    """
 
     base: str
+    staged: bool
     files: tuple[str, ...]
     format: str | None
     references: tuple[str, ...]
@@ -28,35 +42,78 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The files of a repository as they were at a commit; `renamed` leads from names now to names then."""
+    """The files of a repository as they were at a commit (or are in the index, which has no name).
+
+    `renamed` leads from the names now to the names then.
+    """
 
     root: Path
-    base: str
+    commit: str
     renamed: dict[str, str]
 
     def text(self, path: str) -> str | None:
-        """The text of a file then; None where it was not there."""
+        """The text of a file; None where it was not there."""
         try:
             inside = Path(path).resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:
             raise UnusableError(f"{path} lies outside the repository {self.root}; name files inside it") from None
-        before = f"{self.base}:{self.renamed.get(inside, inside)}"
+        before = f"{self.commit}:{self.renamed.get(inside, inside)}"
         if _run(self.root, "cat-file", "-e", before).returncode:
             return None
         return decoded(path, _run(self.root, "cat-file", "blob", before).stdout)
 
 
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What was asked for, with the trees that it needs: then, and now where that is not the working folder."""
+
+    since: Since
+    parser: Parser
+    then: Tree
+    index: Tree | None
+
+    def judged(self, path: str) -> Judged:
+        """Judge a file after itself at the revision; a new one has nothing before it."""
+        since, formats = self.since, self.parser.table
+        now, before = self._now(path), self.then.text(path)
+        format_ = since.format or by_name(path, formats) or by_content(now)
+        if format_ is None:
+            raise UnusableError(f"the format of {path} can't be told; say --format {' or '.join(formats.names)}")
+        new = Source(path, now, known(format_, formats))
+        olds = () if before is None else (Source(f"{path}@{since.base}", before, new.format),)
+        earlier = [Meaning(one.format, one.text, self._bound(one.format, now=False)) for one in olds]
+        later = Meaning(new.format, new.text, self._bound(new.format, now=True))
+        return Judged(since.level, since.policy, new, olds, history(self.parser, earlier, later, since.policy))
+
+    def _now(self, path: str) -> str:
+        if self.index is None:
+            return text_of(path)
+        text = self.index.text(path)
+        if text is None:
+            raise UnusableError(f"{path} is not staged; git add it, or leave --staged out")
+        return text
+
+    def _bound(self, format_: str, *, now: bool) -> tuple[Binding, ...]:
+        """The references as they are, or as they were; those that were not there yet, as they are."""
+        bound: tuple[Binding, ...] = ()
+        for name, path in named_files(self.since.references):
+            text = None if now else self.then.text(path)
+            meaning = Meaning(format_, self._now(path) if text is None else text, bound)
+            bound = (*bound, Binding(name, name, 1, meaning))
+        return bound
+
+
 def check(since: Since, *, as_json: bool) -> int:
     """Judge every file after itself at the revision, print, and return the worst exit code."""
     formats = table()
-    parser = Parser(formats)
     if STDIN in since.files:
         raise UnusableError("standard input has no earlier revision; name files")
     root = Path(_git(Path(), "rev-parse", "--show-toplevel", remedy="run it inside a git repository").strip())
-    base = _commit(root, since.base)
-    tree = Tree(root, base, _renamed(root, base))
-    files = since.files or _changed(tree, formats)
-    judged = [_judge(since, tree, path, parser) for path in screen.watched(files, "comparing")]
+    commit = _commit(root, since.base)
+    then = Tree(root, commit, _renamed(root, commit, staged=since.staged))
+    judge = Judge(since, Parser(formats), then, Tree(root, "", {}) if since.staged else None)
+    files = since.files or _changed(then, formats, staged=since.staged)
+    judged = [judge.judged(path) for path in screen.watched(files, "comparing")]
     if as_json:
         screen.say_json({"fits": all(one.code == 0 for one in judged), "files": [one.members() for one in judged]})
     else:
@@ -77,39 +134,20 @@ def _commit(root: Path, base: str) -> str:
     raise UnusableError(f"{base} is no revision of {root}; name a branch, a tag or a commit that has been fetched")
 
 
-def _judge(since: Since, tree: Tree, path: str, parser: Parser) -> Judged:
-    (new,) = sources([path], since.format, parser.table)
-    text = tree.text(path)
-    olds: tuple[Source, ...] = ()
-    if text is not None:
-        olds = (Source(f"{path}@{since.base}", text, new.format),)
-    before = [Meaning(one.format, one.text, _bound_then(since, tree, one.format)) for one in olds]
-    now = Meaning(new.format, new.text, bindings(since.references, new.format))
-    return Judged(since.level, since.policy, new, olds, history(parser, before, now, since.policy))
-
-
-def _bound_then(since: Since, tree: Tree, format_: str) -> tuple[Binding, ...]:
-    """The references as they were at the revision; those that were not there yet, as they are now."""
-    bound: tuple[Binding, ...] = ()
-    now = bindings(since.references, format_)
-    for (name, path), one in zip(named_files(since.references), now, strict=True):
-        then = tree.text(path)
-        text = one.meaning.text if then is None else then
-        bound = (*bound, Binding(name, name, 1, Meaning(format_, text, bound)))
-    return bound
-
-
-def _renamed(root: Path, base: str) -> dict[str, str]:
+def _renamed(root: Path, commit: str, *, staged: bool) -> dict[str, str]:
     """Files that have another name now than at the revision, by their name now."""
-    told = _git(root, "diff", "--name-status", "-z", "--diff-filter=R", "--find-renames", base).split("\0")
+    words = ("diff", *(("--cached",) if staged else ()), "--name-status", "-z", "--diff-filter=R", "--find-renames")
+    told = _git(root, *words, commit).split("\0")
     return dict(zip(told[2::3], told[1::3], strict=True))
 
 
-def _changed(tree: Tree, formats: Table) -> tuple[str, ...]:
+def _changed(then: Tree, formats: Table, *, staged: bool) -> tuple[str, ...]:
     """Schema files that differ from the revision or are new, known by their names' endings."""
-    told = _git(tree.root, "diff", "--name-only", "-z", "--diff-filter=ACMR", tree.base).split("\0")
-    told += _git(tree.root, "ls-files", "--others", "--exclude-standard", "-z").split("\0")
-    paths = [tree.root / path for path in sorted(set(told) - {""}) if by_name(path, formats)]
+    words = ("diff", *(("--cached",) if staged else ()), "--name-only", "-z", "--diff-filter=ACMR")
+    told = _git(then.root, *words, then.commit).split("\0")
+    if not staged:
+        told += _git(then.root, "ls-files", "--others", "--exclude-standard", "-z").split("\0")
+    paths = [then.root / path for path in sorted(set(told) - {""}) if by_name(path, formats)]
     here = Path.cwd()
     return tuple(str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths)
 
@@ -126,4 +164,4 @@ def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     program = which("git")
     if program is None:
         raise UnusableError("git is not installed here; install it, or compare two files: treaty check OLD NEW")
-    return subprocess.run([program, *words], cwd=folder, capture_output=True, check=False)  # noqa: S603 (our own words)
+    return subprocess.run([program, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 (our own words)

@@ -1,0 +1,198 @@
+"""`treaty check --git-base` and the hooks, in real git repositories."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}'
+WIDER = OLD.replace('"int"', '"long"')
+MORE = OLD.replace("]}", ',{"name":"b","type":"int"}]}')
+BROKEN = '{"type":"record"'
+ENV = {
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{f"GIT_{who}_{what}": "a@b.c" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+}
+
+
+@dataclass
+class Repository:
+    folder: Path
+
+    def run(self, *words: str, folder: str = ".") -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(words, cwd=self.folder / folder, env=ENV, capture_output=True, text=True, check=False)
+
+    def git(self, *words: str) -> str:
+        run = self.run("git", *words)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text)
+
+    def commit(self, **files: str) -> None:
+        for name, text in files.items():
+            self.write(f"{name}.avsc", text)
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "more")
+
+    def check(self, *words: str, folder: str = ".") -> "subprocess.CompletedProcess[str]":
+        return self.run("treaty", "check", *words, folder=folder)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    one = Repository(tmp_path)
+    one.git("init", "-q", "-b", "main")
+    return one
+
+
+def test_changed_files_are_compared_with_themselves_at_the_revision(repository: Repository) -> None:
+    repository.commit(a=OLD, b=OLD, same=BROKEN)
+    repository.write("a.avsc", WIDER)
+    repository.write("b.avsc", MORE)
+    repository.write("new.avsc", MORE)
+    repository.write("note.txt", "no schema")
+    run = repository.check("--git-base", "HEAD", "--json")
+    told = json.loads(run.stdout)
+
+    assert run.returncode == 1
+    assert [(one["file"], one["fits"], [old["file"] for old in one["olds"]]) for one in told["files"]] == [
+        ("a.avsc", True, ["a.avsc@HEAD"]),
+        ("b.avsc", False, ["b.avsc@HEAD"]),
+        ("new.avsc", True, []),
+    ]
+    assert repository.check("--git-base", "HEAD", "--level", "FORWARD").returncode == 1
+    assert "new.avsc is a valid schema, and new." in repository.check("--git-base", "main").stdout
+
+
+def test_files_are_found_from_any_folder_and_under_their_old_names(repository: Repository) -> None:
+    repository.write("deep/down/a.avsc", OLD.replace(",", ",\n"))
+    repository.commit()
+    repository.git("mv", "deep/down/a.avsc", "deep/renamed.avsc")
+    repository.write("deep/renamed.avsc", MORE.replace(",", ",\n"))
+
+    assert repository.check("--git-base", "HEAD", "renamed.avsc", folder="deep").returncode == 1
+    assert "deep/renamed.avsc may not follow" in repository.check("--git-base", "HEAD").stderr
+
+
+def test_nothing_changed_and_nothing_committed(repository: Repository) -> None:
+    repository.write("a.avsc", OLD)
+    first = repository.check("--git-base", "HEAD")
+    repository.commit()
+
+    assert (first.returncode, first.stdout) == (0, "a.avsc is a valid schema, and new.\n")
+    assert repository.check("--git-base", "HEAD").stdout == "No schema has changed since HEAD.\n"
+
+
+def test_a_new_file_has_to_be_valid(repository: Repository) -> None:
+    repository.commit(a=OLD)
+    repository.write("b.avsc", BROKEN)
+    run = repository.check("--git-base", "HEAD", "b.avsc")
+
+    assert run.returncode == 2
+    assert "b.avsc:1:17: JSON_MALFORMED" in run.stderr
+
+
+def test_references_are_read_as_they_were(repository: Repository) -> None:
+    uses = '{"type":"record","name":"U","fields":[{"name":"m","type":"M"}]}'
+    repository.commit(uses=uses, money='{"type":"fixed","name":"M","size":8}')
+    repository.write("money.avsc", '{"type":"fixed","name":"M","size":9}')
+    run = repository.check("--git-base", "HEAD", "--reference", "M=money.avsc", "uses.avsc")
+
+    assert run.returncode == 1
+    assert "FIXED_SIZE_MISMATCH" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--git-base", "nowhere"], "nowhere is no revision"),
+        (["--git-base", "--output=x"], "is no revision"),
+        (["--git-base", "HEAD", "/dev/null"], "lies outside the repository"),
+        (["--git-base", "HEAD", "-"], "standard input has no earlier revision"),
+        (["--git-base", "HEAD", "missing.avsc"], "can't be read"),
+    ],
+)
+def test_what_git_does_not_know_is_told(repository: Repository, words: list[str], told: str) -> None:
+    repository.commit(a=OLD)
+    run = repository.check(*words)
+
+    assert run.returncode == 2
+    assert told in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_outside_a_repository_the_remedy_is_told(tmp_path: Path) -> None:
+    run = Repository(tmp_path).check("--git-base", "HEAD")
+
+    assert run.returncode == 2
+    assert "run it inside a git repository" in run.stderr
+
+
+def entries() -> dict[str, dict[str, str]]:
+    """The hooks of .pre-commit-hooks.yaml by id: plain words after a colon, nothing else of YAML is used there."""
+    hooks: dict[str, dict[str, str]] = {}
+    for block in (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8").split("\n- ")[1:]:
+        pairs = dict(re.findall(r"^ *(\w+): (.+)$", block, re.MULTILINE))
+        hooks[pairs["id"]] = pairs
+    return hooks
+
+
+@pytest.mark.parametrize(("text", "code"), [(WIDER, 0), (MORE, 1), (BROKEN, 2)])
+def test_the_hook_of_pre_commit_judges_the_staged_files(repository: Repository, text: str, code: int) -> None:
+    repository.commit(a=OLD, b=OLD)
+    repository.write("a.avsc", text)
+    repository.write("note.txt", "no schema")
+    repository.git("add", "-A")
+    hook = entries()["treaty-check"]
+    staged = repository.git("diff", "--cached", "--name-only").splitlines()
+    files = [name for name in staged if re.search(hook["files"].strip("'"), name)]
+    run = repository.run(*shlex.split(hook["entry"]), *files)
+
+    assert files == ["a.avsc"]
+    assert run.returncode == code, run.stderr
+
+
+def test_the_lint_hook_looks_at_schemas_with_the_settings_of_the_repository(repository: Repository) -> None:
+    repository.commit(a=OLD)
+    hook = entries()["treaty-lint"]
+    words = [*shlex.split(hook["entry"]), "a.avsc"]
+
+    assert repository.run(*words).returncode == 2
+    repository.write("treaty.toml", '[lint]\nignore = ["*.avsc"]\n')
+    assert repository.run(*words).returncode == 0
+
+
+def test_the_hook_of_the_how_to_stops_a_commit(repository: Repository) -> None:
+    page = (ROOT / "docs" / "howto" / "git-hook.md").read_text("utf-8")
+    (script,) = re.findall(r"```sh\n(#!/bin/sh\n.*?)```", page, re.DOTALL)
+    repository.commit(a=OLD)
+    hook = repository.folder / ".git" / "hooks" / "pre-commit"
+    hook.write_text(script)
+    hook.chmod(0o755)
+    repository.write("a.avsc", WIDER)
+    repository.commit()
+    repository.write("a.avsc", MORE)
+    run = repository.run("git", "commit", "-q", "-a", "-m", "a break")
+
+    assert run.returncode != 0
+    assert "a.avsc may not follow a.avsc@HEAD" in run.stderr
+    assert repository.git("log", "--oneline").count("\n") == 2
+    # What is not staged is not judged.
+    repository.git("reset", "-q")
+    assert repository.check("--staged", "a.avsc").returncode == 0
+    assert "other.avsc is not staged" in repository.check("--staged", "other.avsc").stderr
+    repository.write("other.txt", "x")
+    repository.git("add", "other.txt")
+    repository.git("commit", "-q", "-m", "something else")

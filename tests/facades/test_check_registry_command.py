@@ -1,0 +1,131 @@
+"""`treaty check --subject`: the registry's own verdict, over HTTP and in a file."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import treaty
+from tests.real.running import serving
+from treaty.cli.main import group
+from treaty.core.answers import Config
+from treaty.core.schema import Draft, Reference
+
+MONEY = '{"type":"fixed","name":"org.Money","size":8}'
+OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}'
+WIDER = OLD.replace('"int"', '"long"')
+MORE = OLD.replace("]}", ',{"name":"b","type":"int"}]}')
+USES = '{"type":"record","name":"U","fields":[{"name":"m","type":"org.Money"}]}'
+
+
+@pytest.fixture(scope="module")
+def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """A server and the file that it keeps its log in, with three subjects."""
+    folder = tmp_path_factory.mktemp("registry")
+    file = f"sqlite://{folder}/registry.db"
+    with serving(folder, "--log", file) as server:
+        with treaty.connect(server.base) as registry:
+            registry.register("old", OLD)
+            registry.register("forward", OLD)
+            registry.set_level("forward", "FORWARD")
+            registry.register("full", OLD)
+            registry.set_config("full", Config(level="FULL", normalize=True))
+            registry.register("money", MONEY)
+            registry.register("uses", Draft(USES, references=(Reference("org.Money", "money", 1),)))
+        yield server.base, file
+
+
+@pytest.fixture(params=["http", "file"])
+def url(request: pytest.FixtureRequest, urls: tuple[str, str]) -> str:
+    return urls[request.param == "file"]
+
+
+def check(url: str, subject: str, text: str, *words: str) -> Result:
+    return CliRunner().invoke(group, ["check", "-", "--subject", subject, "--registry", url, *words], input=text)
+
+
+@pytest.mark.parametrize(
+    ("subject", "text", "code", "words"),
+    [
+        ("old", WIDER, 0, "- may become a version of old."),
+        ("old", MORE, 1, "READER_FIELD_MISSING_DEFAULT_VALUE"),
+        ("old", MORE, 1, "at path '/fields/1' in the new schema has no default value and is missing in the old"),
+        ("old", MORE, 1, "{oldSchemaVersion: 1}"),
+        (
+            "forward",
+            WIDER,
+            1,
+            "The type (path '/fields/0/type') of a field in the old schema does not match with the new",
+        ),
+        ("full", MORE, 1, "in the reading schema"),
+        ("forward", MORE, 0, "level:    FORWARD"),
+        ("old", '{"type":"record"', 2, "JSON_MALFORMED"),
+        ("old", "", 2, "Empty schema"),
+    ],
+)
+def test_the_policy_in_force_decides(url: str, subject: str, text: str, code: int, words: str) -> None:
+    result = check(url, subject, text)
+
+    assert result.exit_code == code, result.output
+    assert words in result.output
+
+
+def test_a_subject_without_versions_is_told_as_new(url: str) -> None:
+    result = check(url, "fresh", MORE)
+
+    assert result.exit_code == 0
+    assert "fresh is a new subject" in result.stderr
+    assert json.loads(check(url, "fresh", MORE, "--json").stdout)["new_subject"]
+    assert check(url, "fresh", '{"type":"record"').exit_code == 2
+
+
+def test_json_tells_config_findings_and_messages(url: str) -> None:
+    told = json.loads(check(url, "full", MORE, "--json").stdout)
+
+    assert not told["fits"]
+    assert not told["new_subject"]
+    assert told["config"] == {"level": "FULL", "normalize": True}
+    assert {one["rule"] for one in told["findings"]} == {"READER_FIELD_MISSING_DEFAULT_VALUE"}
+    assert any("READER_FIELD_MISSING_DEFAULT_VALUE" in message for message in told["messages"])
+
+
+def test_references_of_the_latest_version_are_used_unless_others_are_given(url: str) -> None:
+    plain = check(url, "uses", USES.replace('"U"', '"V"'))
+    told = json.loads(check(url, "uses", USES, "--json").stdout)
+
+    assert plain.exit_code == 1, plain.output
+    assert "org.Money = money:1" in plain.output
+    assert told["references"] == [{"name": "org.Money", "subject": "money", "version": 1}]
+    assert check(url, "fresh", USES).exit_code == 2
+    assert check(url, "fresh", USES, "--reference", "org.Money=money:latest").exit_code == 0
+    assert check(url, "fresh", USES, "--reference", "org.Money=money:9").exit_code == 2
+    assert "NAME=SUBJECT:VERSION" in check(url, "fresh", USES, "--reference", "org.Money=money").stderr
+
+
+def test_a_file_whose_name_tells_nothing_has_the_format_of_the_subject(url: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text('{"type":"string"}')
+    words = ["check", str(file), "--registry", url, "--subject"]
+
+    assert CliRunner().invoke(group, [*words, "old"]).exit_code == 1
+    assert "can't be told" in CliRunner().invoke(group, [*words, "fresh"]).stderr
+
+
+@pytest.mark.parametrize(
+    ("registry", "words"),
+    [
+        ("http://127.0.0.1:9", "see that it runs"),
+        ("nonsense", "name a registry with --registry"),
+        ("sqlite:///nowhere/at/all.db", "there is no registry at sqlite:///nowhere/at/all.db"),
+        ("memory:", "there is no registry at memory:"),
+        ("http://", "name a registry with --registry"),
+    ],
+)
+def test_a_registry_that_is_not_there_is_told_with_its_remedy(registry: str, words: str) -> None:
+    result = check(registry, "old", OLD)
+
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.output
