@@ -4,6 +4,7 @@ from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import columns
 from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, sha256
+from treaty.formats.avro.lint.rows import LINTS
 from treaty.formats.avro.model import Enum, Fixed, Record, Reference, Schema
 from treaty.formats.avro.normal import normal
 from treaty.formats.avro.parse import parse
@@ -13,12 +14,15 @@ from treaty.formats.format import Format, Printed
 
 
 def show(schema: Schema, normalize: bool) -> Printed:  # noqa: FBT001 - the signature of `Format.show`
-    """Canonical text, the same with references inlined, and the full name of the top-level type."""
+    """Canonical text, the same with references inlined, the top-level type's full name and its fields."""
     chosen = normal(schema) if normalize else schema
     canonical = print_schema(chosen, chosen.outside)
     resolved = print_schema(chosen) if chosen.outside else canonical
     root = chosen.root
-    return Printed(canonical, resolved, root.full if isinstance(root, Record | Enum | Fixed | Reference) else "")
+    name = root.full if isinstance(root, Record | Enum | Fixed | Reference) else ""
+    top = chosen.names[root.full] if isinstance(root, Reference) else root
+    fields = tuple(field.name for field in top.fields) if isinstance(top, Record) else ()
+    return Printed(canonical, resolved, name, fields)
 
 
 FORMAT = Format(
@@ -31,6 +35,7 @@ FORMAT = Format(
     views={"resolved": print_schema, "parsing": parsing_form},
     faults=EXPECTED,
     rules=RULES,
+    lints=LINTS,
     columns=columns,
     suffixes=(".avsc",),
 )

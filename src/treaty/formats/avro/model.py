@@ -3,7 +3,7 @@
 import enum
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from treaty.formats.literal import Json
@@ -129,12 +129,14 @@ class Schema:
     """A whole schema.
 
     `names` holds every named type that the text and its references define. `outside` are the full names of the
-    references' own top-level types: the canonical text calls them by name only.
+    references' own top-level types: the canonical text calls them by name only. `text` is what was read, for places;
+    it is no part of what the schema is.
     """
 
     root: Type
     names: Mapping[str, Named]
     outside: frozenset[str] = frozenset()
+    text: str = field(default="", compare=False, repr=False)
 
     def resolve(self, node: Type) -> Resolved:
         """Follow a reference to the definition; any other type is itself."""

@@ -30,7 +30,7 @@ def parse(meaning: Meaning, strict: bool) -> Schema:  # noqa: FBT001 - the signa
         root = reader.whole(value)
     except InvalidSchemaError as wrong:
         raise _placed(wrong, meaning.text) from None
-    schema = Schema(root, names, outside)
+    schema = Schema(root, names, outside, meaning.text)
     if reader.forward:
         read(print_schema(schema, outside), _STORED_BYTES)  # later definitions may print deeper than the text is
     return schema

@@ -1,0 +1,84 @@
+"""Advice about defaults and aliases: what a later version needs."""
+
+from collections.abc import Iterator
+
+from treaty.formats.avro.defaults import Checker
+from treaty.formats.avro.lint.places import FieldPlace, Told, fields, named, row
+from treaty.formats.avro.model import ABSENT, Enum, Schema, Union, simple_of, space_of
+
+
+def _field_default_missing(schema: Schema) -> Iterator[Told]:
+    for place in fields(schema):
+        if place.field.default is ABSENT:
+            message = f"the field {place.field.name!r} of {place.record.full} has no default"
+            yield place.path, message, "a default, without which neither adding nor removing the field is harmless"
+
+
+def _enum_default_missing(schema: Schema) -> Iterator[Told]:
+    for path, node in named(schema):
+        if isinstance(node, Enum) and node.default is None:
+            message = f"the enum {node.full} has no default symbol"
+            yield path, message, "a default, which readers use for symbols that they do not know"
+
+
+def _not_of_first(schema: Schema, *, nullable: bool) -> Iterator[tuple[FieldPlace, Union]]:
+    """Fields whose default is of another branch than the first one, of unions with or without null."""
+    for place in fields(schema):
+        union, default = place.field.type, place.field.default
+        if not isinstance(union, Union) or default is ABSENT or not union.branches:
+            continue
+        kinds = [schema.resolve(branch).kind for branch in union.branches]
+        if ("null" in kinds) == nullable and not Checker(schema.names, ()).allows(union.branches[0], default):
+            yield place, union
+
+
+def _default_null_first(schema: Schema) -> Iterator[Told]:
+    for place, _ in _not_of_first(schema, nullable=True):
+        isnull = place.field.default is None
+        message = f"the default of {place.field.name!r} is not of the union's first branch"
+        expected = "null as the first branch" if isnull else "the branch of the default first"
+        yield (place.path, "default"), message, expected
+
+
+def _union_default_first(schema: Schema) -> Iterator[Told]:
+    for place, _ in _not_of_first(schema, nullable=False):
+        message = f"the default of {place.field.name!r} is not of the union's first branch"
+        yield (place.path, "default"), message, "the branch of the default first"
+
+
+def _alias_ambiguous(schema: Schema) -> Iterator[Told]:
+    for place in fields(schema):
+        others = {field.name for field in place.record.fields} - {place.field.name}
+        for at, alias in enumerate(place.field.aliases):
+            if alias in others:
+                message = f"the alias {alias!r} of the field {place.field.name!r} is the name of another field"
+                expected = "aliases that no field of the record has: this schema can't read its own data"
+                yield ((place.path, "aliases"), at), message, expected
+
+
+def _alias_unspaced(schema: Schema) -> Iterator[Told]:
+    for path, node in named(schema):
+        if space_of(node.full):
+            for at, alias in enumerate(node.aliases):
+                if not space_of(alias):
+                    message = f"the alias {simple_of(alias)!r} of {node.full} has no namespace"
+                    yield ((path, "aliases"), at), message, "a full name: Java never finds this one"
+
+
+EVOLUTION = (
+    row("FIELD_DEFAULT_MISSING", "Every field has a default, so that it can come and go.", _field_default_missing),
+    row("ENUM_DEFAULT_MISSING", "Every enum has a default, so that symbols can be added.", _enum_default_missing),
+    row(
+        "DEFAULT_NULL_FIRST",
+        "A nullable union begins with the branch of its default, which is null as a rule.",
+        _default_null_first,
+    ),
+    row(
+        "UNION_DEFAULT_FIRST",
+        "A union without null begins with the branch of its default; libraries before Java Avro 1.12 refuse any other.",
+        _union_default_first,
+    ),
+    row("ALIAS_AMBIGUOUS", "An alias of a field is the name of no other field of the record.", _alias_ambiguous),
+    row("ALIAS_UNSPACED", "An alias of a type in a namespace has one too.", _alias_unspaced),
+)
+"""Advice about defaults and aliases."""
