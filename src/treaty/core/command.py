@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 
 from treaty.core.grammar import Question
 from treaty.core.requests import Request
+from treaty.core.rights import Access
 from treaty.core.rows import Row
 
 A = TypeVar("A")
@@ -13,13 +14,15 @@ A = TypeVar("A")
 @dataclass(frozen=True, slots=True)
 class Command(Generic[A]):
     """A request as it arrived: `command_id` makes it this command and no other, `time` (ms since the epoch) and
-    `principal` come with it, because the law has neither a clock nor a door.
+    `principal` come with it, because the law has neither a clock nor a door. A query shows no more than `access` lets
+    be read (None: all); what a command may touch is asked before it is made.
     """
 
     request: Request[A]
     command_id: str
     time: int
     principal: str = ""
+    access: Access | None = None
 
 
 @dataclass(frozen=True, slots=True)

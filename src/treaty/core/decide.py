@@ -18,6 +18,7 @@ from treaty.core.law.memory import recall, remember
 from treaty.core.law.schemas import Unanswered
 from treaty.core.refusals import Refusal
 from treaty.core.requests import LATEST
+from treaty.core.seen import Seen
 from treaty.core.values import Outcome
 from treaty.core.view import View
 
@@ -88,7 +89,8 @@ def decide(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any]
         outcome = view.get("outcome", (command.command_id,)) if law.writes else None
         if isinstance(outcome, Outcome):
             return Decision((), recall(view, command, outcome), repeated=True)
-        decision = law.decide(view, command, grammar)
+        shown = view if law.writes or command.access is None else Seen(view, command.access)
+        decision = law.decide(shown, command, grammar)
     except Unanswered as open_:
         return Needs(open_.questions)
     except Refusal as refusal:

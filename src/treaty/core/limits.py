@@ -14,6 +14,10 @@ DEFAULT_STEPS = 1_000_000
 """Steps that checking one field's default may take."""
 COMPARE_STEPS = 100_000
 """Pairs of types that one comparison of two schemas may look at."""
+COMBINATION_BRANCHES = 200
+"""Schemas of one combination that are new or changed and looked at for partners among those of another one."""
+PROOF_STEPS = 20_000
+"""Steps that a proof may take that one JSON Schema allows what another one does."""
 FINDINGS = 1_000
 """Findings that one comparison may list."""
 FAULTS = 20
@@ -60,6 +64,28 @@ ALIASES_KNOWN = 10_000
 """Subjects whose alias, or that they have none, a worker remembers between commits."""
 HOT_BYTES = 67_108_864
 """Bytes of finished answers that a worker keeps for hot reads."""
+RIGHTS_KNOWN = 65_536
+"""Answers about rights, each for one class of rights and one subject, that a process remembers."""
+RIGHTS_BYTES = 4_194_304
+"""Bytes of a file that says who may do what, or has their passwords or keys."""
+CREDENTIALS_BYTES = 16_384
+"""Bytes of an Authorization header; a longer one is refused unread."""
+CREDENTIALS_KNOWN = 10_000
+"""Verified credentials that a worker remembers, and as many that turned out wrong."""
+PASSWORD_CHECKS = 64
+"""Passwords that wait to be checked in one worker; past it a request is told to come again."""
+PASSWORD_COST = 15
+"""The highest cost of a password's bcrypt hash: each step doubles the time, and 15 takes seconds."""
+PRINCIPAL_LENGTH = 256
+"""Characters of the name of somebody who asks, or of one of their groups."""
+PRINCIPAL_GROUPS = 256
+"""Groups that a bearer token may name."""
+KEYS = 100
+"""Public keys in one set for bearer tokens."""
+HOT_BLOCKS = 4_096
+"""Header blocks that a worker with rights remembers for hot reads: one or two for each kind of client and credential."""
+AUDIT_LINES = 10_000
+"""Lines of the audit log that wait to be written; past it a line is lost, and counted."""
 CACHE_SCHEMAS = 10_000
 """Schemas that a client remembers."""
 RULES = 200

@@ -6,6 +6,8 @@ RegistryError
 │   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound
 │   ├── Invalid                 the request itself cannot be right
 │   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules · TooLarge
+│   ├── Denied                  not for who asks
+│   │   └── Unauthenticated · Forbidden
 │   └── Conflicting             right in itself, wrong in this state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken
 ├── Unavailable                 can't say now: nothing was written; ask again
@@ -103,6 +105,23 @@ class InvalidRules(Invalid):
 
 class TooLarge(Invalid):
     """Past a named limit."""
+
+
+class Denied(Refusal):
+    """Not for who asks."""
+
+
+class Unauthenticated(Denied):
+    """Nobody knows who asks. `challenges` says how to show it, one scheme of HTTP each."""
+
+    def __init__(self, reason: Reason, challenges: tuple[str, ...] = ()) -> None:
+        """Keep the challenges beside the reason."""
+        super().__init__(reason)
+        self.challenges = challenges
+
+
+class Forbidden(Denied):
+    """Who asks is known, and has no right to it."""
 
 
 class Conflicting(Refusal):

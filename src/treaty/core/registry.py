@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from treaty.core.requests import Request
+from treaty.core.rights import Access
 
 A = TypeVar("A")
 
@@ -38,6 +39,7 @@ class Call:
     `consistency` is ``latest`` (look at the tip first), ``eventual`` (memory is good enough) or empty (the default of
     the request's class). `after` is a token that the answer must not be older than. `command_id` makes a retry the
     same command; empty means that the registry gives one. `timeout` is in seconds.
+    `access` bounds what a query shows (None: all is shown); it stays in this process.
     """
 
     consistency: str = ""
@@ -45,6 +47,7 @@ class Call:
     command_id: str = ""
     timeout: float = 30.0
     principal: str = ""
+    access: Access | None = None
 
 
 CALL = Call()

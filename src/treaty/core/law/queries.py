@@ -33,7 +33,7 @@ def _schema_key(view: View, schema_id: int, subject: Subject | None) -> Key:
             str(key[0]) for key in view.keys("context") if shown(view, Subject(str(key[0]), subject.name))
         )
     for context in contexts:
-        if view.get("schema", (context, schema_id)) is not None:
+        if view.find("version.schema", (context, schema_id)):  # a schema is there while a version is
             return (context, schema_id)
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {schema_id} not found", version=str(schema_id))
 

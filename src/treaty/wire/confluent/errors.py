@@ -109,6 +109,8 @@ _BY_ID = (q.GetSchema, q.GetGuid, q.GetGuidIds)
 _SETTINGS = (q.DeleteConfig, q.DeleteMode)
 
 TABLE = (
+    Line(40101, r.Unauthenticated, _said),
+    Line(40301, r.Forbidden, _said),
     Line(40401, r.SettingNotFound, _words("Subject '{subject}' not found."), _SETTINGS),
     Line(40401, r.SubjectNotFound, _words("Subject '{subject}' not found.")),
     Line(40408, r.SettingNotFound, _words("Subject '{subject}' does not have subject-level compatibility configured"),
@@ -200,8 +202,8 @@ def _details(error: Refusal) -> ErrorDetails:
 
 
 NEAREST: dict[int, type[Refusal]] = {
-    401: r.NotPermitted,
-    403: r.NotPermitted,
+    401: r.Unauthenticated,
+    403: r.Forbidden,
     404: r.NotFound,
     409: r.Incompatible,
     413: r.TooLarge,

@@ -1,0 +1,77 @@
+"""A view that shows only what may be read: what is hidden looks as if it were not there."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from treaty.core.names import Subject
+from treaty.core.rights import Access
+from treaty.core.rows import Key, Value
+from treaty.core.view import View
+
+How = Literal["entry", "rows", "schemas"]
+
+FOUND: Mapping[str, How] = {
+    "version.subject": "entry",
+    "version.number": "entry",
+    "name.version": "entry",
+    "version.schema": "rows",
+    "version.content": "rows",
+    "schema.guid": "schemas",
+    "schema.everywhere": "schemas",
+    "schema.likeness": "schemas",
+    "schema.referrers": "schemas",
+}
+"""Where an index says whose rows it finds: in the entry, in the keys of the rows, or (schemas) in who uses them.
+
+An index that is not here finds nothing for somebody whose rights are bounded.
+"""
+OWNED = frozenset({"subject", "version", "name"})
+"""Tables whose keys begin with context and subject."""
+
+
+class Seen:
+    """What somebody may read of a view.
+
+    A row whose key is known is shown, because the law follows references of schemas that may be read; keys come from
+    indexes and lists alone, and these are filtered.
+    """
+
+    __slots__ = ("_access", "_base")
+
+    def __init__(self, base: View, access: Access) -> None:
+        """Show of the base what may be read."""
+        self._base = base
+        self._access = access
+
+    @property
+    def sequence(self) -> int:
+        """Sequence of the last commit shown."""
+        return self._base.sequence
+
+    def get(self, table: str, key: Key) -> Value | None:
+        """Return the value of a row, or None."""
+        return self._base.get(table, key)
+
+    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
+        """Return the keys of rows that claim an index entry and may be read, ascending."""
+        how = FOUND.get(index)
+        if how is None or (how == "entry" and not self._reads(entry)):
+            return ()
+        keys = self._base.find(index, entry)
+        if how == "rows":
+            return tuple(key for key in keys if self._reads(key))
+        if how == "schemas":
+            return tuple(key for key in keys if self.find("version.schema", key))
+        return keys
+
+    def keys(self, table: str) -> Iterable[Key]:
+        """Return the keys of a table that may be read; a context is shown to who may read something that fits it."""
+        keys = self._base.keys(table)
+        if table in OWNED:
+            return (key for key in keys if self._reads(key))
+        if table == "context":
+            return (key for key in keys if self._access.enters(str(key[0])))
+        return keys if table == "policy" else ()
+
+    def _reads(self, key: Key) -> bool:
+        return self._access.may("read", Subject(str(key[0]), str(key[1])))
