@@ -1,0 +1,173 @@
+"""Promotion: versions of some subjects, with all that they refer to, become versions in another place by its rules.
+
+Ids and numbers are the target's own. Everything is tried in a rehearsal first, a registry in memory that holds what the
+target has under these names and what is in force there; only when nothing is refused is anything written.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from treaty.client.transfer.reading import Told, silent
+from treaty.client.transfer.snapshot import Place, Problem, Snapshot, order_of
+from treaty.client.transfer.writing import write
+from treaty.core.answers import Config, Registered, VersionFound
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import NotFound, RegistryError
+from treaty.core.registry import Registry
+from treaty.core.requests import LATEST, Expected, GetConfig, GetMode, GetVersion, ListVersions, Register, Scope
+from treaty.core.schema import Draft, Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One version on its way: where it comes from, and the subject that it goes to."""
+
+    source: VersionFound
+    target: Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """What is promoted, in an order in which each needs only earlier ones."""
+
+    steps: tuple[Step, ...]
+    from_context: str
+    to_context: str
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The subjects that get versions."""
+        return tuple(dict.fromkeys(step.target for step in self.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """What came of it: for each step the version it is now, and whether it was made; or why nothing was written."""
+
+    steps: tuple[tuple[Step, Registered], ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def promotion(
+    source: Registry, subjects: Iterable[Subject], from_context: str, to_context: str, *, every: bool = False
+) -> Promotion:
+    """Collect the latest version of each subject (or `every` live one), and what they refer to.
+
+    References to other contexts than `from_context` stay as they are and are expected to be there. Raises `NotFound`
+    for a subject without a live version.
+    """
+    found: dict[Place, VersionFound] = {}
+    for subject in subjects:
+        numbers = source.ask(ListVersions(subject)).answer.numbers if every else (LATEST,)
+        for number in numbers:
+            _collect(source, source.ask(GetVersion(subject, number)).answer, from_context, found)
+    steps = (Step(one, Subject(to_context, subject_of(one.subject).name)) for one in found.values())
+    return Promotion(tuple(steps), from_context, to_context)
+
+
+def _collect(source: Registry, root: VersionFound, context: str, found: dict[Place, VersionFound]) -> None:
+    """Put a version behind everything that it refers to; depth first, without recursion."""
+    waiting: list[tuple[VersionFound, bool]] = [(root, False)]
+    while waiting:
+        one, ready = waiting.pop()
+        place = (one.subject, one.number)
+        if place in found:
+            continue
+        if ready:
+            found[place] = one
+            continue
+        waiting.append((one, True))
+        for reference in reversed(one.references):
+            target = subject_of(one.subject).sibling(reference.subject)
+            if target.context == context and (str(target), reference.version) not in found:
+                waiting.append((source.ask(GetVersion(target, reference.version, deleted=True)).answer, False))
+
+
+def promote(
+    plan: Promotion, target: Registry, rehearsal: Registry, *, dry_run: bool = False, told: Told = silent
+) -> Promoted:
+    """Promote into a rehearsal, and if nothing is refused there, into the target.
+
+    The real run says what it believes to be the latest version of each subject, so that a change in between is
+    refused and not overlooked; run it again then.
+    """
+    before = _stand(plan, target)
+    prepared = write(before, rehearsal)
+    if prepared.problems:
+        return Promoted(problems=prepared.problems)
+    tried = _Run(plan, rehearsal, {}).go(silent)
+    if tried.problems or dry_run:
+        return tried
+    latest = dict.fromkeys(plan.subjects, -1)
+    for one in before.versions:
+        if not one.deleted and subject_of(one.subject) in latest:
+            latest[subject_of(one.subject)] = max(latest[subject_of(one.subject)], one.number)
+    return _Run(plan, target, latest).go(told)
+
+
+def _stand(plan: Promotion, target: Registry) -> Snapshot:
+    """What the target has under the names that are written or referred to, and what is in force there."""
+    versions: dict[Place, VersionFound] = {}
+    configs: list[tuple[Scope, Config]] = []
+    modes: list[tuple[Scope, str]] = []
+    outside = {
+        subject_of(one.subject).sibling(each.subject)
+        for one in (step.source for step in plan.steps)
+        for each in one.references
+    }
+    for subject in (*plan.subjects, *sorted(one for one in outside if one.context != plan.from_context)):
+        scope = Scope(subject.context, subject.name)
+        configs.append((scope, target.ask(GetConfig(scope, resolve=True)).answer.config))
+        modes.append((scope, target.ask(GetMode(scope, resolve=True)).answer.mode or "READWRITE"))
+        try:
+            numbers = target.ask(ListVersions(subject, "all")).answer.numbers
+        except NotFound:
+            continue
+        for number in numbers:
+            _collect(target, target.ask(GetVersion(subject, number, deleted=True)).answer, subject.context, versions)
+    return Snapshot(tuple(sorted(versions.values(), key=order_of)), tuple(configs), tuple(modes))
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of a promotion against a registry."""
+
+    plan: Promotion
+    registry: Registry
+    latest: dict[Subject, int]
+    numbers: dict[Place, int] = field(default_factory=dict)
+    """By the place a version comes from, the number it has in the target."""
+
+    def go(self, told: Told) -> Promoted:
+        """Register everything in order; stops at the first refusal."""
+        done: list[tuple[Step, Registered]] = []
+        for step in self.plan.steps:
+            try:
+                registered = self.registry.ask(self._request(step)).answer
+            except RegistryError as no:
+                name = f"{step.source.subject} version {step.source.number}"
+                return Promoted(tuple(done), (Problem(name, f"not promoted to {step.target}", str(no)),))
+            done.append((step, registered))
+            self.numbers[step.source.subject, step.source.number] = registered.version.number
+            if step.target in self.latest:
+                self.latest[step.target] = max(self.latest[step.target], registered.version.number)
+            told("promoted", len(done), len(self.plan.steps))
+        return Promoted(tuple(done))
+
+    def _request(self, step: Step) -> Register:
+        one = step.source
+        references = tuple(self._reference(one, reference) for reference in one.references)
+        draft = Draft(one.text, one.format, references, one.metadata, one.rules)
+        latest = self.latest.get(step.target)
+        expected = None if latest is None else Expected("number", latest)
+        return Register(step.target, draft, expected=expected)
+
+    def _reference(self, one: VersionFound, reference: Reference) -> Reference:
+        target = subject_of(one.subject).sibling(reference.subject)
+        number = self.numbers.get((str(target), reference.version))
+        if number is None:
+            return reference
+        there = Subject(self.plan.to_context, target.name)
+        return replace(
+            reference, subject=target.name if not reference.subject.startswith(":.") else str(there), version=number
+        )

@@ -1,0 +1,147 @@
+"""A snapshot of a registry, taken by asking it: works for every server that speaks Confluent's API, and for a node."""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+from treaty.client.transfer.snapshot import Problem, Snapshot, order_of, scope_order
+from treaty.core.answers import Config, VersionFound
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.policy import DEFAULT_LEVEL
+from treaty.core.refusals import NotFound, Refusal
+from treaty.core.registry import Registry
+from treaty.core.requests import (
+    GetConfig,
+    GetMode,
+    GetVersion,
+    ListContexts,
+    ListSchemas,
+    ListSubjects,
+    ListVersions,
+    Scope,
+)
+
+Told = Callable[[str, int, int], None]
+"""Is told what is done, how much of it, and of how much (0: not known)."""
+
+PAGE = 1000
+"""Versions asked for at once."""
+THREADS = 8
+"""Questions asked at once."""
+
+DEFAULT_MODE = "READWRITE"
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def silent(what: str, done: int, of: int) -> None:
+    """Tell nobody."""
+
+
+def read(registry: Registry, prefix: Subject = Subject(EVERYWHERE, ""), told: Told = silent) -> Snapshot:
+    """All versions, softly deleted ones too, and all settings of subjects that begin with `prefix`.
+
+    Settings of contexts and of everything are read for the prefix of all contexts, and those of one context for a
+    prefix without a name. What the registry doesn't answer becomes a problem, as long as it is only a setting.
+    """
+    problems: list[Problem] = []
+    contexts = _contexts(registry, prefix)
+    versions = tuple(sorted(_versions(registry, prefix, told), key=order_of))
+    scopes = [] if prefix.name else [Scope(one, None) for one in contexts]
+    if prefix == Subject(EVERYWHERE, ""):
+        scopes.append(Scope(EVERYWHERE, None))
+    scopes += [Scope(*subject_of(name)) for name in sorted({one.subject for one in versions})]
+    configs = sorted(_settings(scopes, partial(own_config, registry), problems, told, "config"), key=scope_order)
+    modes = sorted(_settings(scopes, partial(own_mode, registry), problems, told, "mode"), key=scope_order)
+    return Snapshot(versions, tuple(configs), tuple(modes), tuple(contexts), tuple(problems))
+
+
+def _contexts(registry: Registry, prefix: Subject) -> list[str]:
+    if prefix.context != EVERYWHERE:
+        return [prefix.context]
+    try:
+        return list(registry.ask(ListContexts()).answer.names)
+    except NotFound:
+        return [DEFAULT_CONTEXT]  # a server without contexts
+
+
+def _versions(registry: Registry, prefix: Subject, told: Told) -> Iterator[VersionFound]:
+    """Versions page by page; from a server that can't list them, one by one."""
+    offset = 0
+    try:
+        while True:
+            page = registry.ask(ListSchemas(prefix, "all", offset=offset, limit=PAGE)).answer.versions
+            yield from page
+            offset += len(page)
+            told("versions", offset, 0)
+            if len(page) < PAGE:
+                return
+    except NotFound:
+        if offset:
+            raise
+    yield from _one_by_one(registry, prefix, told)
+
+
+def _one_by_one(registry: Registry, prefix: Subject, told: Told) -> Iterator[VersionFound]:
+    names = registry.ask(ListSubjects(prefix, "all")).answer.names
+
+    def versions_of(name: str) -> list[VersionFound]:
+        subject = subject_of(name)
+        numbers = registry.ask(ListVersions(subject, "all")).answer.numbers
+        return [registry.ask(GetVersion(subject, number, deleted=True)).answer for number in numbers]
+
+    for at, found in enumerate(_at_once(versions_of, names), 1):
+        yield from found
+        told("subjects", at, len(names))
+
+
+def _at_once(work: Callable[[A], B], over: Iterable[A]) -> Iterator[B]:
+    with ThreadPoolExecutor(THREADS, "treaty-transfer") as pool:
+        yield from pool.map(work, over)
+
+
+def _settings(
+    scopes: list[Scope], own: Callable[[Scope], A | None], problems: list[Problem], told: Told, what: str
+) -> Iterator[tuple[Scope, A]]:
+    def ask(scope: Scope) -> A | Problem | None:
+        try:
+            return own(scope)
+        except NotFound:
+            return None
+        except Refusal as no:
+            return Problem(f"{what} of {scope.name or scope.context}", "not read", str(no))
+
+    for at, (scope, found) in enumerate(zip(scopes, _at_once(ask, scopes), strict=True), 1):
+        if isinstance(found, Problem):
+            problems.append(found)
+        elif found is not None:
+            yield scope, found
+        told(what, at, len(scopes))
+
+
+def own_config(registry: Registry, scope: Scope) -> Config | None:
+    """What is set at a scope. Contexts answer a default where nothing is, which is told by what is in force there."""
+
+    def ask(one: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_own` calls
+        return registry.ask(GetConfig(one, resolve)).answer.config
+
+    return _own(scope, ask, Config(level=DEFAULT_LEVEL))
+
+
+def own_mode(registry: Registry, scope: Scope) -> str | None:
+    """The mode that is set at a scope, or None."""
+
+    def ask(one: Scope, resolve: bool) -> str:  # noqa: FBT001 - the signature that `_own` calls
+        return registry.ask(GetMode(one, resolve)).answer.mode or DEFAULT_MODE
+
+    return _own(scope, ask, DEFAULT_MODE)
+
+
+def _own(scope: Scope, ask: Callable[[Scope, bool], A], default: A) -> A | None:
+    own = ask(scope, False)
+    if scope.name is not None:
+        return own
+    below = default if scope.context == EVERYWHERE else ask(Scope(EVERYWHERE, None), False)
+    return own if own != below and own == ask(scope, True) else None
