@@ -36,6 +36,19 @@ def bundled(document: Document) -> Json:
     return whole
 
 
+def parts(document: Document) -> tuple[Json, dict[str, Json]]:
+    """The own text, and by their URIs all others that it leads to, with references that need no names."""
+    nodes = _reached(document)
+    texts = {node.text for node in nodes}
+    own = _with_draft(document, document.root, nodes) if isinstance(document.root.value, dict) else document.root.value
+    roots = [document.roots[text] for text in sorted(texts) if text]
+    return own, {root.base: _with_draft(document, root, nodes) for root in roots}
+
+
+def _with_draft(document: Document, root: Node, nodes: list[Node]) -> Json:
+    return _moved(document, root, nodes) | {"$schema": root.draft.uri}
+
+
 def _reached(document: Document) -> list[Node]:
     """Every schema of the own text, of the texts that it leads to, and of those that these lead to."""
     found: dict[tuple[int, str], Node] = {}

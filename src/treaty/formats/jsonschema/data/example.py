@@ -1,0 +1,200 @@
+"""Example values of a schema, made from a seed and proved by the validator."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from treaty.formats.draw import Draw
+from treaty.formats.jsonschema.canonical import printed
+from treaty.formats.jsonschema.data.mutation import decimal, junk, mutated
+from treaty.formats.jsonschema.data.pattern import matching
+from treaty.formats.jsonschema.data.value import valid
+from treaty.formats.jsonschema.data.wish import ImpossibleError, Wish, equal, wish
+from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.resolve import child
+
+_TRIES = 24
+_STEPS = 4_000
+_DEEP = 5
+_WORDS = ("alder", "birch", "cedar", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "yew", "Übersee", "")
+_FORMATS = {
+    "date-time": ("2024-05-01T12:30:00Z", "1999-12-31T23:59:59.5+02:00"),
+    "date": ("2024-05-01", "1970-01-01"),
+    "time": ("12:30:00Z", "23:59:59+01:00"),
+    "duration": ("P1D", "PT15M"),
+    "email": ("ann@example.org", "b.c@example.com"),
+    "idn-email": ("ann@example.org",),
+    "hostname": ("example.org", "a.example.com"),
+    "idn-hostname": ("example.org",),
+    "ipv4": ("192.0.2.1", "198.51.100.7"),
+    "ipv6": ("2001:db8::1", "::1"),
+    "uri": ("https://example.org/a", "urn:isbn:0451450523"),
+    "uri-reference": ("a/b#c", "https://example.org"),
+    "iri": ("https://example.org/ä",),
+    "uuid": ("f81d4fae-7dec-11d0-a765-00a0c91e6bf6",),
+    "json-pointer": ("/a/0",),
+    "regex": ("^a+$",),
+}
+
+
+def example(document: Document, seed: int) -> str:
+    """A plausible value of the schema as JSON text, the same for the same seed.
+
+    Raises `ValueError` for a schema that has no value, or none that was found.
+    """
+    return printed(sample(document, seed, wild=False))
+
+
+def sample(document: Document, seed: int, *, wild: bool = True) -> Json:
+    """A valid value of the schema; `wild` ones lie at bounds, have members that nobody named, and are changed at random
+    as long as they stay valid.
+
+    Raises `ValueError` for a schema that has no value, or none that was found.
+    """
+    draw = Draw(seed)
+    for at in range(_TRIES):
+        maker = _Maker(document, draw, wild=wild, plain=at > _TRIES // 2)
+        try:
+            value = maker.make([document.root], 0)
+        except ImpossibleError:
+            continue
+        if valid(document, value):
+            return mutated(document, value, draw) if wild and draw.chance(60) else value
+    raise ValueError(f"no valid value was found in {_TRIES} tries")
+
+
+@dataclass(slots=True)
+class _Maker:
+    """One try."""
+
+    document: Document
+    draw: Draw
+    wild: bool
+    plain: bool
+    steps: int = 0
+
+    def make(self, nodes: Iterable[Node], depth: int) -> Json:
+        """A value for all these schemas together; whether it is valid, the validator says."""
+        self.steps += 1
+        if self.steps > _STEPS or depth > 40:
+            raise ImpossibleError("too many steps")
+        asked = wish(self.document, nodes, self.draw, plain=self.plain or depth > _DEEP)
+        if asked.allowed is not None:
+            return self.draw.pick(asked.allowed)
+        kinds = asked.types if self.wild and self.draw.chance(20) else asked.guessed()
+        if depth > _DEEP:
+            kinds = tuple(kind for kind in kinds if kind not in ("object", "array")) or kinds
+        if len(asked.types) > 6 and not asked.words & {"type", "properties"} and self.wild:
+            return junk(self.draw)
+        kind = self.draw.pick([one for one in kinds if one != "null"] or kinds) if self.draw.chance(85) else None
+        match kind or self.draw.pick(kinds):
+            case "object":
+                return self.object(asked, depth)
+            case "array":
+                return self.array(asked, depth)
+            case "string":
+                return self.string(asked)
+            case "boolean":
+                return self.draw.chance(50)
+            case "null":
+                return None
+            case other:
+                return self.number(asked, whole=other == "integer")
+
+    def object(self, asked: Wish, depth: int) -> Json:
+        """Required members, some of the others, and where that is too few some that nobody named."""
+        least, most = asked.most("minProperties", 0), asked.least("maxProperties", 1_000)
+        share = 0 if depth > _DEEP else self.draw.pick((20, 60, 90)) if self.wild else 80
+        made: dict[str, Json] = {}
+        names = [name for name in asked.names() if name in asked.required or self.draw.chance(share)]
+        if self.wild and self.draw.chance(30):
+            names += [self.draw.pick(("extra", "zz", "a", "b", "x-1"))]
+        for held in asked.all("patternProperties", dict):
+            assert isinstance(held, dict)
+            for regex in held:
+                if depth <= _DEEP and self.draw.chance(40):
+                    names.append(self._matching(regex))
+        names += [f"{self.draw.pick(_WORDS[:8])}{at or ''}" for at in range(max(0, min(least, 500) - len(names)))]
+        if not names and asked.words & {"additionalProperties"} and not self.draw.chance(30):
+            names = [self.draw.pick(_WORDS[:8])]
+        waiting = list(dict.fromkeys((*asked.required, *names)))
+        while waiting:
+            name = waiting.pop(0)
+            if name in made or (name not in asked.required and len(made) >= most):
+                continue
+            try:
+                made[name] = self.make(asked.of_name(name), depth + 1)
+            except ImpossibleError:
+                if name in asked.required:
+                    raise
+                continue
+            for word in ("dependencies", "dependentRequired"):
+                for held in asked.all(word, dict):
+                    needed = held.get(name) if isinstance(held, dict) else None
+                    waiting += [one for one in needed if isinstance(one, str)] if isinstance(needed, list) else []
+        return made
+
+    def _matching(self, regex: str) -> str:
+        try:
+            return matching(regex, self.draw)
+        except (ValueError, IndexError):
+            raise ImpossibleError("no text for a pattern") from None
+
+    def array(self, asked: Wish, depth: int) -> Json:
+        """As few items as may be where it is deep, a few more elsewhere."""
+        least, most = asked.most("minItems", 0), asked.least("maxItems", 1_000)
+        listed = max((len(one) for word in ("items", "prefixItems") for one in asked.all(word, list)), default=0)  # type: ignore[arg-type]  # lists only
+        wanted = 0 if depth > _DEEP else self.draw.below(4) + (listed if self.draw.chance(60) else 0)
+        contained = [node for node in asked.nodes if isinstance(node.value, dict) and "contains" in node.value]
+        count = min(max(least, wanted, asked.most("minContains", 1) if contained else 0), max(most, least), 300)
+        unique = any(asked.all("uniqueItems", bool))
+        made: list[Json] = []
+        for at in range(count):
+            extra = [child(node, "contains") for node in contained] if at < asked.most("minContains", 1) else []
+            for _ in range(10):
+                try:
+                    item = self.make([*asked.of_index(at), *extra], depth + 1)
+                except ImpossibleError:
+                    if at < least or extra:
+                        raise
+                    return made
+                if not unique or not any(equal(item, other) for other in made):
+                    made.append(item)
+                    break
+        return made
+
+    def string(self, asked: Wish) -> str:
+        """A text of the pattern, the format or the length that is asked for."""
+        least, most = asked.most("minLength", 0), asked.least("maxLength", 1_000_000)
+        for regex in asked.all("pattern", str):
+            assert isinstance(regex, str)
+            text = self._matching(regex)
+            return text if len(text) >= least else text + text[-1:] * min(least - len(text), 10_000)
+        for name in asked.all("format", str):
+            if name in _FORMATS and not (self.wild and self.draw.chance(20)):
+                return self.draw.pick(_FORMATS[str(name)])
+        text = self.draw.pick(_WORDS)
+        if self.wild and self.draw.chance(40):
+            text = text[:1] * (most if most <= 200 and self.draw.chance(50) else least)
+        return (text + "e" * min(max(0, least - len(text)), 100_000))[: max(most, 0)]
+
+    def number(self, asked: Wish, *, whole: bool) -> Json:
+        """A number at a bound, beside it, or anywhere between."""
+        low, high, step = asked.bounds()
+        if whole:
+            step = Fraction(step.numerator) if step else Fraction(1)
+        grid = step or Fraction(1, self.draw.pick((1, 2, 4, 10, 100)))
+        if low is not None and high is not None and not step:
+            while grid > (high[0] - low[0]) / 4 > 0:
+                grid /= 10
+        first = -(-low[0] // grid) if low else (high[0] // grid - 100 if high else -self.draw.pick((0, 100)))
+        last = high[0] // grid if high else first + self.draw.pick((10, 200, 10**6))
+        if low and low[1] and first * grid == low[0]:
+            first += 1
+        if high and high[1] and last * grid == high[0]:
+            last -= 1
+        if first > last:
+            raise ImpossibleError("no number lies between the bounds")
+        if self.wild and self.draw.chance(40):
+            return decimal(self.draw.pick((first, last)) * grid)
+        return decimal((first + self.draw.below(min(last - first + 1, 2**40))) * grid)

@@ -1,0 +1,204 @@
+"""Texts that match a regular expression, for the plain kind of expressions; looks around are passed over."""
+
+import re
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+
+from treaty.formats.draw import Draw
+
+_DEPTH = 40
+_LENGTH = 2_000
+_SETS = {
+    "d": string.digits,
+    "w": string.ascii_letters + string.digits + "_",
+    "s": " \t",
+    "D": string.ascii_letters + "-",
+    "W": " -.",
+    "S": string.ascii_letters + string.digits,
+}
+_PRINTED = "".join(map(chr, range(32, 127)))
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
+_REPEAT = re.compile(r"([?*+])|\{(\d{1,4})(,(\d{0,4}))?\}")
+
+Part = Callable[[Draw], str]
+"""Makes one text of those that a part of an expression matches."""
+
+
+@lru_cache(maxsize=512)
+def _judge(regex: str) -> Any:
+    for engine in (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)):
+        try:
+            return jsonschema_rs.Draft7Validator({"pattern": regex}, offline=True, pattern_options=engine)
+        except ValueError:
+            continue
+    return None
+
+
+def matches(regex: str, text: str) -> bool:
+    """Whether the expression is found in the text; False if it can't be compiled."""
+    judge = _judge(regex)
+    return judge is not None and bool(judge.is_valid(text))
+
+
+def matching(regex: str, draw: Draw, tries: int = 8) -> str:
+    """A text in which the expression is found; raises `ValueError` if none was made in so many tries."""
+    make = _part(regex)
+    for _ in range(tries):
+        text = make(draw)
+        if matches(regex, text):
+            return text
+    raise ValueError(f"no text was found that matches {regex[:60]!r}")
+
+
+@lru_cache(maxsize=512)
+def _part(regex: str) -> Part:
+    reader = _Reader(regex)
+    return reader.choice()
+
+
+def _literal(text: str) -> Part:
+    return lambda draw: text
+
+
+def _one_of(chars: str) -> Part:
+    return lambda draw: draw.pick(chars)
+
+
+def _repeated(part: Part, least: int, most: int) -> Part:
+    def make(draw: Draw) -> str:
+        count = least if draw.chance(30) else least + draw.below(most - least + 1)
+        made = ""
+        for _ in range(count):
+            if len(made) > _LENGTH:
+                break
+            made += part(draw)
+        return made
+
+    return make
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads an expression from left to right."""
+
+    text: str
+    at: int = 0
+    depth: int = 0
+    _groups: list[Part] = field(default_factory=list)
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def choice(self) -> Part:
+        self.depth += 1
+        if self.depth > _DEPTH:
+            raise ValueError("the expression nests too deep to make texts for it")
+        branches = [self.sequence()]
+        while self.peek() == "|":
+            self.at += 1
+            branches.append(self.sequence())
+        self.depth -= 1
+        return branches[0] if len(branches) == 1 else lambda draw: draw.pick(branches)(draw)
+
+    def sequence(self) -> Part:
+        parts: list[Part] = []
+        while self.peek() not in ("", "|", ")"):
+            parts.append(self.repeats(self.atom()))
+        return lambda draw: "".join(part(draw) for part in parts)[: 2 * _LENGTH]
+
+    def repeats(self, part: Part) -> Part:
+        found = _REPEAT.match(self.text, self.at)
+        if not found:
+            return part
+        self.at = found.end()
+        if self.peek() == "?":
+            self.at += 1
+        if found[1]:
+            least, most = {"?": (0, 1), "*": (0, 4), "+": (1, 5)}[found[1]]
+        else:
+            least = int(found[2])
+            most = least if not found[3] else int(found[4] or least + 3)
+        return _repeated(part, least, max(least, min(most, least + 40)))
+
+    def atom(self) -> Part:
+        char = self.peek()
+        self.at += 1
+        if char == "(":
+            return self.group()
+        if char == "[":
+            return self.set_()
+        if char == ".":
+            return _one_of(_PRINTED)
+        if char in "^$":
+            return _literal("")
+        return self.escape() if char == "\\" else _literal(char)
+
+    def group(self) -> Part:
+        aside = self.text.startswith(("?=", "?!", "?<=", "?<!"), self.at)
+        named = re.compile(r"\?(:|<?[=!]|<\w+>)").match(self.text, self.at)
+        if named:
+            self.at = named.end()
+        inner = self.choice()
+        if self.peek() != ")":
+            raise ValueError("a group is not closed")
+        self.at += 1
+        return _literal("") if aside else inner
+
+    def escape(self) -> Part:
+        char = self.peek()
+        self.at += 1
+        if char in _SETS:
+            return _one_of(_SETS[char])
+        if char in "bB":
+            return _literal("")
+        if char in "pP":
+            found = re.compile(r"\{(\^?)(\w+)(?:=\w+)?\}").match(self.text, self.at)
+            if found:
+                self.at = found.end()
+            return _one_of(string.digits if found and found[2].startswith("N") else string.ascii_letters)
+        return _literal(self.code(char))
+
+    def code(self, char: str) -> str:
+        """The character that an escape stands for."""
+        found = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}").match(self.text, self.at - 1)
+        if found:
+            self.at = found.end()
+            return chr(min(int(found[1] or found[2] or found[3], 16), 0x10FFFF))
+        if char == "c":
+            self.at += 1
+            return chr(ord(self.text[self.at - 1 : self.at] or "A") % 32)
+        return _ESCAPES.get(char, char)
+
+    def set_(self) -> Part:
+        negative = self.peek() == "^"
+        self.at += negative
+        chars: list[str] = []
+        while self.peek() not in ("]", ""):
+            first = self.member()
+            if self.peek() == "-" and self.text[self.at + 1 : self.at + 2] not in ("]", "") and len(first) == 1:
+                self.at += 1
+                last = self.member()
+                span = range(ord(first), min(ord(last[0]), ord(first) + 300) + 1)
+                chars += map(chr, span)
+            else:
+                chars += first
+        self.at += 1
+        if negative:
+            chars = [char for char in _PRINTED if char not in chars] or ["\u00e9"]
+        if not chars:
+            raise ValueError("a set has no characters")
+        return _one_of("".join(char for char in chars if not "\ud800" <= char <= "\udfff") or "a")
+
+    def member(self) -> str:
+        char = self.peek()
+        self.at += 1
+        if char != "\\":
+            return char
+        char = self.peek()
+        self.at += 1
+        return _SETS[char] if char in _SETS else "\b" if char == "b" else self.code(char)

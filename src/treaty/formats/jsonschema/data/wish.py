@@ -1,0 +1,210 @@
+"""What all schemas that judge one place ask for together, as far as it can be said without looking at a value."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from math import gcd, lcm
+
+from treaty.formats.draw import Draw
+from treaty.formats.jsonschema.data.pattern import matches
+from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.resolve import child, follow, ignores_siblings
+
+TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
+_WORDS = {
+    "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties"),
+    "array": ("items", "prefixItems", "minItems", "contains", "uniqueItems"),
+    "string": ("pattern", "minLength", "maxLength", "format"),
+    "number": ("minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"),
+}
+
+
+class ImpossibleError(ValueError):
+    """Nothing is valid here, or nothing was found."""
+
+
+def equal(one: Json, other: Json) -> bool:
+    """Equality as JSON Schema has it: true is not 1, and 1.0 is."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(equal(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(equal(held, other[name]) for name, held in one.items())
+    return one == other
+
+
+@dataclass(slots=True)
+class Wish:
+    """The conjunction of schemas; of alternatives one is chosen when it is made."""
+
+    nodes: list[Node] = field(default_factory=list)
+    types: tuple[str, ...] = TYPES
+    allowed: list[Json] | None = None
+    required: dict[str, None] = field(default_factory=dict)
+    words: set[str] = field(default_factory=set)
+
+    def guessed(self) -> tuple[str, ...]:
+        """The types that the keywords speak about, if they speak about types that are allowed."""
+        named = tuple(kind for kind in self.types if any(word in self.words for word in _WORDS.get(kind, ())))
+        return named if named and len(self.types) == len(TYPES) else self.types
+
+    def all(self, word: str, kind: type | tuple[type, ...]) -> Iterator[Json]:
+        """What stands under a keyword in all schemas, where it is of that kind; booleans are no numbers."""
+        for node in self.nodes:
+            held = node.value.get(word) if isinstance(node.value, dict) else None
+            if isinstance(held, kind) and (kind is bool or not isinstance(held, bool)):
+                yield held
+
+    def most(self, word: str, otherwise: int) -> int:
+        """The highest whole number under a keyword."""
+        return max((int(one) for one in self.all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
+
+    def least(self, word: str, otherwise: int) -> int:
+        """The lowest whole number under a keyword."""
+        return min((int(one) for one in self.all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
+
+    def names(self) -> list[str]:
+        """The names of properties that any schema speaks about."""
+        told = dict(self.required)
+        for held in self.all("properties", dict):
+            assert isinstance(held, dict)
+            told |= dict.fromkeys(held)
+        return list(told)
+
+    def of_name(self, name: str) -> list[Node]:
+        """The schemas of the member with this name."""
+        found: list[Node] = []
+        for node in self.nodes:
+            value = node.value
+            assert isinstance(value, dict)
+            known = False
+            held = value.get("properties")
+            if isinstance(held, dict) and name in held:
+                known = True
+                found.append(child(node, "properties", name))
+            patterns = value.get("patternProperties")
+            for regex in patterns if isinstance(patterns, dict) else ():
+                if matches(regex, name):
+                    known = True
+                    found.append(child(node, "patternProperties", regex))
+            if not known:
+                words = ("additionalProperties", "unevaluatedProperties")
+                found += [child(node, word) for word in words if isinstance(value.get(word), dict | bool)]
+        return found
+
+    def of_index(self, at: int) -> list[Node]:
+        """The schemas of the item at this index."""
+        found: list[Node] = []
+        for node in self.nodes:
+            value = node.value
+            assert isinstance(value, dict)
+            listed = "prefixItems" if node.draft.number > 2019 else "items"
+            rest = "items" if node.draft.number > 2019 else "additionalItems"
+            held = value.get(listed)
+            if isinstance(held, list):
+                if at < len(held):
+                    found.append(child(node, listed, at))
+                elif isinstance(value.get(rest), dict | bool):
+                    found.append(child(node, rest))
+            elif isinstance(value.get("items"), dict | bool):
+                found.append(child(node, "items"))
+        return found
+
+    def bounds(self) -> tuple[tuple[Fraction, bool] | None, tuple[Fraction, bool] | None, Fraction | None]:
+        """The lowest and the highest number, each with whether it is left out itself, and what all are multiples of."""
+        low: list[tuple[Fraction, bool]] = []
+        high: list[tuple[Fraction, bool]] = []
+        for node in self.nodes:
+            value = node.value
+            assert isinstance(value, dict)
+            for word, open_, into in (("minimum", "exclusiveMinimum", low), ("maximum", "exclusiveMaximum", high)):
+                limit, strict = _fraction(value.get(word)), value.get(open_)
+                if limit is not None:
+                    into.append((limit, strict is True))
+                other = _fraction(strict)
+                if other is not None:
+                    into.append((other, True))
+        steps = [one for one in map(_fraction, self.all("multipleOf", (int, Decimal))) if one]
+        step = steps[0] if steps else None
+        for one in steps[1:]:
+            assert step is not None
+            step = Fraction(lcm(step.numerator, one.numerator), gcd(step.denominator, one.denominator))
+        highest = min(high, key=lambda one: (one[0], not one[1])) if high else None
+        return (max(low) if low else None), highest, step
+
+
+def _fraction(value: Json) -> Fraction | None:
+    return Fraction(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+
+
+def wish(document: Document, start: Iterable[Node], draw: Draw, *, plain: bool) -> Wish:
+    """All that schemas ask for, with one branch chosen of every choice; with `plain` a branch without references.
+
+    Raises `ImpossibleError` if nothing can be valid.
+    """
+    made = Wish()
+    waiting = list(start)
+    seen: set[tuple[int, str]] = set()
+    while waiting:
+        node = waiting.pop()
+        if node.value is False:
+            raise ImpossibleError("false stands here")
+        if node.key in seen or not isinstance(node.value, dict):
+            continue
+        seen.add(node.key)
+        for word in ("$ref", "$recursiveRef", "$dynamicRef"):
+            target = follow(document, node, word)
+            if target is not None:
+                waiting.append(target)
+        if ignores_siblings(node):
+            continue
+        made.nodes.append(node)
+        _take(made, node.value)
+        waiting += _branches(node, node.value, draw, plain=plain)
+    if not made.types or made.allowed == []:
+        raise ImpossibleError("no type and no value is left")
+    return made
+
+
+def _take(made: Wish, value: dict[str, Json]) -> None:
+    made.words |= value.keys()
+    kind = value.get("type")
+    if isinstance(kind, str | list):
+        here = [kind] if isinstance(kind, str) else kind
+        # A whole number is a number too, so where one schema says number and another integer, integer is left.
+        made.types = tuple(one for one in made.types if one in here or (one == "integer" and "number" in here))
+    listed = value.get("enum")
+    values = listed if isinstance(listed, list) else None
+    if "const" in value:
+        values = [value["const"]]
+    if values is not None:
+        known = made.allowed
+        made.allowed = values if known is None else [one for one in known if any(equal(one, two) for two in values)]
+    names = value.get("required")
+    if isinstance(names, list):
+        made.required |= dict.fromkeys(name for name in names if isinstance(name, str))
+
+
+def _branches(node: Node, value: dict[str, Json], draw: Draw, *, plain: bool) -> Iterator[Node]:
+    every = value.get("allOf")
+    if isinstance(every, list):
+        yield from (child(node, "allOf", at) for at in range(len(every)))
+    for word in ("anyOf", "oneOf"):
+        branches = value.get(word)
+        if isinstance(branches, list) and branches:
+            yield child(node, word, _chosen(branches, draw, plain=plain))
+    if isinstance(value.get("if"), dict | bool):
+        met = draw.chance(50)
+        for word in ("if", "then") if met else ("else",):
+            if isinstance(value.get(word), dict | bool):
+                yield child(node, word)
+
+
+def _chosen(branches: Sequence[Json], draw: Draw, *, plain: bool) -> int:
+    if plain:
+        flat = [at for at, one in enumerate(branches) if isinstance(one, dict) and not {"$ref", "items"} & one.keys()]
+        if flat:
+            return draw.pick(flat)
+    return draw.below(len(branches))
