@@ -1,0 +1,1 @@
+"""Protobuf models printed as text: canonical, normal, and without extensions."""
