@@ -1,7 +1,6 @@
 """The model of a Protobuf file: what was written, without comments, and the names that it can see.
 
-Names of types stand as they were written; `treaty.formats.protobuf.linking.scope` says what they mean. Places count
-from 1.
+Names of types stand as they were written; `Schema.resolve` says what they mean. Places count from 1.
 """
 
 from collections.abc import Mapping
@@ -217,13 +216,27 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name that was defined somewhere: `full` without a leading point, `path` of the file that defines it."""
+    """A name that was defined somewhere: `full` without a leading point, `path` of the file that defines it.
+
+    The entry of a map is a message with a `node` that nobody wrote. A value's `full` has the scope of its enum.
+    `extendee` is the message that an extension extends, as it was written.
+    """
 
     full: str
     kind: str
     """message, enum, service, extension, field, value, method, oneof or package."""
     path: str
     node: Message | Enum | Service | Field | EnumValue | Method | OneOf | None = None
+    extendee: str = ""
+
+    @property
+    def scope(self) -> str:
+        """The name of what it stands in; empty for the file without a package."""
+        return self.full.rpartition(".")[0]
+
+
+_SCOPES = frozenset(("message", "enum", "service", "package"))
+_TYPES = frozenset(("message", "enum"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +245,8 @@ class Schema:
 
     `path` is the file's own name (``""`` for the schema itself), `imports` are the linked files of its import
     statements by path, known ones (``google/protobuf/…``) included. `symbols` are the names of this file; `visible`
-    are those and what its imports let it see, by full name.
+    are those and what its imports let it see, by full name; `offered` is what an option may be named after, which
+    includes what ``import option`` brings.
     """
 
     file: File
@@ -240,5 +254,33 @@ class Schema:
     imports: Mapping[str, "Schema"] = field(default_factory=dict)
     symbols: Mapping[str, Symbol] = field(default_factory=dict)
     visible: Mapping[str, Symbol] = field(default_factory=dict)
+    offered: Mapping[str, Symbol] = field(default_factory=dict)
+    files: Mapping[str, "Schema"] = field(default_factory=dict)
+    """Every linked file that this one needs, itself included, by path."""
     own: Mapping[str, str] = field(default_factory=dict)
     """Further facts of the linker by name, for instance ``subject`` and ``version`` of the reference it came from."""
+
+    def resolve(self, scope: str, written: str) -> Symbol | None:
+        """The message or enum that a name means which is `written` inside `scope`, the full name of a message.
+
+        The innermost scope in which the first part of the name is known decides; a leading point means the whole
+        file. For methods `scope` is the full name of the service, for extensions where they stand.
+        """
+        return find(self.visible, scope, written, types=True)
+
+
+def find(visible: Mapping[str, Symbol], scope: str, written: str, *, types: bool = False) -> Symbol | None:
+    """What a name means inside `scope`; with `types`, a name of one part passes over everything but types."""
+    if written.startswith("."):
+        return visible.get(written[1:])
+    first, _, rest = written.partition(".")
+    while scope:
+        candidate = visible.get(f"{scope}.{first}")
+        if candidate is not None:
+            if rest:
+                if candidate.kind in _SCOPES:
+                    return visible.get(f"{scope}.{written}")
+            elif not types or candidate.kind in _TYPES:
+                return candidate
+        scope = scope.rpartition(".")[0]
+    return visible.get(written)

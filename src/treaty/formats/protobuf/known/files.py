@@ -19,7 +19,6 @@ _INSTALLED: Mapping[str, str] = {
     "google/cloud/location": "locations",
     "google/gapic/metadata": "gapic_metadata",
     "google/logging/type": "http_request log_severity",
-    "google/longrunning": "operations_proto",
     "google/protobuf": "any api descriptor duration empty field_mask source_context struct timestamp type wrappers",
     "google/protobuf/compiler": "plugin",
     "google/rpc": "code error_details http status",
@@ -34,6 +33,8 @@ _MODULES = {
     for folder, names in _INSTALLED.items()
     for name in names.split()
 }
+
+_MODULES["google/longrunning/operations.proto"] = "google.longrunning.operations_proto_pb2"
 
 PATHS = frozenset(_MODULES) | frozenset(TEXTS)
 """Paths that need no reference."""

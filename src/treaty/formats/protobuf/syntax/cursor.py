@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 
 from treaty.core.finding import Fault
-from treaty.core.limits import NUMBER_DIGITS, SCHEMA_BYTES, SCHEMA_DEPTH
+from treaty.core.limits import NUMBER_DIGITS, SCHEMA_BYTES
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import Place
 from treaty.formats.protobuf.syntax.comments import attached
@@ -23,6 +23,8 @@ _TOKEN = re.compile(
 )
 _NEWLINE = re.compile("\n")
 _SHOWN = 40
+CONSTANT_DEPTH = 64
+"""Messages inside messages in the value of an option."""
 MESSAGE_DEPTH = 31
 """Messages inside messages: protoc stops there too."""
 INT32 = 2**31 - 1
@@ -170,7 +172,7 @@ class Cursor:
             raise self.unexpected(what)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def descend(self, limit: int = SCHEMA_DEPTH) -> None:
+    def descend(self, limit: int) -> None:
         """Go one level deeper; `ascend` leads back."""
         self._depth += 1
         if self._depth > limit:

@@ -2,7 +2,7 @@
 
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import Aggregate, Constant, Option, Word
-from treaty.formats.protobuf.syntax.cursor import Cursor
+from treaty.formats.protobuf.syntax.cursor import CONSTANT_DEPTH, Cursor
 from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, integer
 
 UINT64 = 2**64 - 1
@@ -90,7 +90,7 @@ def _number(cursor: Cursor, word: str, top: int) -> int | float:
 
 def _aggregate(cursor: Cursor, closing: str) -> Aggregate:
     """The members of a message up to its closing brace."""
-    cursor.descend()
+    cursor.descend(CONSTANT_DEPTH)
     members: list[tuple[str, Constant]] = []
     while not cursor.accept(closing):
         name = _member(cursor)

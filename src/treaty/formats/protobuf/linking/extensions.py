@@ -1,0 +1,134 @@
+"""Extensions: which messages take them, under which numbers, and as what they were declared."""
+
+import re
+
+from treaty.formats.protobuf.linking.faults import Faults
+from treaty.formats.protobuf.linking.fields import Here
+from treaty.formats.protobuf.linking.messages import MAX_IN_SET, holding, switched
+from treaty.formats.protobuf.model import (
+    Aggregate,
+    Constant,
+    Extensions,
+    Field,
+    File,
+    Message,
+    Option,
+    Schema,
+    Symbol,
+    Word,
+)
+from treaty.formats.protobuf.syntax.messages import SCALARS
+
+_OPTIONS = frozenset(
+    f"google.protobuf.{one}Options"
+    for one in ("File", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
+)
+"""What proto3 may extend."""
+_FULL = re.compile(r"\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+def is_lite(file: File) -> bool:
+    """Whether a file is made for the small runtime."""
+    return any(one.name == ("optimize_for",) and one.value == Word("LITE_RUNTIME") for one in file.options)
+
+
+def judge(field: Field, here: Here, schema: Schema, faults: Faults) -> None:
+    """An extension against the message that it extends."""
+    full, extended, held = here.full, here.extends, here.type
+    assert extended is not None
+    node = extended.node
+    assert isinstance(node, Message)
+    if schema.file.dialect == "proto3" and extended.full not in _OPTIONS:
+        faults.add("EXTENSION_NOT_ALLOWED", full, f"{extended.full!r} is extended in proto3", field.place)
+    if not 1 <= field.number <= MAX_IN_SET:
+        faults.add("NUMBER_ILLEGAL", full, f"the number {field.number}", field.place)
+    home = next((one for one in node.extensions if holding(one.ranges, field.number)), None)
+    if home is None:
+        message = f"{extended.full!r} does not leave the number {field.number} to extensions"
+        faults.add("EXTENSION_NUMBER", full, message, field.place)
+        return
+    in_set = switched(node.options, "message_set_wire_format")
+    optional = field.label not in ("repeated", "required")
+    if in_set and not (optional and held is not None and held.kind == "message" and field.group is None):
+        faults.add("MESSAGE_SET", full, f"{field.name!r} in the message set {extended.full!r}", field.place)
+    origin = schema.files.get(extended.path)
+    if origin is not None and is_lite(schema.file) and not is_lite(origin.file):
+        message = f"a file for the small runtime extends {extended.full!r}, which is none of it"
+        faults.add("LITE_CONFLICT", full, message, field.place)
+    if extended.full not in _OPTIONS:
+        _declared(field, full, held, home, faults)
+
+
+def _declared(field: Field, full: str, held: Symbol | None, home: Extensions, faults: Faults) -> None:
+    """An extension against the declarations of its range."""
+    found = declarations(home)
+    closed = any(one.name == ("verification",) and one.value == Word("DECLARATION") for one in home.options)
+    if not found and not closed:
+        return
+    said = next((one for one in found if one.get("number") == field.number), None)
+    if said is None:
+        faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is not declared", field.place)
+        return
+    if said.get("reserved") == Word("true"):
+        faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is declared as reserved", field.place)
+        return
+    kind = field.type if held is None else f".{held.full}"
+    repeated = field.label == "repeated"
+    wanted = (_text(said.get("full_name")), _typed(_text(said.get("type"))), said.get("repeated") == Word("true"))
+    if wanted != (f".{full}", kind, repeated):
+        name, type_, many = wanted
+        expected = f"{name} of the type {type_}, {'repeated' if many else 'optional'}"
+        message = f".{full} of the type {kind}, {'repeated' if repeated else 'optional'}"
+        faults.add("EXTENSION_UNDECLARED", full, message, field.place, expected)
+
+
+def _typed(name: str) -> str:
+    return name if name in SCALARS or name.startswith(".") else f".{name}"
+
+
+def _text(value: Constant | None) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def declarations(statement: Extensions) -> list[dict[str, Constant]]:
+    """What an extensions statement declares about single numbers."""
+    return [dict(one.value.members) for one in statement.options if _declares(one) and isinstance(one.value, Aggregate)]
+
+
+def _declares(option: Option) -> bool:
+    return option.name == ("declaration",)
+
+
+def judge_declarations(message: Message, full: str, faults: Faults) -> None:
+    """The declarations of a message: numbers inside their range, names once, both name and type."""
+    names: set[str] = set()
+    for statement in message.extensions:
+        found = declarations(statement)
+        if not found:
+            continue
+        if any(one.name == ("verification",) and one.value == Word("UNVERIFIED") for one in statement.options):
+            faults.add("DECLARATION_INVALID", full, "declarations in a range that is UNVERIFIED", statement.place)
+            continue
+        for one in statement.ranges:
+            numbers: set[Constant] = set()
+            for said in found:
+                number = said.get("number", 0)
+                inside = isinstance(number, int) and one.start <= number <= one.end
+                if not inside or number in numbers:
+                    told = f"the declared number {number!r} is not in the range, or there twice"
+                    faults.add("DECLARATION_INVALID", full, told, statement.place)
+                numbers.add(number)
+                _judge_names(said, names, full, statement, faults)
+
+
+def _judge_names(said: dict[str, Constant], names: set[str], full: str, statement: Extensions, faults: Faults) -> None:
+    name, type_ = _text(said.get("full_name")), _text(said.get("type"))
+    if "full_name" not in said or "type" not in said:
+        if ("full_name" in said) != ("type" in said) or said.get("reserved") != Word("true"):
+            faults.add("DECLARATION_INVALID", full, "a declaration without full_name and type", statement.place)
+        return
+    if name in names:
+        faults.add("DECLARATION_INVALID", full, f"{name!r} is declared twice", statement.place)
+    names.add(name)
+    if not _FULL.fullmatch(name) or (type_ not in SCALARS and not _FULL.fullmatch(type_)):
+        faults.add("DECLARATION_INVALID", full, f"{name!r} of the type {type_!r}", statement.place)

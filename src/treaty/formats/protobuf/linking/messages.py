@@ -1,0 +1,113 @@
+"""Messages: numbers and names of their fields, and what they set aside."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from treaty.formats.protobuf.linking.faults import Faults
+from treaty.formats.protobuf.model import Message, Option, Place, Range, Reserved, Word
+from treaty.formats.protobuf.syntax.ranges import MAX_NUMBER
+
+MAX_IN_SET = 2**31 - 2
+"""The highest number of an extension of a message set."""
+_KEPT = range(19000, 20000)
+_Span = tuple[int, int, Place]
+
+
+def switched(options: Iterable[Option], name: str) -> bool:
+    """Whether an option is set to true."""
+    return any(one.name == (name,) and one.value == Word("true") for one in options)
+
+
+def numbers(message: Message, full: str, faults: Faults) -> None:
+    """Numbers and names of fields, ranges and reserved names."""
+    used: dict[int, str] = {}
+    for field in message.all_fields:
+        number = field.number
+        if not 1 <= number <= MAX_NUMBER or number in _KEPT:
+            faults.add("NUMBER_ILLEGAL", f"{full}.{field.name}", f"the number {number}", field.place)
+        other = used.setdefault(number, field.name)
+        if other != field.name:
+            message_ = f"{field.name!r} has the number {number} of {other!r}"
+            faults.add("NUMBER_DUPLICATE", f"{full}.{field.name}", message_, field.place)
+    if message.reserved or message.extensions:
+        _aside(message, full, faults)
+
+
+def _aside(message: Message, full: str, faults: Faults) -> None:
+    top = MAX_IN_SET if switched(message.options, "message_set_wire_format") else MAX_NUMBER
+    reserved = [(one.start, one.end, kept.place) for kept in message.reserved for one in kept.ranges]
+    extensions = [(one.start, one.end, kept.place) for kept in message.extensions for one in kept.ranges]
+    for start, end, place in reserved:
+        if start < 1 or start > end:
+            faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place)
+    for start, end, place in extensions:
+        if start < 1 or start > end or end > top:
+            faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place)
+    overlaps(reserved, full, faults)
+    overlaps(extensions, full, faults)
+    _between(extensions, reserved, full, faults)
+    names = _names(message.reserved, full, faults)
+    kept, left = sorted(reserved), sorted(extensions)
+    for field in message.all_fields:
+        path = f"{full}.{field.name}"
+        if field.name in names:
+            faults.add("NAME_RESERVED", path, f"the name {field.name!r}", field.place)
+        if holds(kept, field.number):
+            faults.add("NUMBER_RESERVED", path, f"the number {field.number} of {field.name!r}", field.place)
+        if holds(left, field.number):
+            message_ = f"the number {field.number} of {field.name!r} is left to extensions"
+            faults.add("NUMBER_RESERVED", path, message_, field.place)
+
+
+def _names(kept: Iterable[Reserved], full: str, faults: Faults) -> set[str]:
+    seen: set[str] = set()
+    for one in kept:
+        for name in one.names:
+            if name in seen:
+                faults.add("RESERVED_TWICE", full, f"the name {name!r} is reserved twice", one.place)
+            seen.add(name)
+    return seen
+
+
+def overlaps(spans: list[_Span], full: str, faults: Faults) -> None:
+    """Ranges of one kind that share a number."""
+    last: _Span | None = None
+    for span in sorted(spans):
+        if last is not None and span[0] <= last[1]:
+            message = f"{span[0]} to {span[1]} overlaps with {last[0]} to {last[1]}"
+            faults.add("RANGE_OVERLAP", full, message, span[2])
+        if last is None or span[1] > last[1]:
+            last = span
+
+
+def _between(extensions: list[_Span], reserved: list[_Span], full: str, faults: Faults) -> None:
+    """Ranges for extensions that share a number with reserved ones."""
+    kinds = sorted([(*one, False) for one in extensions] + [(*one, True) for one in reserved])
+    tops = {False: 0, True: 0}
+    for start, end, place, kind in kinds:
+        if start <= tops[not kind]:
+            message = f"{start} to {end} is both reserved and left to extensions"
+            faults.add("RANGE_OVERLAP", full, message, place)
+        tops[kind] = max(tops[kind], end)
+
+
+def holds(spans: list[_Span], number: int) -> bool:
+    """Whether one of some sorted ranges, which share no number, holds it."""
+    at = bisect_right(spans, number, key=lambda span: span[0])
+    return at > 0 and spans[at - 1][1] >= number
+
+
+def values_aside(reserved: Iterable[Reserved], full: str, faults: Faults) -> tuple[list[_Span], set[str]]:
+    """The ranges and names that an enum sets aside, judged."""
+    kept = list(reserved)
+    spans = [(one.start, one.end, statement.place) for statement in kept for one in statement.ranges]
+    for start, end, place in spans:
+        if start > end:
+            faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place, "the smaller number first")
+    overlaps(spans, full, faults)
+    return sorted(spans), _names(kept, full, faults)
+
+
+def holding(ranges: Iterable[Range], number: int) -> bool:
+    """Whether one of some ranges holds a number."""
+    return any(one.start <= number <= one.end for one in ranges)

@@ -1,0 +1,187 @@
+"""Options: that they are there, set once, of the right type, and meant for where they stand."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from treaty.formats.protobuf.linking.constants import InvalidConstantError, Judge, Slot
+from treaty.formats.protobuf.linking.faults import Faults
+from treaty.formats.protobuf.linking.link import DESCRIPTOR, known_schema
+from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Field, Message, Option, Schema, Symbol, Word
+
+_HOLDERS: Mapping[str, str] = {
+    "file": "FileOptions",
+    "message": "MessageOptions",
+    "field": "FieldOptions",
+    "oneof": "OneofOptions",
+    "enum": "EnumOptions",
+    "enum entry": "EnumValueOptions",
+    "service": "ServiceOptions",
+    "method": "MethodOptions",
+    "extension range": "ExtensionRangeOptions",
+}
+_NUMBERS = {"EDITION_PROTO2": 998, "EDITION_PROTO3": 999, "EDITION_2023": 1000, "EDITION_2024": 1001}
+_DIALECTS = {"proto2": 998, "proto3": 999, "2023": 1000, "2024": 1001}
+_LATER = 9999
+Path = tuple[str, ...]
+
+
+def described(schema: Schema) -> Schema:
+    """The file that defines what options there are, as a schema sees it."""
+    found = schema.files.get(DESCRIPTOR) or known_schema(DESCRIPTOR)
+    assert found is not None
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option that has been understood: the fields that lead to what it sets, and the value."""
+
+    way: tuple[Slot, ...]
+    value: Constant
+
+
+class Options:
+    """Understands the options of one file."""
+
+    def __init__(self, schema: Schema, faults: Faults) -> None:
+        """For the options of this schema; faults go to `faults`."""
+        self.schema = schema
+        self.faults = faults
+        self.judge = Judge(schema)
+        self.descriptor = described(schema)
+        self.edition = _DIALECTS[schema.file.dialect]
+        self.legacy = not schema.file.edition
+
+    def settings(self, options: Iterable[Option], kind: str, full: str) -> list[Setting]:
+        """The settings of a definition's options; `kind` is a key of the table above, `full` the definition's name."""
+        found: list[Setting] = []
+        seen: set[Path] = set()
+        holder = f"google.protobuf.{_HOLDERS[kind]}"
+        for option in options:
+            if kind == "field" and option.name in (("default",), ("json_name",)):
+                continue
+            setting = self.one(option, holder, full)
+            if setting is None:
+                continue
+            path = tuple(slot.full for slot in setting.way)
+            if not setting.way[-1].repeated:
+                if path in seen:
+                    self.add("OPTION_TWICE", full, f"the option {_written(option)} is set twice", option)
+                    continue
+                seen.update(path[:end] for end in range(1, len(path) + 1))
+                _inside(seen, path, setting.value, self.judge, setting.way[-1])
+            else:
+                seen.update(path[:end] for end in range(1, len(path) + 1))
+            self.meant(setting, kind, full, option)
+            found.append(setting)
+        return found
+
+    def add(self, rule: str, full: str, message: str, option: Option, expected: str = "") -> None:
+        """A fault of an option."""
+        self.faults.add(rule, full, message, option.place, expected)
+
+    def one(self, option: Option, holder: str, full: str) -> Setting | None:
+        """What one option sets; None with a fault."""
+        target: Symbol | None = self.descriptor.symbols.get(holder)
+        way: list[Slot] = []
+        for index, part in enumerate(option.name):
+            slot = None if target is None else self.part(target, part, full)
+            if slot is None or slot.field.name == "uninterpreted_option":
+                self.add("OPTION_UNKNOWN", full, f"there is no option {_written(option)} here", option)
+                return None
+            way.append(slot)
+            if index < len(option.name) - 1:
+                target = None if slot.repeated else slot.type
+                if target is None or target.kind != "message":
+                    message = f"{part} in the option {_written(option)} is not a single message"
+                    self.add("OPTION_UNKNOWN", full, message, option)
+                    return None
+        if self.legacy and way[0].field.name == "features":
+            self.add("FEATURE_NOT_ALLOWED", full, f"the feature {_written(option)}", option)
+            return None
+        try:
+            self.judge.check(way[-1], option.value)
+        except InvalidConstantError as wrong:
+            self.add("OPTION_VALUE", full, f"the option {_written(option)}: {wrong}", option, wrong.expected)
+            return None
+        return Setting(tuple(way), option.value)
+
+    def part(self, target: Symbol, part: str, full: str) -> Slot | None:
+        """The field that one part of a name means."""
+        if part.startswith("("):
+            scope = full or (f"{self.schema.file.package}.-" if self.schema.file.package else "")
+            return self.judge.extension(target, part[1:-1], _around(scope))
+        home = self.judge.home(target) if target.path in self.schema.files else self.descriptor
+        name = f"{target.full}.{part}"
+        symbol = home.symbols.get(name)
+        if symbol is None or symbol.kind != "field" or not isinstance(symbol.node, Field):
+            return None
+        return Slot(symbol.node, name, home)
+
+    def meant(self, setting: Setting, kind: str, full: str, option: Option) -> None:
+        """Whether an option is meant for this kind of definition, and for this edition."""
+        for slot in setting.way:
+            self.allowed(slot, kind, full, option)
+        self.values(setting.way[-1], setting.value, kind, full, option)
+
+    def values(self, slot: Slot, value: Constant, kind: str, full: str, option: Option) -> None:
+        """The same for what stands inside a value."""
+        if isinstance(value, Word):
+            target = slot.type if slot.field.type not in ("bool", "float", "double") else None
+            if target is not None and isinstance(target.node, Enum):
+                for one in target.node.values:
+                    if one.name == value.text and one.options:
+                        self.lifetime(one.options, f"{target.scope}.{one.name}", full, option)
+        elif isinstance(value, Aggregate):
+            target = slot.type
+            if target is not None and not isinstance(target.node, Enum):
+                for name, inner in value.members:
+                    if "/" not in name:
+                        member = self.judge.member(target, name)
+                        self.allowed(member, kind, full, option)
+                        self.values(member, inner, kind, full, option)
+
+    def allowed(self, slot: Slot, kind: str, full: str, option: Option) -> None:
+        """Targets and lifetime of one field."""
+        if not slot.field.options:
+            return
+        targets = {
+            one.value.text for one in slot.field.options if one.name == ("targets",) and isinstance(one.value, Word)
+        }
+        if targets and f"TARGET_TYPE_{kind.replace(' ', '_').upper()}" not in targets:
+            meant = ", ".join(sorted(one.removeprefix("TARGET_TYPE_").lower().replace("_", " ") for one in targets))
+            message = f"{slot.full} on this {kind} is meant for other definitions"
+            self.add("OPTION_TARGET", full, message, option, f"{slot.full} on: {meant}")
+        self.lifetime(slot.field.options, slot.full, full, option)
+
+    def lifetime(self, options: Iterable[Option], name: str, full: str, option: Option) -> None:
+        """Since when there is an option, and until when."""
+        for one in options:
+            if one.name != ("feature_support",) or not isinstance(one.value, Aggregate):
+                continue
+            for member, value in one.value.members:
+                at = _NUMBERS.get(value.text, _LATER) if isinstance(value, Word) else 0
+                if member == "edition_introduced" and self.edition < at:
+                    self.add("OPTION_LIFETIME", full, f"{name} comes with a later edition", option)
+                elif member == "edition_removed" and self.edition >= at:
+                    self.add("OPTION_LIFETIME", full, f"{name} was removed from this edition", option)
+
+
+def _around(scope: str) -> str:
+    return scope.rpartition(".")[0] if scope.endswith(".-") else scope
+
+
+def _written(option: Option) -> str:
+    return ".".join(option.name)[:200]
+
+
+def _inside(seen: set[Path], path: Path, value: Constant, judge: Judge, slot: Slot) -> None:
+    """Note what a message as a value sets."""
+    target = slot.type if isinstance(value, Aggregate) else None
+    if target is None or not isinstance(value, Aggregate) or not isinstance(target.node, Message):
+        return
+    for name, inner in value.members:
+        if "/" not in name:
+            member = judge.member(target, name)
+            seen.add((*path, member.full))
+            _inside(seen, (*path, member.full), inner, judge, member)

@@ -1,0 +1,112 @@
+"""The names that a file defines."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from treaty.formats.protobuf.descriptors.names import entry_name
+from treaty.formats.protobuf.linking.faults import Faults
+from treaty.formats.protobuf.model import Enum, Extend, Field, File, Message, Option, Place, Service, Symbol, Word
+
+_ENTRY_OPTIONS = (Option(("map_entry",), Word("true")),)
+
+
+@dataclass(slots=True)
+class _Table:
+    """The names found so far; a name that is there already is a fault, where faults are counted."""
+
+    path: str
+    names: dict[str, Symbol]
+    faults: Faults | None
+
+    def add(self, symbol: Symbol, place: Place) -> None:
+        """Add a name."""
+        full = symbol.full
+        if full in self.names:
+            if self.faults is not None:
+                taken = self.names[full]
+                message = f"the name {full!r} of this {symbol.kind} is that of a {taken.kind} too"
+                if symbol.kind == "value":
+                    message += " (values stand beside their enum, not inside it)"
+                self.faults.add("NAME_DUPLICATE", full, message, place)
+            return
+        self.names[full] = symbol
+
+
+def symbols(file: File, path: str, faults: Faults | None) -> dict[str, Symbol]:
+    """The names of a file by their full names, the packages around it included."""
+    names: dict[str, Symbol] = {}
+    table = _Table(path, names, faults)
+    scope = ""
+    if file.package:
+        for part in file.package.split("."):
+            scope = f"{scope}.{part}" if scope else part
+            names[scope] = Symbol(scope, "package", path)
+    prefix = f"{scope}." if scope else ""
+    for message in file.messages:
+        _message(table, message, prefix)
+    for enum in file.enums:
+        _enum(table, enum, prefix)
+    for extend in file.extends:
+        _extend(table, extend, prefix)
+    for service in file.services:
+        _service(table, service, prefix)
+    return names
+
+
+def _message(table: _Table, message: Message, prefix: str) -> None:
+    full = prefix + message.name
+    path = table.path
+    table.add(Symbol(full, "message", path, message), message.place)
+    inner = f"{full}."
+    _fields(table, message.fields, inner)
+    for oneof in message.oneofs:
+        table.add(Symbol(inner + oneof.name, "oneof", path, oneof), oneof.place)
+        _fields(table, oneof.fields, inner)
+    for nested in message.messages:
+        _message(table, nested, inner)
+    for enum in message.enums:
+        _enum(table, enum, inner)
+    for extend in message.extends:
+        _extend(table, extend, inner)
+
+
+def _fields(table: _Table, fields: Iterable[Field], inner: str) -> None:
+    names = table.names
+    path = table.path
+    for field in fields:
+        full = inner + field.name
+        symbol = Symbol(full, "field", path, field)
+        if full in names:
+            table.add(symbol, field.place)
+        else:
+            names[full] = symbol
+        if field.key:
+            entry = Message(
+                entry_name(field.name),
+                (Field("key", 1, field.key, "optional"), Field("value", 2, field.type, "optional")),
+                options=_ENTRY_OPTIONS,
+                place=field.place,
+            )
+            table.add(Symbol(inner + entry.name, "message", path, entry), field.place)
+        elif field.group is not None:
+            _message(table, field.group, inner)
+
+
+def _enum(table: _Table, enum: Enum, prefix: str) -> None:
+    table.add(Symbol(prefix + enum.name, "enum", table.path, enum), enum.place)
+    for value in enum.values:
+        table.add(Symbol(prefix + value.name, "value", table.path, value), value.place)
+
+
+def _extend(table: _Table, extend: Extend, prefix: str) -> None:
+    for field in extend.fields:
+        table.add(Symbol(prefix + field.name, "extension", table.path, field, extend.extendee), field.place)
+        if field.group is not None:
+            _message(table, field.group, prefix)
+
+
+def _service(table: _Table, service: Service, prefix: str) -> None:
+    full = prefix + service.name
+    table.add(Symbol(full, "service", table.path, service), service.place)
+    for method in service.methods:
+        table.add(Symbol(f"{full}.{method.name}", "method", table.path, method), method.place)
