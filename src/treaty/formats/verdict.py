@@ -8,6 +8,15 @@ from treaty.core.grammar import Answer, Compare, Compared, Invalid, Parse
 from treaty.core.meaning import Meaning
 from treaty.core.policy import LEVELS
 from treaty.formats.answer import Parser
+from treaty.formats.rule import Rule
+
+FORMAT_CHANGED = Rule(
+    "FORMAT_CHANGED",
+    "Schemas that follow each other have one format.",
+    "Incompatible because of different schema type",
+    "register it under another subject, or under NONE",
+)
+"""The one rule above all formats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +123,7 @@ def _step(parser: Parser, old: Meaning, new: Meaning, policy: str, *, ways: tupl
     if faults := _faults(parser.answer(Parse(old, strict=False))):
         return Step(faults)
     if old.format != new.format:
-        return Step(other_format=_other_format(old, new))
+        return Step(other_format=_backward(FORMAT_CHANGED.finding("/", writer=old.format, reader=new.format)))
     backward: tuple[Reason, ...] = ()
     forward: tuple[Reason, ...] = ()
     if ways[0]:
@@ -142,9 +151,3 @@ def _backward(found: Finding) -> Reason:
 def _forward(found: Finding) -> Reason:
     said = found.told(reader="old", writer="new")
     return Reason("forward", found.rule, found.path, said, found.detail, found.reader, found.writer, found.remedy)
-
-
-def _other_format(old: Meaning, new: Meaning) -> Reason:
-    sentence = "Incompatible because of different schema type"
-    remedy = "register it under another subject, or under NONE"
-    return Reason("backward", "FORMAT_CHANGED", "/", sentence, "", old.format, new.format, remedy)

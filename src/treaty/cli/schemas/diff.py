@@ -15,7 +15,7 @@ from treaty.core.policy import LEVELS
 from treaty.formats.answer import Parser
 from treaty.formats.rule import POLICIES
 from treaty.formats.table import table
-from treaty.formats.verdict import History, history
+from treaty.formats.verdict import FORMAT_CHANGED, History, history
 
 TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+|[\[\]{},:]')
 PLAIN = tuple(level for level, policy in LEVELS.items() if policy.range == "latest")
@@ -81,7 +81,8 @@ def differences(before: Loaded, after: Loaded) -> list[Difference]:
     """All that the format can tell; where it tells harm only, that of both directions."""
     form = after.form
     if before.form.name != form.name:
-        return []
+        changed = FORMAT_CHANGED.finding("/", writer=before.form.name, reader=form.name)
+        return [Difference(changed, FORMAT_CHANGED.harm, changed.sentence)]
     if form.differences is not None:
         found = form.differences(after.model, before.model)
         return [Difference(one, form.rules[one.rule].harm, one.told(reader="new", writer="old")) for one in found]

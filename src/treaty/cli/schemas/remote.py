@@ -61,10 +61,10 @@ def check(asked: Asked, *, as_json: bool) -> int:
     """Ask, print, and return the exit code."""
     _refuse_empty(asked.registry)
     try:
-        with connect(asked.registry) as registry:
+        with _connected(asked.registry) as registry:
             told = _ask(registry, asked)
-    except (ValueError, *HOPELESS_ERRORS, *PASSING_ERRORS) as error:
-        raise UnusableError(f"{error}; name a registry with --registry http://host:port") from error
+    except (*HOPELESS_ERRORS, *PASSING_ERRORS) as error:
+        raise _no_registry(error) from error
     except Refusal as error:
         raise UnusableError(f"the registry refuses: {error}") from error
     except RegistryError as error:
@@ -74,6 +74,17 @@ def check(asked: Asked, *, as_json: bool) -> int:
     else:
         _say(told, asked)
     return told.code
+
+
+def _connected(url: str) -> Connection:
+    try:
+        return connect(url)
+    except ValueError as error:
+        raise _no_registry(error) from error
+
+
+def _no_registry(error: Exception) -> UnusableError:
+    return UnusableError(f"{error}; name a registry with --registry http://host:port")
 
 
 def _refuse_empty(url: str) -> None:

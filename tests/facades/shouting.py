@@ -1,0 +1,87 @@
+"""A format of its own, as a package would offer it: texts of words, told apart by words that are SHOUTED."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from treaty.core.finding import Fault, Finding
+from treaty.core.meaning import Meaning
+from treaty.formats.format import Format, InvalidSchemaError, Printed
+from treaty.formats.rule import Lint, Rule
+
+GONE = Rule("WORD_GONE", "Words stay.", "The word {detail} is gone from the {reader} schema", "keep it")
+CAME = Rule("WORD_CAME", "Words may come.", "The word {detail} came with the {reader} schema", "nothing", harm="none")
+
+
+def parse(meaning: Meaning, strict: bool) -> tuple[str, ...]:
+    """The words; a question mark is a fault."""
+    for number, line in enumerate(meaning.text.split("\n"), 1):
+        if "?" in line:
+            fault = Fault("QUESTION", "", "a schema asks nothing", "a full stop", number, line.index("?") + 1)
+            raise InvalidSchemaError((fault,))
+    return tuple(meaning.text.split())
+
+
+def gone(reader: tuple[str, ...], writer: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Words that the reader no longer has."""
+    return tuple(GONE.finding("/", word, writer=word, reader="") for word in writer if word not in reader)
+
+
+def differences(reader: tuple[str, ...], writer: tuple[str, ...]) -> tuple[Finding, ...]:
+    """Words that are gone and words that came."""
+    came = (CAME.finding("/", word, writer="", reader=word) for word in reader if word not in writer)
+    return (*gone(reader, writer), *came)
+
+
+def loud(model: tuple[str, ...]) -> tuple[Fault, ...]:
+    """Words in capitals; the second one first, because lints promise no order."""
+    faults = [
+        Fault("LOUD", f"/{at}", f"{word} is loud", word.lower(), 1, at + 1)
+        for at, word in enumerate(model)
+        if word.isupper()
+    ]
+    return tuple(reversed(faults))
+
+
+def check(model: tuple[str, ...], text: str) -> tuple[Fault, ...]:
+    """A value is a word of the schema, as a JSON string."""
+    return () if text.strip().strip('"') in model else (Fault("NOT_A_WORD", "", f"{text} is none", "a word", 1, 1),)
+
+
+def example(model: tuple[str, ...], seed: int) -> str:
+    """One of the words."""
+    if not model:
+        raise ValueError("there is no word")
+    return f'"{model[seed % len(model)]}"'
+
+
+FORMAT = Format(
+    name="SHOUT",
+    parse=parse,
+    show=lambda model, normalize: Printed("\n".join(sorted(model) if normalize else model), " ".join(model), model[0]),
+    references=lambda text: (),
+    compare=lambda reader, writer, policy: gone(reader, writer) if policy == "STRICT" else (),
+    views={"upper": lambda model: " ".join(model).upper()},
+    fingerprints={"CRC-64-AVRO": lambda model: bytes([0, 1, 2, 3, 4, 5, 6, len(model)])},
+    rules={GONE.id: GONE, CAME.id: CAME},
+    lints={
+        "LOUD": Lint("LOUD", "Words are not shouted.", loud),
+        "SHORT": Lint("SHORT", "There are few words.", lambda model: tuple(_long(model))),
+    },
+    check=check,
+    example=example,
+    suffixes=(".shout",),
+    differences=differences,
+)
+
+
+def _long(model: tuple[str, ...]) -> list[Fault]:
+    fault = Fault("SHORT", "", "there are too many words", "three")
+    return [replace(fault, message=f"there are {len(model)} words")] if len(model) > 3 else []
+
+
+def offer(folder: Path) -> None:
+    """Write what an installed package has, so that a program with this folder on its path knows the format."""
+    info = folder / "shouting-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n", "utf-8")
+    (info / "entry_points.txt").write_text("[treaty.formats]\nSHOUT = tests.facades.shouting:FORMAT\n", "utf-8")

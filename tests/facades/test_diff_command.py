@@ -1,0 +1,93 @@
+"""`treaty diff`: all that differs, the texts line by line, and what every level says."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.facades.shouting import offer
+from treaty.cli.main import group
+
+OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"},{"name":"n","type":"double","default":1E+3}]}'
+MORE = OLD.replace("]}", ',{"name":"b","type":"int"}]}')
+OTHER_DOC = OLD.replace('"name":"F"', '"name":"F","doc":"a, b: {c}"')
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    offer(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    files = {"old.avsc": OLD, "more.avsc": MORE, "doc.avsc": OTHER_DOC, "broken.avsc": "{", "empty.avsc": '"int"'}
+    for name, text in (files | {"one.shout": "a b", "two.shout": "b c", "three.shout": "a b c"}).items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def diff(*words: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(group, ["diff", *words], input=stdin)
+
+
+def test_a_harmless_difference_is_told_where_the_format_knows_it() -> None:
+    result = diff("one.shout", "two.shout")
+
+    assert result.exit_code == 0
+    assert "1. The word a is gone from the new schema" in result.stdout
+    assert "2. The word c came with the new schema" in result.stdout
+    assert result.stdout.count("harm:     none") == 1
+    assert [line.split("  ")[-1].strip() for line in result.stdout.splitlines()[-5:]] == ["LOGICAL", *["passes"] * 4]
+    assert "FULL      refused (2 findings)  passes   passes" in result.stdout
+
+
+def test_where_a_format_tells_harm_alone_both_directions_are_told() -> None:
+    told = json.loads(diff("more.avsc", "old.avsc", "--json").stdout)
+
+    assert [(one["rule"], one["harm"], one["old"]) for one in told["differences"]] == [
+        ("READER_FIELD_MISSING_DEFAULT_VALUE", "forward", "b")
+    ]
+    assert told["levels"]["STRICT"] == ["NONE", "BACKWARD", "BACKWARD_TRANSITIVE"]
+
+
+def test_the_texts_are_laid_out_line_by_line_with_values_as_they_are() -> None:
+    lines = json.loads(diff("old.avsc", "doc.avsc", "--json").stdout)["diff"]
+
+    assert lines[:2] == ["--- old.avsc", "+++ doc.avsc"]
+    assert [line for line in lines[3:] if line[0] != " "] == ['+  "doc": "a, b: {c}",']
+    assert all(line in diff("old.avsc", "doc.avsc").stdout.splitlines() for line in lines)
+
+
+def test_levels_are_a_small_table() -> None:
+    lines = diff("old.avsc", "more.avsc").stdout.splitlines()
+
+    assert [line.split(maxsplit=1) for line in lines[-5:]] == [
+        ["level", "verdict"],
+        ["NONE", "passes"],
+        ["BACKWARD", "refused (1 finding)"],
+        ["FORWARD", "passes"],
+        ["FULL", "refused (1 finding)"],
+    ]
+
+
+def test_schemas_that_do_not_differ() -> None:
+    Path("spaced.avsc").write_text(OLD.replace(",", " ,\n"))
+    result = diff("old.avsc", "spaced.avsc", "--exit-code")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("The schemas do not differ.\n")
+    assert diff("old.avsc", "doc.avsc").exit_code == 0
+    assert diff("old.avsc", "doc.avsc", "--exit-code").exit_code == 1
+
+
+def test_other_formats_differ_in_one_word() -> None:
+    told = json.loads(diff("old.avsc", "one.shout", "--json").stdout)
+
+    assert [one["rule"] for one in told["differences"]] == ["FORMAT_CHANGED"]
+    assert told["levels"]["STRICT"] == ["NONE"]
+    assert "Incompatible because of different schema type" in diff("old.avsc", "one.shout").stdout
+
+
+def test_broken_texts_and_standard_input() -> None:
+    assert diff("old.avsc", "broken.avsc").exit_code == 2
+    assert diff("-", "old.avsc", stdin=OLD).exit_code == 0
+    assert "only one of the files" in diff("-", "-").stderr

@@ -1,0 +1,148 @@
+"""`treaty lint`: advice as compilers print it, for those who asked for it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.facades.shouting import offer
+from treaty.cli.main import group
+from treaty.formats.table import table
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with schemas of a format that an installed package offers."""
+    offer(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    work = tmp_path / "work" / "deep"
+    work.mkdir(parents=True)
+    monkeypatch.chdir(work)
+    for name, text in {"calm": "a b", "loud": "a B C d", "broken": "a\nwhy ?"}.items():
+        (work / f"{name}.shout").write_text(text)
+    return work
+
+
+def lint(*words: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(group, ["lint", *words], input=stdin)
+
+
+def test_nothing_is_said_unless_a_lint_is_chosen() -> None:
+    result = lint("loud.shout")
+
+    assert result.exit_code == 2
+    assert "no lint is chosen for loud.shout: say --rule ID or --all" in result.stderr
+    assert "LOUD" in result.stderr
+    assert not result.stdout
+
+
+def test_advice_looks_like_a_compilers_in_the_order_of_the_text() -> None:
+    result = lint("--all", "calm.shout", "loud.shout")
+
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "loud.shout: SHORT there are 4 words; expected three",
+        "loud.shout:1:2: LOUD B is loud at /1; expected b",
+        "loud.shout:1:3: LOUD C is loud at /2; expected c",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "rules"),
+    [
+        (["--rule", "SHORT", "loud.shout"], 1, ["SHORT"]),
+        (["--rule", "LOUD", "--rule", "SHORT", "loud.shout"], 1, ["SHORT", "LOUD", "LOUD"]),
+        (["--all", "calm.shout"], 0, []),
+        (["--all", "calm.shout", "broken.shout"], 2, ["QUESTION"]),
+        (["--all", "broken.shout", "loud.shout"], 2, ["QUESTION", "SHORT", "LOUD", "LOUD"]),
+    ],
+)
+def test_json(words: list[str], code: int, rules: list[str]) -> None:
+    result = lint(*words, "--json")
+    told = json.loads(result.stdout)
+
+    assert result.exit_code == code
+    assert told["clean"] == (code == 0)
+    assert [one["rule"] for one in told["advice"]] == rules
+
+
+def test_faults_of_a_file_that_is_no_schema_have_the_same_form() -> None:
+    result = lint("--all", "broken.shout")
+
+    assert result.exit_code == 2
+    assert result.stdout == "broken.shout:2:5: QUESTION a schema asks nothing; expected a full stop\n"
+
+
+def test_the_list_has_id_formats_and_purpose() -> None:
+    rows = json.loads(lint("--list", "--json").stdout)
+
+    assert {"id": "LOUD", "formats": ["SHOUT"], "purpose": "Words are not shouted."} in rows
+    assert {row["id"] for row in rows} == table().validators()
+    assert lint("--list").stdout.splitlines()[0].split() == ["id", "formats", "purpose"]
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "text", "code"),
+    [
+        (".", "treaty.toml", '[lint]\nrules = ["LOUD"]', 1),
+        ("..", "treaty.toml", '[lint]\nrules = ["all"]', 1),
+        ("..", "pyproject.toml", '[tool.treaty.lint]\nrules = ["SHORT"]', 1),
+        ("..", "pyproject.toml", '[tool.treaty.lint]\nshout = ["LOUD"]', 1),
+        ("..", "pyproject.toml", '[tool.treaty.lint.shout]\nrules = ["LOUD"]', 1),
+        ("..", "pyproject.toml", '[tool.treaty.lint]\navro = ["all"]', 0),
+        ("..", "pyproject.toml", '[tool.treaty.lint]\nrules = ["all"]\nignore = ["deep/l*.shout"]', 0),
+        ("..", "pyproject.toml", '[tool.treaty.lint]\nrules = ["all"]\nignore = ["l*.shout"]', 1),
+        (".", "pyproject.toml", "[tool.other]\nx = 1", 2),
+        (".", "treaty.toml", "[lint]\nrules = []", 2),
+    ],
+)
+def test_settings_are_read_at_the_file_and_above_it(folder: Path, where: str, name: str, text: str, code: int) -> None:
+    (folder / where / name).write_text(text)
+
+    assert lint("loud.shout").exit_code == code
+
+
+def test_the_nearest_settings_count_and_the_command_line_more(folder: Path) -> None:
+    (folder.parent / "treaty.toml").write_text('[lint]\nrules = ["all"]')
+    (folder / "treaty.toml").write_text('[lint]\nrules = ["SHORT"]')
+
+    assert lint("loud.shout").stdout.count("LOUD") == 0
+    assert lint("--rule", "LOUD", "loud.shout").stdout.count("LOUD") == 2
+    assert lint("--format", "shout", "-", stdin="a b C").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[lint]\nrules = [", "can't be read"),
+        ("lint = 3", "lint is not a table"),
+        ("[lint]\nrule = []", "lint has no 'rule'; there is rules, ignore, avro"),
+        ("[lint]\nrules = [3]", "lint.rules is not a list of strings"),
+        ('[lint]\nrules = ["LOUT"]', "there is no lint 'LOUT'; did you mean LOUD"),
+        ('[lint]\nrules = ["XXXXXXXXX"]', "treaty lint --list prints"),
+    ],
+)
+def test_settings_that_are_wrong_are_told(folder: Path, text: str, told: str) -> None:
+    (folder / "treaty.toml").write_text(text)
+    result = lint("loud.shout")
+
+    assert result.exit_code == 2
+    assert "treaty.toml" in result.stderr
+    assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "name the FILES"),
+        (["--rule", "lout", "loud.shout"], "--rule: there is no lint 'lout'; did you mean LOUD"),
+        (["--all", "-", "-"], "only one of the files can be -"),
+        (["--all", "missing.shout"], "can't be read"),
+    ],
+)
+def test_wrong_use_is_told(words: list[str], told: str) -> None:
+    result = lint(*words)
+
+    assert result.exit_code == 2
+    assert told in result.stderr
