@@ -1,7 +1,7 @@
 """Protobuf text or descriptor to a linked schema."""
 
 from treaty.core.meaning import Meaning
-from treaty.formats.protobuf.linking.check import check
+from treaty.formats.protobuf.judging.check import check
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.link import gathered, link
 from treaty.formats.protobuf.linking.rules import EXPECTED

@@ -1,1 +1,1 @@
-"""What the names of a file mean, and whether it keeps the rules of its syntax or edition."""
+"""What the names of a file mean: files with their imports, symbols, types, inherited features."""

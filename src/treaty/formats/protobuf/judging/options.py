@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from treaty.formats.protobuf.linking.constants import InvalidConstantError, Judge, Slot
+from treaty.formats.protobuf.judging.constants import InvalidConstantError, Judge, Slot
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.link import DESCRIPTOR, known_schema
 from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Field, Message, Option, Schema, Symbol, Word

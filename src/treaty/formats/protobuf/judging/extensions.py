@@ -2,9 +2,9 @@
 
 import re
 
+from treaty.formats.protobuf.judging.fields import Here
+from treaty.formats.protobuf.judging.messages import MAX_IN_SET, holding, switched
 from treaty.formats.protobuf.linking.faults import Faults
-from treaty.formats.protobuf.linking.fields import Here
-from treaty.formats.protobuf.linking.messages import MAX_IN_SET, holding, switched
 from treaty.formats.protobuf.model import (
     Aggregate,
     Constant,

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from treaty.formats.protobuf.linking.constants import FLOATS, LIMITS, shown
+from treaty.formats.protobuf.judging.constants import FLOATS, LIMITS, shown
+from treaty.formats.protobuf.judging.names import custom_json_name
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.features import Features, is_closed, own
-from treaty.formats.protobuf.linking.names import custom_json_name
 from treaty.formats.protobuf.model import Constant, Enum, Field, Message, Option, Schema, Symbol, Word
 from treaty.formats.protobuf.syntax.messages import SCALARS
 

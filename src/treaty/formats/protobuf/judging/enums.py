@@ -1,9 +1,9 @@
 """Enums: their first value, equal numbers, names that are too much alike."""
 
-from treaty.formats.protobuf.linking import names
+from treaty.formats.protobuf.judging import names
+from treaty.formats.protobuf.judging.messages import holds, switched, values_aside
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.features import Features
-from treaty.formats.protobuf.linking.messages import holds, switched, values_aside
 from treaty.formats.protobuf.model import Enum
 
 

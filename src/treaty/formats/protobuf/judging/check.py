@@ -1,10 +1,10 @@
 """A linked file against all rules of its syntax or edition."""
 
-from treaty.formats.protobuf.linking import enums, extensions, messages, names
+from treaty.formats.protobuf.judging import enums, extensions, messages, names
+from treaty.formats.protobuf.judging.fields import Fields, Here
+from treaty.formats.protobuf.judging.options import Options
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.features import DEFAULTS, Features, inherited, own
-from treaty.formats.protobuf.linking.fields import Fields, Here
-from treaty.formats.protobuf.linking.options import Options
 from treaty.formats.protobuf.linking.types import Types
 from treaty.formats.protobuf.model import Enum, Extend, Field, Message, Option, Place, Schema, Service, Symbol
 from treaty.formats.protobuf.syntax.ranges import MAX_NUMBER

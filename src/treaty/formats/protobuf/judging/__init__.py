@@ -1,0 +1,1 @@
+"""The rules of a syntax or edition, for every kind of definition."""
