@@ -24,6 +24,9 @@ COMMANDS = {
     "fingerprint": Place("treaty.cli.schemas.fingerprint", "Print a schema's guid and fingerprints."),
     "validate": Place("treaty.cli.schemas.validate", "Check values against a schema."),
     "example": Place("treaty.cli.schemas.example", "Make values of a schema."),
+    "import": Place("treaty.cli.transfer.importing", "Take over what another registry or a dump holds."),
+    "export": Place("treaty.cli.transfer.exporting", "Write what a registry holds as a dump."),
+    "promote": Place("treaty.cli.transfer.promoting", "Copy subjects to another context or registry, checked first."),
     "spark": Place("treaty.cli.spark", "Packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""

@@ -1,0 +1,1 @@
+"""Commands that move schemas between registries, files and contexts."""

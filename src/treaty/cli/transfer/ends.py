@@ -1,0 +1,107 @@
+"""The two ends of a transfer: a registry by its URL, or a dump in a file; and how it goes on."""
+
+import gzip
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, connect
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import STDIN, UnusableError
+from treaty.client.connection import Connection
+from treaty.client.transfer.dump import read_lines
+from treaty.client.transfer.reading import Told, read, silent
+from treaty.client.transfer.snapshot import Problem, Snapshot
+from treaty.core.names import EVERYWHERE, Subject
+from treaty.core.refusals import Refusal, RegistryError
+
+SCHEMES = ("http://", "https://", "sqlite:", "memory:", "postgresql://", "kafka://")
+SHOWN = 20
+"""Problems that are printed for people; JSON has them all."""
+
+
+def is_url(text: str) -> bool:
+    """Tell whether a word names a registry; else it names a file."""
+    return text.startswith(SCHEMES)
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Connection]:
+    """A registry while the block runs; raises `UnusableError` where there is none, or none that answers."""
+    try:
+        with connect(url) as registry:
+            yield registry
+    except (*HOPELESS_ERRORS, *PASSING_ERRORS, ValueError) as error:
+        raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error
+    except Refusal as error:
+        raise UnusableError(f"the registry {url} refuses: {error}") from error
+    except RegistryError as error:
+        raise UnusableError(f"the registry {url} can't be asked: {error}; see that it runs, then try again") from error
+
+
+def snapshot_of(source: str, prefix: Subject = Subject(EVERYWHERE, ""), told: Told = silent) -> Snapshot:
+    """All that a registry or a dump holds; a dump may be compressed with gzip, ``-`` is standard input."""
+    if is_url(source):
+        with opened(source) as registry:
+            return read(registry, prefix, told)
+    with _file(source) as lines:
+        return read_lines(_counted(lines, told))
+
+
+@contextmanager
+def _file(path: str) -> Iterator[Iterable[bytes]]:
+    try:
+        if path == STDIN:
+            yield sys.stdin.buffer
+        else:
+            with Path(path).open("rb") as file:
+                packed = file.read(2) == b"\x1f\x8b"
+                file.seek(0)
+                yield gzip.GzipFile(fileobj=file) if packed else file
+    except (OSError, EOFError) as error:
+        message = (
+            f"{path} can't be read: {getattr(error, 'strerror', None) or error}; name a dump, - or a registry's URL"
+        )
+        raise UnusableError(message) from error
+
+
+def _counted(lines: Iterable[bytes], told: Told) -> Iterator[bytes]:
+    for number, line in enumerate(lines, 1):
+        yield line
+        if number % 1000 == 0:
+            told("lines", number, 0)
+
+
+@contextmanager
+def bar() -> Iterator[Told]:
+    """A progress bar on stderr while a person is looking; elsewhere nothing is shown."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        tasks = {}
+
+        def told(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what, total=of or None)
+            progress.update(tasks[what], completed=done, total=of or None)
+
+        yield told
+
+
+def say_problems(problems: Iterable[Problem], say: Callable[[str], None]) -> None:
+    """Print problems, one a line, the first ones of many."""
+    found = tuple(problems)
+    for one in found[:SHOWN]:
+        say(str(one))
+    if len(found) > SHOWN:
+        say(f"... and {len(found) - SHOWN} more; --json prints them all")
+
+
+def red(text: str) -> None:
+    """Print a problem."""
+    screen.say(text, "red", err=True)

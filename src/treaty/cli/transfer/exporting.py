@@ -1,0 +1,75 @@
+"""`treaty export`: all that a registry holds, as records that a Confluent registry reads."""
+
+import gzip
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import STDIN, UnusableError
+from treaty.cli.transfer.ends import bar, red, say_problems, snapshot_of
+from treaty.client.transfer.dump import write_lines
+from treaty.core.names import EVERYWHERE, Subject, subject_of
+
+
+@click.command(
+    "export", epilog="Exit code 0: all was written. 1: something could not be read. 2: an end can't be used."
+)
+@click.option("--registry", required=True, metavar="URL", help="Where from: http://host:port, or sqlite:///path.db.")
+@click.option(
+    "--output", default=STDIN, metavar="FILE", help="A file, compressed where it ends in .gz; else standard output."
+)
+@click.option(
+    "--prefix",
+    default=f":{EVERYWHERE}:",
+    show_default=True,
+    help="Only subjects that begin with this, e.g. :.prod:orders",
+)
+def command(*, registry: str, output: str, prefix: str) -> None:
+    """Write all schemas, settings and modes as a dump of a _schemas topic: a line {"key": ..., "value": ...} a record.
+
+    \b
+    Examples:
+      treaty export --registry http://127.0.0.1:8081 --output schemas.jsonl.gz
+      treaty export --registry sqlite:///var/lib/treaty/log.db | wc -l
+    """  # noqa: D301 - click wants the control character
+    with bar() as told:
+        found = snapshot_of(registry, _prefix(prefix), told)
+    lines = 0
+    with _written(output) as file:
+        for line in write_lines(found):
+            file.write(line)
+            lines += 1
+    say_problems(found.problems, red)
+    screen.say(f"{lines:,} records, {len(found.versions):,} of them versions, to {output}.", "green", err=True)
+    sys.exit(1 if found.problems else 0)
+
+
+def _prefix(text: str) -> Subject:
+    return Subject(EVERYWHERE, "") if text == f":{EVERYWHERE}:" else subject_of(text)
+
+
+@contextmanager
+def _written(path: str) -> Iterator[BinaryIO]:
+    """A file that is there as a whole or not at all; standard output for ``-``."""
+    if path == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target, half = Path(path), Path(f"{path}.part")
+    try:
+        with half.open("wb") as plain:
+            if target.suffix == ".gz":
+                with gzip.GzipFile(fileobj=plain, mode="wb", mtime=0) as packed:
+                    yield packed  # type: ignore[misc] # writes bytes alike
+            else:
+                yield plain
+        half.replace(target)
+    except OSError as error:
+        raise UnusableError(f"{path} can't be written: {error.strerror}") from error
+    finally:
+        half.unlink(missing_ok=True)

@@ -1,0 +1,64 @@
+"""`treaty import SOURCE --registry URL`: a registry's schemas into another one, with their ids and numbers."""
+
+import sys
+from dataclasses import asdict
+
+import click
+
+from treaty.cli.terminal import screen
+from treaty.cli.transfer.ends import bar, opened, red, say_problems, snapshot_of
+from treaty.client.transfer.writing import Report, write
+
+DONE, PROBLEMS = 0, 1
+"""Exit codes: everything is there now; something could not be taken over."""
+
+
+@click.command("import", epilog="Exit code 0: all is there now. 1: there are problems. 2: an end can't be used.")
+@click.argument("source")
+@click.option("--registry", required=True, metavar="URL", help="Where to: http://host:port, or sqlite:///path.db.")
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def command(source: str, *, registry: str, dry_run: bool, as_json: bool) -> None:
+    """Take over what SOURCE holds: schemas with ids, versions and guids, soft deletions, config and modes.
+
+    SOURCE is a registry's URL (any that speaks Confluent's API), or a dump of a _schemas topic: a file or ``-``,
+    plain or gzip, each line {"key": ..., "value": ...} or key, tab, value. What is there already is left alone, so an
+    import that was cut off is simply run again.
+
+    \b
+    Examples:
+      treaty import http://old:8081 --registry http://127.0.0.1:8081 --dry-run
+      treaty import schemas.jsonl.gz --registry sqlite:///var/lib/treaty/log.db
+      kafka-console-consumer ... --property print.key=true | treaty import - --registry http://127.0.0.1:8081
+    """  # noqa: D301 - click wants the control character
+    with bar() as told:
+        found = snapshot_of(source, told=told)
+        with opened(registry) as target:
+            report = write(found, target, dry_run=dry_run, told=told)
+    problems = (*found.problems, *report.problems)
+    if as_json:
+        members = {"dry_run": dry_run, **_figures(report), "problems": [asdict(one) for one in problems]}
+        screen.say_json(members)
+    else:
+        say_problems(problems, red)
+        _say(report, len(problems), dry_run=dry_run)
+    sys.exit(PROBLEMS if problems else DONE)
+
+
+def _figures(report: Report) -> dict[str, int]:
+    plan = report.plan
+    return {
+        "there_already": plan.there,
+        "versions": sum(map(len, plan.waves)),
+        "soft_deletions": len(plan.deletions),
+        "configs": len(plan.configs),
+        "modes": len(plan.modes),
+        "written": report.written,
+    }
+
+
+def _say(report: Report, problems: int, *, dry_run: bool) -> None:
+    screen.say_facts({name.replace("_", " "): f"{value:,}" for name, value in _figures(report).items()})
+    words = "would be written" if dry_run else "written"
+    count = report.plan.size if dry_run else report.written
+    screen.say(f"{count:,} changes {words}, {problems} problems.", "red" if problems else "green")

@@ -1,0 +1,84 @@
+"""`treaty promote SUBJECT...`: subjects with what they refer to, into another context or registry, all or nothing."""
+
+import sys
+from dataclasses import asdict
+
+import click
+
+from treaty.assemble import connect
+from treaty.cli.terminal import screen
+from treaty.cli.transfer.ends import bar, opened, red, say_problems
+from treaty.client.transfer.promoting import Promoted, promote, promotion
+from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
+
+
+@click.command("promote", epilog="Exit code 0: promoted. 1: refused, nothing written. 2: an end can't be used.")
+@click.argument("subjects", nargs=-1, required=True, metavar="SUBJECT...")
+@click.option("--registry", required=True, metavar="URL", help="Where from.")
+@click.option("--to", "target", metavar="URL", help="Where to; the same registry where it is left out.")
+@click.option(
+    "--from-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that the subjects are in."
+)
+@click.option("--to-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that they go to.")
+@click.option("--all-versions", "every", is_flag=True, help="Every live version, not only the latest.")
+@click.option("--dry-run", is_flag=True, help="Try it in memory, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
+def command(
+    subjects: tuple[str, ...],
+    *,
+    registry: str,
+    target: str | None,
+    from_context: str,
+    to_context: str,
+    every: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Make the latest version of each SUBJECT, and the versions it refers to, versions in another place.
+
+    The rules of the target hold, its ids and numbers too. Everything is tried first in a registry in memory that holds
+    what the target has under these names; where anything is refused, nothing is written.
+
+    \b
+    Examples:
+      treaty promote orders-value --registry http://dev:8081 --to http://prod:8081 --dry-run
+      treaty promote orders-value --registry http://127.0.0.1:8081 --from-context .dev --to-context .prod
+    """  # noqa: D301 - click wants the control character
+    here, there = context_of(from_context), context_of(to_context)
+    if target in {None, registry} and here == there:
+        raise click.UsageError("nothing would move: name another registry with --to, or another --to-context")
+    with opened(registry) as source, opened(target or registry) as end, connect("memory:") as rehearsal, bar() as told:
+        plan = promotion(source, [Subject(here, name) for name in subjects], here, there, every=every)
+        done = promote(plan, end, rehearsal, dry_run=dry_run, told=told)
+    if as_json:
+        screen.say_json(_members(done, dry_run=dry_run))
+    else:
+        _say(done, dry_run=dry_run)
+    sys.exit(1 if done.problems else 0)
+
+
+def _members(done: Promoted, *, dry_run: bool) -> dict[str, object]:
+    steps = [
+        {
+            "from": {"subject": step.source.subject, "version": step.source.number},
+            "to": {"subject": str(step.target), "version": one.version.number, "id": one.version.schema_id},
+            "created": one.created,
+        }
+        for step, one in done.steps
+    ]
+    return {"dry_run": dry_run, "steps": steps, "problems": [asdict(one) for one in done.problems]}
+
+
+def _say(done: Promoted, *, dry_run: bool) -> None:
+    say_problems(done.problems, red)
+    if done.problems:
+        return
+    for step, one in done.steps:
+        word = ("would become" if dry_run else "is now") if one.created else "is already"
+        screen.say(
+            f"{step.source.subject} version {step.source.number} {word} {step.target} version {one.version.number}"
+        )
+    made = sum(one.created for _, one in done.steps)
+    screen.say(
+        f"{made} versions {'would be made' if dry_run else 'made'}, {len(done.steps) - made} were there.", "green"
+    )

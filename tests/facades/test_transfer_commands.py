@@ -1,0 +1,114 @@
+"""`treaty import`, `export` and `promote` as a person uses them."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.dumps import topic
+from treaty.assemble import connect
+from treaty.cli.main import group
+
+
+def run(*words: str, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(group, list(words), input=stdin)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> str:
+    return f"sqlite://{tmp_path / 'log.db'}"
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    path = tmp_path / "dump.jsonl"
+    path.write_bytes(topic(11, 60).text())
+    return path
+
+
+def test_there_and_back(dump: Path, registry: str, tmp_path: Path) -> None:
+    first = run("import", str(dump), "--registry", registry)
+    out = run("export", "--registry", registry, "--output", str(tmp_path / "out.jsonl.gz"))
+    again = run("import", str(tmp_path / "out.jsonl.gz"), "--registry", registry, "--json")
+
+    assert (first.exit_code, out.exit_code, again.exit_code) == (0, 0, 0)
+    assert "0 problems" in first.output
+    figures = json.loads(again.stdout)
+    assert (figures["written"], figures["there_already"], figures["problems"]) == (0, 60, [])
+    assert len(gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).splitlines()) > 60
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_from_one_registry_to_another(dump: Path, registry: str, tmp_path: Path) -> None:
+    run("import", str(dump), "--registry", registry)
+    done = run("import", registry, "--registry", f"sqlite://{tmp_path / 'other.db'}", "--json")
+
+    assert json.loads(done.stdout)["versions"] == 60
+
+
+def test_standard_input_and_output(dump: Path, registry: str) -> None:
+    assert run("import", "-", "--registry", registry, stdin=dump.read_bytes()).exit_code == 0
+    lines = run("export", "--registry", registry, "--prefix", ":.a:").stdout.splitlines()
+    subjects = {json.loads(line)["key"].get("subject") for line in lines} - {None}
+
+    assert all(subject.startswith(":.a:") for subject in subjects)
+    assert subjects
+
+
+def test_a_dry_run_writes_nothing(dump: Path, registry: str) -> None:
+    dry = run("import", str(dump), "--registry", registry, "--dry-run")
+
+    assert "would be written" in dry.output
+    with connect(registry) as found:
+        assert found.subjects() == ()
+
+
+def test_lines_that_are_no_records_are_told_and_the_exit_code_says_so(registry: str) -> None:
+    done = run("import", "-", "--registry", registry, stdin=b"what is this\n")
+
+    assert done.exit_code == 1
+    assert "line 1: a record: neither JSON nor key" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("import", "missing.jsonl", "--registry", "memory:"), "can't be read"),
+        (("import", "-", "--registry", "nonsense://x"), "name a registry"),
+        (("export", "--registry", "http://127.0.0.1:9"), "can't be asked"),
+        (("promote", "s", "--registry", "memory:"), "nothing would move"),
+        (("promote", "s", "--registry", "memory:", "--to-context", "x"), "Subject 's' not found"),
+    ],
+    ids=["file", "url", "nobody", "same place", "no subject"],
+)
+def test_what_cannot_be_used_is_told_with_exit_code_2(words: tuple[str, ...], told: str) -> None:
+    done = run(*words)
+
+    assert done.exit_code == 2
+    assert told in done.output
+
+
+def test_promotion_says_what_is_what(registry: str) -> None:
+    with connect(registry) as found:
+        found.register("s", '"string"')
+    dry = run("promote", "s", "--registry", registry, "--to-context", "prod", "--dry-run")
+    done = run("promote", "s", "--registry", registry, "--to-context", "prod", "--json")
+    again = run("promote", "s", "--registry", registry, "--to-context", "prod")
+
+    assert "s version 1 would become :.prod:s version 1" in dry.output
+    assert json.loads(done.stdout)["steps"][0]["to"] == {"subject": ":.prod:s", "version": 1, "id": 1}
+    assert "is already :.prod:s version 1" in again.output
+
+
+def test_a_refused_promotion_writes_nothing(registry: str) -> None:
+    with connect(registry) as found:
+        found.register("s", '"string"')
+        found.register(":.prod:s", '"int"')
+    done = run("promote", "s", "--registry", registry, "--to-context", "prod")
+
+    assert done.exit_code == 1
+    assert "incompatible" in done.output
+    with connect(registry) as found:
+        assert found.versions(":.prod:s") == (1,)
