@@ -77,6 +77,7 @@ class Column:
 
 LOSSES: Mapping[str, str] = {
     "ANY_AS_VARIANT": "a place that takes any value becomes a variant",
+    "BRANCHES_MERGED": "branches of a choice share one struct; which of them it was is not kept",
     "CONTENT_OPEN": "members that the schema does not name are not in a column",
     "DECIMAL_TOO_WIDE": "a decimal of more than 38 digits stays bytes",
     "DURATION_AS_BINARY": "a duration stays its twelve bytes",
@@ -89,6 +90,7 @@ LOSSES: Mapping[str, str] = {
     "RECURSION_CUT": "a type inside itself is cut at a stated depth",
     "TIME_AS_INTEGER": "a time of day keeps its whole number",
     "TUPLE_AS_VARIANT": "an array with a type per place becomes a variant",
+    "TYPE_ASSUMED": "a place without a type is taken to be of the type that its keywords are about",
     "UNION_AS_STRUCT": "a union becomes a struct with one column for every branch",
     "UNKNOWN_FIELDS": "fields that the schema does not know are dropped",
     "UNSIGNED_AS_DECIMAL": "an unsigned 64-bit number becomes a decimal of 20 digits",

@@ -1,0 +1,251 @@
+"""What a JSON Schema becomes in a table, with its losses named."""
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal as Exact
+
+from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Loss, Map, Scalar, Struct
+from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.jsonschema.data.gathered import KINDS, Gathered, gather, kind_of
+from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.text import fault
+
+FORMATS: Mapping[str, str] = {"date": "date", "date-time": "timestamp"}
+"""By format of a string, the scalar of `treaty.core.columns.SCALARS` that holds it."""
+
+_DIGITS = 38
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+_NULL, _OBJECT = frozenset({"null"}), frozenset({"object"})
+_VARIANT = Scalar("variant")
+
+Made = tuple[ColumnType, bool]
+"""A type, and whether it may be null."""
+
+
+def columns(document: Document, depth: int = COLUMN_RECURSION) -> Columns:
+    """The columns of a schema and what they lose; one that is about no object has one column ``value``.
+
+    The columns stand in the order of the text. Objects that contain themselves are opened `depth` levels deep, fewer
+    where that would be too many columns; what lies deeper is left out. Raises `InvalidSchemaError` past the limits of
+    columns and of nesting.
+    """
+    try:
+        return _columns(document, depth)
+    except InvalidSchemaError as wrong:
+        if depth == 1 or wrong.faults[0].rule != "COLUMNS_TOO_MANY":
+            raise
+    return columns(document, depth - 1)
+
+
+def _columns(document: Document, depth: int) -> Columns:
+    maker = _Maker(document, depth)
+    made = maker.type([document.root], "", 1)
+    if made is not None and isinstance(made[0], Struct):
+        return Columns(made[0].columns, tuple(maker.losses))
+    maker = _Maker(document, depth)
+    kind, nullable = maker.type([document.root], "value", 1) or (Scalar("null"), True)
+    doc = gather(document, [document.root]).doc
+    return Columns((Column("value", kind, nullable, doc),), tuple(maker.losses), whole=True)
+
+
+class _Maker:
+    """Makes the types of one schema."""
+
+    __slots__ = ("_count", "_depth", "_document", "_open", "losses")
+
+    def __init__(self, document: Document, depth: int) -> None:
+        self._document = document
+        self._depth = depth
+        self._open: dict[object, int] = {}
+        self._count = 0
+        self.losses: list[Loss] = []
+
+    def type(self, nodes: Iterable[Node], way: str, depth: int) -> Made | None:
+        """The type of a column that `way` leads to; None where nothing may stand or recursion is cut."""
+        self._count += 1
+        if self._count > COLUMNS:
+            message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}"
+            raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
+        if depth > SCHEMA_DEPTH:
+            message = (
+                f"the columns nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once references are followed"
+            )
+            raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
+        found = gather(self._document, nodes)
+        if found.never:
+            return None
+        key = found.key
+        if key and self._open.get(key, 0) >= self._depth:
+            self._lose("RECURSION_CUT", way, f"{found.nodes[0].place or '/'} at depth {self._depth}")
+            return None
+        self._open[key] = self._open.get(key, 0) + 1
+        try:
+            return self._chosen(found, way, depth)
+        finally:
+            self._open[key] -= 1
+
+    def _lose(self, rule: str, way: str, detail: str = "") -> None:
+        self.losses.append(Loss(rule, way, detail))
+
+    def _chosen(self, found: Gathered, way: str, depth: int) -> Made | None:
+        """The type with the first choice that matters settled."""
+        for at, branches in enumerate(found.choices):
+            parts = [gather(self._document, [branch]) for branch in branches]
+            kept = [
+                (branch, part)
+                for branch, part in zip(branches, parts, strict=True)
+                if part.kinds != _NULL and part.values != [None] and not part.never
+            ]
+            if found.kinds is not None and not found.kinds & {"object", "array"}:
+                continue
+            if not kept or all(part.silent for _, part in kept):
+                continue
+            nullable = len(kept) < len([part for part in parts if not part.never])
+            rest = found.choices[:at] + found.choices[at + 1 :]
+            if len(kept) == 1 or all(_is_object(part) for _, part in kept):
+                whole = self._merged(found, [part for _, part in kept], way)
+                whole.choices = rest + [choice for _, part in kept for choice in part.choices]
+                made = self._chosen(whole, way, depth + 1) if depth < SCHEMA_DEPTH else (_VARIANT, True)
+            else:
+                made = self._alike([branch for branch, _ in kept], way, depth)
+            return (made[0], made[1] or nullable) if made else None
+        return self._typed(found, way, depth)
+
+    def _merged(self, found: Gathered, parts: list[Gathered], way: str) -> Gathered:
+        """One place that holds what any branch holds; what not all of them require may be missing."""
+        if len(parts) > 1:
+            self._lose("BRANCHES_MERGED", way, f"{len(parts)} branches")
+        known = [part.kinds for part in (found, *parts) if part.kinds is not None]
+        whole = Gathered(
+            nodes=[*found.nodes, *(node for part in parts for node in part.nodes)],
+            kinds=frozenset.intersection(*known) if known else None,
+            values=found.values if found.values is not None or len(parts) > 1 else parts[0].values,
+            required=found.required | set.intersection(*(part.required for part in parts)),
+            closed=found.closed or all(part.closed for part in parts),
+            doc=found.doc or parts[0].doc,
+            format=found.format or parts[0].format,
+        )
+        for part in (found, *parts):
+            for name, nodes in part.properties.items():
+                whole.properties.setdefault(name, []).extend(nodes)
+            for mine, its in (
+                (whole.patterns, part.patterns),
+                (whole.rest, part.rest),
+                (whole.items, part.items),
+                (whole.tuples, part.tuples),
+            ):
+                mine.extend(its)
+        return whole
+
+    def _alike(self, branches: list[Node], way: str, depth: int) -> Made | None:
+        """One type for branches that all have it; a variant for those that differ."""
+        told = len(self.losses)
+        made = [one for one in (self.type([branch], way, depth + 1) for branch in branches) if one is not None]
+        kinds = {one[0] for one in made}
+        nullable = any(one[1] for one in made)
+        if kinds == {Scalar("int64"), Scalar("float64")}:
+            kinds = {Scalar("float64")}
+        if len(kinds) == 1:
+            return kinds.pop(), nullable
+        del self.losses[told:]
+        self._lose("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
+        return _VARIANT, nullable
+
+    def _typed(self, found: Gathered, way: str, depth: int) -> Made | None:
+        kinds = found.kinds
+        if kinds is None and found.assumed:
+            kinds = frozenset({found.assumed})
+            self._lose("TYPE_ASSUMED", way, found.assumed)
+        if found.values is not None:
+            seen = frozenset(map(kind_of, found.values))
+            kinds = seen if kinds is None else kinds & seen
+            if kinds >= {"string"} and len(found.values) > 1:
+                self._lose("ENUM_AS_STRING", way, f"{len(found.values)} values")
+        if kinds is None:
+            self._lose("ANY_AS_VARIANT", way)
+            return _VARIANT, True
+        nullable = "null" in kinds
+        rest = kinds - {"null"}
+        if rest >= {"number", "integer"}:
+            rest -= {"integer"}
+        if not rest:
+            return (Scalar("null"), True) if nullable else None
+        if len(rest) > 1:
+            self._lose("ANY_AS_VARIANT", way, " or ".join(kind for kind in KINDS if kind in rest))
+            return _VARIANT, nullable
+        made = self._of_kind(next(iter(rest)), found, way, depth)
+        return (made, nullable) if made is not None else None
+
+    def _of_kind(self, kind: str, found: Gathered, way: str, depth: int) -> ColumnType | None:
+        match kind:
+            case "object":
+                return self._object(found, way, depth)
+            case "array":
+                return self._array(found, way, depth)
+            case "integer" | "number":
+                return self._number(kind, found, way)
+            case "string":
+                if found.format == "uuid":
+                    self._lose("UUID_AS_STRING", way)
+                return Scalar(FORMATS.get(found.format, "string"))
+        return Scalar("boolean")
+
+    def _number(self, kind: str, found: Gathered, way: str) -> ColumnType:
+        low = max((one for word in ("minimum", "exclusiveMinimum") for one in _numbers(found.told(word))), default=None)
+        high = min(
+            (one for word in ("maximum", "exclusiveMaximum") for one in _numbers(found.told(word))), default=None
+        )
+        listed = _numbers(found.values or ())
+        if listed:
+            low, high = min(listed), max(listed)
+        if kind == "integer":
+            if low is None or high is None or low < _LOWEST or high > _HIGHEST:
+                self._lose("INTEGER_BEYOND_64", way)
+            return Scalar("int64")
+        steps = [Exact(one).normalize().as_tuple() for one in _numbers(found.told("multipleOf"))]
+        if low is not None and high is not None and len(steps) == 1 and steps[0].digits == (1,):
+            scale = max(0, -int(steps[0].exponent))
+            digits = scale + max(len(str(abs(int(end)))) for end in (low, high))
+            if digits <= _DIGITS:
+                return Decimal(digits, scale)
+        self._lose("NUMBER_AS_DOUBLE", way)
+        return Scalar("float64")
+
+    def _array(self, found: Gathered, way: str, depth: int) -> ColumnType | None:
+        if found.tuples:
+            self._lose("TUPLE_AS_VARIANT", way, f"{len(found.tuples)} places")
+            return _VARIANT
+        if not found.items:
+            self._lose("ANY_AS_VARIANT", f"{way}.element")
+            return List(_VARIANT, nullable=True)
+        made = self.type(found.items, f"{way}.element", depth + 1)
+        return List(*made) if made else None
+
+    def _object(self, found: Gathered, way: str, depth: int) -> ColumnType | None:
+        if not found.properties and not found.closed:
+            return self._map(found, way, depth)
+        if found.patterns or not found.closed:
+            self._lose("CONTENT_OPEN", way)
+        inside: list[Column] = []
+        for name, nodes in found.properties.items():
+            made = self.type(nodes, f"{way}.{name}" if way else name, depth + 1)
+            if made is not None:
+                doc = gather(self._document, nodes).doc
+                inside.append(Column(name, made[0], made[1] or name not in found.required, doc))
+        return Struct(tuple(inside))
+
+    def _map(self, found: Gathered, way: str, depth: int) -> ColumnType | None:
+        inner = f"{way}.value" if way else "value"
+        if len(found.rest) + len(found.patterns) == 1:
+            made = self.type([*found.rest, *found.patterns], inner, depth + 1)
+            return Map(Scalar("string"), *made) if made else None
+        self._lose("ANY_AS_VARIANT", inner)
+        return Map(Scalar("string"), _VARIANT, nullable=True)
+
+
+def _is_object(part: Gathered) -> bool:
+    return part.kinds == _OBJECT or part.assumed == "object" or (part.silent and bool(part.required))
+
+
+def _numbers(values: Iterable[Json]) -> list[int | Exact]:
+    return [one for one in values if isinstance(one, int | Exact) and not isinstance(one, bool)]

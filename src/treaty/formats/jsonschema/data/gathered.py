@@ -1,0 +1,155 @@
+"""What is said about one place by a schema, its references and all of its ``allOf`` together; choices are kept apart."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.resolve import REFERRING, child, follow, ignores_siblings
+
+KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
+_SPEAK = {"object": ("properties", "additionalProperties", "patternProperties"), "array": ("items", "prefixItems")}
+
+
+def kind_of(value: Json) -> str:
+    """The type of a value; a whole number is an integer."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+        case int():
+            return "integer"
+    return "integer" if value == value.to_integral_value() else "number"
+
+
+@dataclass(slots=True)
+class Gathered:
+    """`kinds` are the types that may stand here, None where nobody says; `values` those that an enumeration allows."""
+
+    nodes: list[Node] = field(default_factory=list)
+    kinds: frozenset[str] | None = None
+    values: list[Json] | None = None
+    properties: dict[str, list[Node]] = field(default_factory=dict)
+    patterns: list[Node] = field(default_factory=list)
+    rest: list[Node] = field(default_factory=list)
+    items: list[Node] = field(default_factory=list)
+    tuples: list[Node] = field(default_factory=list)
+    required: set[str] = field(default_factory=set)
+    choices: list[list[Node]] = field(default_factory=list)
+    closed: bool = False
+    never: bool = False
+    doc: str = ""
+    format: str = ""
+
+    @property
+    def assumed(self) -> str:
+        """The type that the keywords speak about where nobody names one, or ""."""
+        words = {word for node in self.nodes if isinstance(node.value, dict) for word in node.value}
+        named = [kind for kind, speaking in _SPEAK.items() if words.intersection(speaking)]
+        return named[0] if len(named) == 1 and self.kinds is None else ""
+
+    @property
+    def silent(self) -> bool:
+        """Whether it says nothing that a column's type could come from."""
+        said = self.properties or self.items or self.tuples or self.choices or self.rest or self.patterns
+        return self.kinds is None and self.values is None and not said and not self.never
+
+    @property
+    def key(self) -> tuple[tuple[int, str], ...]:
+        """What tells this place from others when it comes back inside itself: the schemas that hold its members."""
+        return tuple(node.key for node in self.nodes if isinstance(node.value, dict) and _holds(node.value))
+
+    def told(self, word: str) -> list[Json]:
+        """What stands under a keyword, in all schemas that have it."""
+        return [node.value[word] for node in self.nodes if isinstance(node.value, dict) and word in node.value]
+
+
+def _holds(value: dict[str, Json]) -> bool:
+    return any(word in value for words in _SPEAK.values() for word in words)
+
+
+def gather(document: Document, start: Iterable[Node]) -> Gathered:
+    """All that is said about a place, in the order of the text."""
+    made = Gathered()
+    waiting = list(start)[::-1]
+    seen: set[tuple[int, str]] = set()
+    while waiting:
+        node = waiting.pop()
+        if node.key in seen:
+            continue
+        seen.add(node.key)
+        if not isinstance(node.value, dict):
+            made.never = made.never or node.value is False
+            continue
+        inner: list[Node] = []
+        for word in REFERRING:
+            target = follow(document, node, word)
+            if target is not None:
+                inner.append(target)
+        if not ignores_siblings(node):
+            _take(made, node, node.value)
+            every = node.value.get("allOf")
+            inner += [child(node, "allOf", at) for at in range(len(every))] if isinstance(every, list) else []
+        elif not made.doc and isinstance(node.value.get("description"), str):
+            made.doc = str(node.value["description"])
+        waiting += reversed(inner)
+    return made
+
+
+def _take(made: Gathered, node: Node, value: dict[str, Json]) -> None:
+    made.nodes.append(node)
+    kind = value.get("type")
+    if isinstance(kind, str | list):
+        named = frozenset(one for one in ([kind] if isinstance(kind, str) else kind) if isinstance(one, str))
+        if "number" in named:
+            named |= {"integer"}
+        made.kinds = named if made.kinds is None else made.kinds & named
+    if isinstance(value.get("enum"), list) or "const" in value:
+        listed = [value["const"]] if "const" in value else value["enum"]
+        assert isinstance(listed, list)
+        made.values = listed if made.values is None else made.values
+    for word in ("description", "format"):
+        said = value.get(word)
+        if isinstance(said, str):
+            made.doc = made.doc or said if word == "description" else made.doc
+            made.format = made.format or said if word == "format" else made.format
+    for word in ("anyOf", "oneOf"):
+        branches = value.get(word)
+        if isinstance(branches, list) and branches:
+            made.choices.append([child(node, word, at) for at in range(len(branches))])
+    _members(made, node, value)
+    _items(made, node, value)
+
+
+def _members(made: Gathered, node: Node, value: dict[str, Json]) -> None:
+    for word in ("properties", "patternProperties"):
+        held = value.get(word)
+        for name in held if isinstance(held, dict) else ():
+            inner = child(node, word, name)
+            if word == "properties":
+                made.properties.setdefault(name, []).append(inner)
+            else:
+                made.patterns.append(inner)
+    for word in ("additionalProperties", "unevaluatedProperties"):
+        if value.get(word) is False:
+            made.closed = True
+        elif isinstance(value.get(word), dict):
+            made.rest.append(child(node, word))
+    names = value.get("required")
+    if isinstance(names, list):
+        made.required.update(name for name in names if isinstance(name, str))
+
+
+def _items(made: Gathered, node: Node, value: dict[str, Json]) -> None:
+    listed = value.get("prefixItems" if node.draft.number > 2019 else "items")
+    if isinstance(listed, list):
+        word = "prefixItems" if node.draft.number > 2019 else "items"
+        made.tuples += [child(node, word, at) for at in range(len(listed))]
+    if isinstance(value.get("items"), dict | bool):
+        made.items.append(child(node, "items"))
