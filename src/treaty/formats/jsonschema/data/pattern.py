@@ -39,6 +39,16 @@ def _judge(regex: str) -> Any:
     return None
 
 
+@lru_cache(maxsize=512)
+def linear(regex: str) -> bool:
+    """Whether the expression can be searched in linear time; an invalid one can't."""
+    try:
+        jsonschema_rs.Draft7Validator({"pattern": regex}, offline=True, pattern_options=jsonschema_rs.RegexOptions())
+    except ValueError:
+        return False
+    return True
+
+
 def matches(regex: str, text: str) -> bool:
     """Whether the expression is found in the text; False if it can't be compiled."""
     judge = _judge(regex)

@@ -1,0 +1,1 @@
+"""Advice about JSON Schemas, off unless somebody asks for it by name."""

@@ -1,0 +1,60 @@
+"""Advice about what people read: titles, descriptions and the draft."""
+
+from collections.abc import Iterator
+
+from treaty.formats.jsonschema.data.gathered import gather
+from treaty.formats.jsonschema.drafts import DRAFTS, known
+from treaty.formats.jsonschema.lint.places import Told, properties, row
+from treaty.formats.jsonschema.model import Document, Json
+
+_DRAFTS = ", ".join(draft.uri for draft in DRAFTS.values())
+
+
+def _said(document: Document, word: str) -> Json:
+    return document.root.value.get(word) if isinstance(document.root.value, dict) else None
+
+
+def _blank(text: Json) -> bool:
+    return not isinstance(text, str) or not text.strip()
+
+
+def _doc_missing(document: Document) -> Iterator[Told]:
+    if _blank(_said(document, "description")):
+        yield "", "the schema has no description", 'a member "description" that says what it is for'
+
+
+def _title_missing(document: Document) -> Iterator[Told]:
+    if _blank(_said(document, "title")):
+        yield "", "the schema has no title", 'a member "title", by which clients call the type'
+
+
+def _field_doc_missing(document: Document) -> Iterator[Told]:
+    for name, node in properties(document):
+        if node.value is not False and _blank(gather(document, [node]).doc):
+            message = f"the property {name!r} has no description"
+            yield node.place, message, 'a member "description", here or where its $ref leads'
+
+
+def _draft_missing(document: Document) -> Iterator[Told]:
+    if _said(document, "$schema") is None:
+        yield "", "the schema does not say in which draft it is written; it is read as draft-07", f"one of {_DRAFTS}"
+
+
+def _draft_unknown(document: Document) -> Iterator[Told]:
+    uri = _said(document, "$schema")
+    if uri is not None and known(uri) is None:
+        yield (
+            "/$schema",
+            f"the draft {uri!s:.100} is not known here; the schema is read as draft-07",
+            f"one of {_DRAFTS}",
+        )
+
+
+DOCUMENTATION = (
+    row("DOC_MISSING", "A schema has a description.", _doc_missing),
+    row("TITLE_MISSING", "A schema has a title.", _title_missing),
+    row("FIELD_DOC_MISSING", "Every property has a description.", _field_doc_missing),
+    row("SCHEMA_DRAFT_MISSING", "A schema says in which draft it is written.", _draft_missing),
+    row("SCHEMA_DRAFT_UNKNOWN", "A schema is written in a draft that validators know.", _draft_unknown),
+)
+"""Advice about documentation."""

@@ -1,0 +1,98 @@
+"""Advice about what makes later versions, tables and validators harder."""
+
+import re
+from collections.abc import Iterator
+
+from treaty.formats.jsonschema.data.gathered import gather
+from treaty.formats.jsonschema.data.pattern import linear
+from treaty.formats.jsonschema.lint.places import Told, properties, row, schemas
+from treaty.formats.jsonschema.model import Document, Node
+from treaty.formats.jsonschema.resolve import ignores_siblings
+from treaty.formats.place import escaped
+
+_BRANCHES = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+_TYPED = frozenset(
+    {"type", "enum", "const", "$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "not", "if"}
+)
+
+_ASIDE = re.compile(r"\\.|\[(?:\\.|[^\]])*\]", re.DOTALL)
+"""Escapes and sets: what stands in them is no anchor."""
+
+
+def _is_branch(node: Node) -> bool:
+    steps = node.place.split("/")
+    return any(step in _BRANCHES for step in steps[-2:])
+
+
+def _additional_unspecified(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        value = node.value
+        assert isinstance(value, dict)
+        told = "additionalProperties" in value or ("unevaluatedProperties" in value and node.draft.number >= 2019)
+        if (
+            isinstance(value.get("properties"), dict)
+            and not told
+            and not _is_branch(node)
+            and not ignores_siblings(node)
+        ):
+            message = "the object takes any members beside the named ones, so no property can be added compatibly"
+            yield node.place, message, '"additionalProperties", true or false'
+
+
+def _type_missing(document: Document) -> Iterator[Told]:
+    for name, node in properties(document):
+        value = node.value
+        if isinstance(value, dict) and value and not _TYPED & value.keys() and gather(document, [node]).silent:
+            yield node.place, f"the property {name!r} takes values of any type", 'a member "type"'
+
+
+def _patterns(document: Document) -> Iterator[tuple[str, str]]:
+    for node in schemas(document):
+        value = node.value
+        assert isinstance(value, dict)
+        if isinstance(value.get("pattern"), str):
+            yield f"{node.place}/pattern", str(value["pattern"])
+        held = value.get("patternProperties")
+        for regex in held if isinstance(held, dict) else ():
+            yield f"{node.place}/patternProperties/{escaped(regex)}", regex
+
+
+def _pattern_not_anchored(document: Document) -> Iterator[Told]:
+    for path, regex in _patterns(document):
+        plain = _ASIDE.sub("", regex)
+        free = {"^": regex.startswith(".*"), "$": regex.endswith(".*")}
+        ends = [mark for mark in "^$" if mark not in plain and not free[mark]]
+        if ends:
+            message = f"the pattern {regex[:60]!r} is searched for, not compared: it has no {' and no '.join(ends)}"
+            yield path, message, "a pattern from ^ to $, or one that says .* where more may stand"
+
+
+def _regex_not_linear(document: Document) -> Iterator[Told]:
+    for path, regex in _patterns(document):
+        if not linear(regex):
+            message = f"the pattern {regex[:60]!r} can't be searched in linear time"
+            yield path, message, "no looks around, no backward references, and small counts"
+
+
+def _integer_unbounded(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        value = node.value
+        assert isinstance(value, dict)
+        kind = value.get("type")
+        if kind != "integer" and not (isinstance(kind, list) and "integer" in kind and "number" not in kind):
+            continue
+        low = "minimum" in value or "exclusiveMinimum" in value
+        high = "maximum" in value or "exclusiveMaximum" in value
+        if not (low and high) and not {"enum", "const"} & value.keys() and not ignores_siblings(node):
+            ends = " and no ".join(word for word, there in (("minimum", low), ("maximum", high)) if not there)
+            yield node.place, f"the integer has no {ends}: languages and tables hold 64 bits at most", "both bounds"
+
+
+EVOLUTION = (
+    row("ADDITIONAL_PROPERTIES_UNSPECIFIED", "Objects say whether they take other members.", _additional_unspecified),
+    row("TYPE_MISSING", "Every property has a type.", _type_missing),
+    row("PATTERN_NOT_ANCHORED", "Patterns say where they begin and end.", _pattern_not_anchored),
+    row("REGEX_NOT_LINEAR", "Patterns can be searched in linear time.", _regex_not_linear),
+    row("INTEGER_UNBOUNDED", "Integers have bounds.", _integer_unbounded),
+)
+"""Advice about evolution and use."""

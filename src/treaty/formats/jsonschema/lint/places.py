@@ -1,0 +1,47 @@
+"""Every schema of a text that advice can be about, and advice as a row."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from treaty.core.finding import Fault
+from treaty.formats.jsonschema.model import Document, Node
+from treaty.formats.jsonschema.resolve import child, ignores_siblings, subschemas
+from treaty.formats.place import positions
+from treaty.formats.rule import Lint
+
+Told = tuple[str, str, str]
+"""Where advice is not followed as a JSON pointer, what stands there, and what was expected."""
+
+Look = Callable[[Document], Iterator[Told]]
+
+
+def schemas(document: Document) -> Iterator[Node]:
+    """Every schema of the text in its order; what references lead to elsewhere is not part of it.
+
+    Schemas that a ``$ref`` beside them silences are left out.
+    """
+    waiting = [document.root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node.value, dict):
+            yield node
+            waiting += reversed(list(subschemas(node, only_kept=ignores_siblings(node))))
+
+
+def properties(document: Document) -> Iterator[tuple[str, Node]]:
+    """Every property that the text names, and its schema."""
+    for node in schemas(document):
+        held = node.value.get("properties") if isinstance(node.value, dict) and not ignores_siblings(node) else None
+        for name in held if isinstance(held, dict) else ():
+            yield name, child(node, "properties", name)
+
+
+def row(id_: str, purpose: str, look: Look) -> Lint[Document]:
+    """Advice as a row: what `look` tells becomes faults with line and column."""
+
+    def find(document: Document) -> tuple[Fault, ...]:
+        told = [Fault(id_, path, message, expected) for path, message, expected in look(document)]
+        places = positions(document.written, {one.path for one in told}) if told else {}
+        return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in told)
+
+    return Lint(id_, purpose, find)

@@ -1,0 +1,216 @@
+"""Advice about what is written and has no effect, or not the one that its author had in mind."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from difflib import get_close_matches
+
+from treaty.formats.jsonschema.canonical import printed
+from treaty.formats.jsonschema.data.gathered import KINDS, gather
+from treaty.formats.jsonschema.data.pattern import matches
+from treaty.formats.jsonschema.drafts import KEYWORDS
+from treaty.formats.jsonschema.lint.places import Told, row, schemas
+from treaty.formats.jsonschema.model import Document, Json
+from treaty.formats.jsonschema.resolve import REFERRING, follow, ignores_siblings, own_uri, reference
+from treaty.formats.place import escaped
+
+FORMATS = frozenset(
+    [
+        "date-time",
+        "date",
+        "time",
+        "duration",
+        "email",
+        "idn-email",
+        "hostname",
+        "idn-hostname",
+        "ipv4",
+        "ipv6",
+        "uri",
+        "uri-reference",
+        "iri",
+        "iri-reference",
+        "uuid",
+        "uri-template",
+        "json-pointer",
+        "relative-json-pointer",
+        "regex",
+    ]
+)
+"""The formats that a draft of the standard names."""
+
+_EVERY = sorted({word for rows in KEYWORDS.values() for word in rows})
+_SILENT = frozenset(
+    [
+        "$ref",
+        "$id",
+        "id",
+        "$schema",
+        "$comment",
+        "$anchor",
+        "definitions",
+        "$defs",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+    ]
+)
+
+
+def _keyword_unknown(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        rows = KEYWORDS[node.draft.number]
+        assert isinstance(node.value, dict)
+        for word in node.value:
+            if word in _EVERY or word.startswith("x-"):
+                continue
+            near = get_close_matches(word, rows, 1, 0.8) or [one for one in rows if one.casefold() == word.casefold()]
+            if near:
+                message = f"the keyword {word!r} does not exist and has no effect; did you mean {near[0]!r}?"
+                yield f"{node.place}/{escaped(word)}", message, repr(near[0])
+
+
+def _keyword_of_other_draft(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        rows = KEYWORDS[node.draft.number]
+        assert isinstance(node.value, dict)
+        for word in node.value:
+            if word in _EVERY and word not in rows and word not in ("$defs", "id", "readOnly", "writeOnly", "$comment"):
+                numbers = [number for number, other in KEYWORDS.items() if word in other]
+                message = f"the keyword {word!r} has no effect in the draft {node.draft.uri}"
+                yield f"{node.place}/{escaped(word)}", message, f"a draft that knows it: {_drafts(numbers)}"
+
+
+def _drafts(numbers: list[int]) -> str:
+    names = {2019: "2019-09", 2020: "2020-12"}
+    return ", ".join(names.get(number, f"draft-0{number}") for number in numbers)
+
+
+def _keyword_not_for_type(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        value = node.value
+        assert isinstance(value, dict)
+        kind = value.get("type")
+        kinds = {kind} if isinstance(kind, str) else set(map(str, kind)) if isinstance(kind, list) else set()
+        if not kinds or not kinds <= set(KINDS) or ignores_siblings(node):
+            continue
+        kinds |= {"number"} if "integer" in kinds else set()
+        for word in value:
+            row_ = KEYWORDS[node.draft.number].get(word)
+            if row_ is not None and row_.on and row_.on not in kinds:
+                message = f"{word!r} is about values of type {row_.on}, which the type does not allow"
+                yield f"{node.place}/{word}", message, f"the type {row_.on}, or no {word!r}"
+
+
+def _ref_siblings_ignored(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        assert isinstance(node.value, dict)
+        beside = [word for word in node.value if word not in _SILENT and word in KEYWORDS[node.draft.number]]
+        if ignores_siblings(node) and beside:
+            words = ", ".join(map(repr, beside))
+            yield (
+                f"{node.place}/{beside[0]}",
+                f"beside a $ref {words} has no effect",
+                "an allOf around both, or 2019-09",
+            )
+
+
+def _required_not_defined(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        assert isinstance(node.value, dict)
+        names = node.value.get("required")
+        if not isinstance(names, list) or "properties" not in node.value or ignores_siblings(node):
+            continue
+        found = gather(document, [node])
+        if found.choices:
+            continue
+        patterns = [one.place.rpartition("/")[2].replace("~1", "/").replace("~0", "~") for one in found.patterns]
+        for at, name in enumerate(names):
+            if (
+                isinstance(name, str)
+                and name not in found.properties
+                and not any(matches(one, name) for one in patterns)
+            ):
+                near = get_close_matches(name, found.properties, 1, 0.8)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                message = f"the property {name!r} is required and not described{hint}"
+                yield f"{node.place}/required/{at}", message, "one of the properties"
+
+
+def _plain(value: Json) -> Json:
+    """The same value with numbers in one spelling."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else value.normalize()
+    if isinstance(value, dict):
+        return {name: _plain(held) for name, held in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _enum_duplicate(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        assert isinstance(node.value, dict)
+        values = node.value.get("enum")
+        seen: set[str] = set()
+        for at, value in enumerate(values if isinstance(values, list) else ()):
+            text = printed(_plain(value), ordered=True)
+            if text in seen:
+                yield f"{node.place}/enum/{at}", f"the value {text:.100} stands twice in the enum", "values that differ"
+            seen.add(text)
+
+
+def _format_unknown(document: Document) -> Iterator[Told]:
+    for node in schemas(document):
+        assert isinstance(node.value, dict)
+        name = node.value.get("format")
+        if isinstance(name, str) and name not in FORMATS:
+            near = get_close_matches(name, sorted(FORMATS), 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            message = (
+                f"the format {name!r:.100} is not one of the standard's and has no effect for most validators{hint}"
+            )
+            yield f"{node.place}/format", message, "a format of the standard, or a pattern"
+
+
+def _definition_unused(document: Document) -> Iterator[Told]:
+    used: set[str] = set()
+    for node in schemas(document):
+        for word in REFERRING:
+            target = follow(document, node, word) if reference(node, word) is not None else None
+            if target is not None and target.text == 0:
+                used.add(target.place)
+    for node in schemas(document):
+        assert isinstance(node.value, dict)
+        for word in ("definitions", "$defs"):
+            held = node.value.get(word)
+            for name, inner in held.items() if isinstance(held, dict) else ():
+                place = f"{node.place}/{word}/{escaped(name)}"
+                named = isinstance(inner, dict) and ({"$id", "id", "$anchor", "$dynamicAnchor"} & inner.keys())
+                if not named and not any(one == place or one.startswith(f"{place}/") for one in used):
+                    yield place, f"no reference of the text leads to the definition {name!r}", "a use of it, or its end"
+
+
+def _id_repeated(document: Document) -> Iterator[Told]:
+    first: dict[str, str] = {}
+    for node in schemas(document):
+        if own_uri(node.value, node.draft) and first.setdefault(node.base, node.place) != node.place:
+            message = (
+                f"the URI {node.base:.100} names a schema at {first[node.base] or 'the root'} too; that one counts"
+            )
+            yield f"{node.place}/{node.draft.identifier}", message, "a URI of its own"
+
+
+SLIPS = (
+    row("KEYWORD_UNKNOWN", "No keyword is a misspelt one of the standard.", _keyword_unknown),
+    row("KEYWORD_OF_OTHER_DRAFT", "Every keyword has an effect in the draft of the text.", _keyword_of_other_draft),
+    row("KEYWORD_NOT_FOR_TYPE", "Every keyword is about a type that is allowed.", _keyword_not_for_type),
+    row("REF_SIBLINGS_IGNORED", "Before 2019-09 nothing stands beside a $ref.", _ref_siblings_ignored),
+    row("REQUIRED_NOT_DEFINED", "What is required is described.", _required_not_defined),
+    row("ENUM_DUPLICATE", "The values of an enum differ.", _enum_duplicate),
+    row("FORMAT_UNKNOWN", "Formats are those of the standard.", _format_unknown),
+    row("DEFINITION_UNUSED", "Every definition is used.", _definition_unused),
+    row("ID_REPEATED", "A URI names one schema.", _id_repeated),
+)
+"""Advice about slips."""
