@@ -126,3 +126,7 @@ COLUMNS = 20_000
 """Columns, those inside others included, that one schema may become."""
 COLUMN_RECURSION = 3
 """Records that contain themselves, one inside the other, that become columns; what lies deeper is left out."""
+EXAMPLE_VALUES = 10_000
+"""Values, those inside others included, that one example may have."""
+EXAMPLE_BYTES = 65_536
+"""Bytes of one fixed value in an example."""

@@ -3,6 +3,8 @@
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import columns
+from treaty.formats.avro.data.example import example
+from treaty.formats.avro.data.value import check
 from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, sha256
 from treaty.formats.avro.lint.rows import LINTS
 from treaty.formats.avro.model import Enum, Fixed, Record, Reference, Schema
@@ -37,5 +39,7 @@ FORMAT = Format(
     rules=RULES,
     lints=LINTS,
     columns=columns,
+    check=check,
+    example=example,
     suffixes=(".avsc",),
 )

@@ -1,0 +1,180 @@
+"""Check a value in Avro's JSON encoding against a schema, as Java's `JsonDecoder` reads it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from treaty.core.finding import Fault
+from treaty.core.limits import FAULTS, VALUE_BYTES
+from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.literal import Json, literal
+from treaty.formats.place import Path, pointer, positions
+from treaty.formats.text import read
+
+VALUE_RULES: Mapping[str, str] = {
+    "VALUE_TYPE_MISMATCH": "A value has the JSON type that stands for its Avro type.",
+    "VALUE_OUT_OF_RANGE": "A whole number fits into 32 or 64 bits.",
+    "VALUE_NOT_BYTES": "Bytes are a string of the characters U+0000 to U+00FF, one for every byte.",
+    "VALUE_SIZE_MISMATCH": "A fixed value has as many bytes as its type says.",
+    "VALUE_SYMBOL_UNKNOWN": "A value of an enum is one of its symbols.",
+    "VALUE_BRANCH_UNKNOWN": "A value of a union is null or an object with one member, called like the branch.",
+    "VALUE_FIELD_MISSING": "A record has all its fields; defaults are for readers and not for values.",
+    "VALUE_FIELD_UNKNOWN": "A record has no members beside its fields.",
+}
+"""What a value can break, by identifier. A text that is no JSON has the faults of one."""
+
+_WORDS = frozenset({"NaN", "Infinity", "-Infinity"})
+_BITS: Mapping[str, int] = {"int": 32, "long": 64}
+
+Told = tuple[str, str, str]
+"""A rule, what stands there, and what was expected."""
+
+
+def check(schema: Schema, text: str) -> tuple[Fault, ...]:
+    """Faults of a value, at most `FAULTS` of them, each with its place; none if the value is one of the schema.
+
+    Unions are ``{"branch": value}`` with the branch's full name, bytes are strings of ISO-8859-1 characters. Logical
+    types do not count: the value is that of the base type.
+    """
+    try:
+        value = read(text, VALUE_BYTES)
+    except InvalidSchemaError as wrong:
+        return wrong.faults
+    found: list[Fault] = []
+    for path, (rule, message, expected) in _faults(schema, value):
+        found.append(Fault(rule, pointer(path), message, expected))
+        if len(found) == FAULTS:
+            break
+    places = positions(text, {one.path for one in found}) if found else {}
+    return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found)
+
+
+def branch_name(node: Resolved) -> str:
+    """What a branch of a union is called in the JSON encoding."""
+    return node.full if isinstance(node, Record | Enum | Fixed) else node.kind
+
+
+def _faults(schema: Schema, value: Json) -> Iterator[tuple[Path, Told]]:
+    waiting: list[tuple[Type, Json, Path]] = [(schema.root, value, None)]
+    while waiting:
+        node, here, path = waiting.pop()
+        found = schema.resolve(node)
+        inside: list[tuple[Type, Json, Path]] = []
+        match found:
+            case Record() if isinstance(here, dict):
+                yield from _members(found, here, path)
+                inside = [
+                    (field.type, here[field.name], (path, field.name)) for field in found.fields if field.name in here
+                ]
+            case Array(items) if isinstance(here, list):
+                inside = [(items, item, (path, at)) for at, item in enumerate(here)]
+            case Map(values) if isinstance(here, dict):
+                inside = [(values, member, (path, name)) for name, member in here.items()]
+            case Union():
+                named = {branch_name(one): one for one in map(schema.resolve, found.branches)}
+                name, told = _chosen(named, here)
+                if told:
+                    yield path, told
+                elif name:
+                    assert isinstance(here, dict)
+                    inside = [(named[name], here[name], (path, name))]
+            case _:
+                if told := _leaf(found, here):
+                    yield path, told
+        waiting += reversed(inside)
+
+
+def _members(node: Record, value: dict[str, Json], path: Path) -> Iterator[tuple[Path, Told]]:
+    for field in node.fields:
+        if field.name not in value:
+            message = f"the record {node.full} has no member {_shown(field.name)}"
+            yield path, ("VALUE_FIELD_MISSING", message, f"a member {_shown(field.name)}")
+    if not value.keys() <= (names := {field.name for field in node.fields}):
+        for name in value:
+            if name not in names:
+                message = f"the record {node.full} has no field {_shown(name)}"
+                yield (path, name), ("VALUE_FIELD_UNKNOWN", message, _listed([field.name for field in node.fields]))
+
+
+def _chosen(named: Mapping[str, Resolved], value: Json) -> tuple[str, Told | None]:
+    """The branch that an object names, or what is wrong; neither for null where null is a branch."""
+    if value is None and "null" in named:
+        return "", None
+    if isinstance(value, dict) and len(value) == 1:
+        (name,) = value
+        if name in named and name != "null":
+            return name, None
+    words = [name if name == "null" else f'{{"{name}": …}}' for name in named]
+    return "", ("VALUE_BRANCH_UNKNOWN", f"{_shown(value)} names no branch of the union", _listed(words))
+
+
+def _leaf(node: Resolved, value: Json) -> Told | None:
+    match node:
+        case Enum(full, symbols) if isinstance(value, str):
+            if value not in symbols:
+                return "VALUE_SYMBOL_UNKNOWN", f"{_shown(value)} is no symbol of {full}", _listed(list(symbols))
+            return None
+        case Fixed(full, size) if isinstance(value, str):
+            if len(value) != size and not _beyond(value):
+                return "VALUE_SIZE_MISMATCH", f"{len(value)} bytes for {full}", f"{size} bytes"
+            return _bytes(value)
+        case Primitive("bytes") if isinstance(value, str):
+            return _bytes(value)
+        case Primitive("int" | "long" as kind) if type(value) is int:
+            bits = _BITS[kind]
+            if -(1 << bits - 1) <= value < 1 << bits - 1:
+                return None
+            return "VALUE_OUT_OF_RANGE", f"{_shown(value)} for {kind}", f"a whole number of {bits} bits"
+    if _is_plain(node, value):
+        return None
+    word = branch_name(node)
+    return "VALUE_TYPE_MISMATCH", f"{_shown(value)} is not of the type {word}", _EXPECTED[node.kind]
+
+
+def _is_plain(node: Resolved, value: Json) -> bool:
+    match node.kind:
+        case "null":
+            return value is None
+        case "boolean":
+            return type(value) is bool
+        case "float" | "double":
+            return type(value) in (int, float) or (isinstance(value, str) and value in _WORDS)
+        case "string":
+            return isinstance(value, str)
+    return False
+
+
+_EXPECTED: Mapping[str, str] = {
+    "null": "null",
+    "boolean": "true or false",
+    "int": "a whole number of 32 bits",
+    "long": "a whole number of 64 bits",
+    "float": 'a number, "NaN", "Infinity" or "-Infinity"',
+    "double": 'a number, "NaN", "Infinity" or "-Infinity"',
+    "bytes": "a string of bytes",
+    "string": "a string",
+    "enum": "a string, one of the symbols",
+    "fixed": "a string of bytes",
+    "array": "an array",
+    "map": "an object",
+    "record": "an object with the record's fields",
+}
+
+
+def _beyond(value: str) -> bool:
+    return not value.isascii() and max(value) > "\xff"
+
+
+def _bytes(value: str) -> Told | None:
+    if _beyond(value):
+        return "VALUE_NOT_BYTES", f"{_shown(value)} has characters beyond U+00FF", _EXPECTED["bytes"]
+    return None
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join([*words[:20], "…"] if len(words) > 20 else words) or "nothing: there are none"
+
+
+def _shown(value: Json) -> str:
+    text = literal(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
