@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from treaty.formats.format import Printed
 from treaty.formats.jsonschema.bundle import bundled
+from treaty.formats.jsonschema.gathered import gather
 from treaty.formats.jsonschema.model import Document, Json
 from treaty.formats.literal import quoted
 
@@ -49,13 +50,14 @@ def _units(name: str) -> bytes:
 
 
 def show(document: Document, normalize: bool) -> Printed:  # noqa: FBT001 - the signature of `Format.show`
-    """Canonical text, the same with its references inside, and the title."""
+    """Canonical text, the same with its references inside, the title and the properties at the top."""
     own = document.root.value
     canonical = printed(own, ordered=normalize)
     whole = bundled(document)
     resolved = canonical if whole is own else printed(whole, ordered=normalize)
     title = own.get("title") if isinstance(own, dict) else None
-    return Printed(canonical, resolved, title if isinstance(title, str) else "")
+    named = gather(document, [document.root]).properties
+    return Printed(canonical, resolved, title if isinstance(title, str) else "", tuple(named))
 
 
 def resolved(document: Document) -> str:

@@ -6,7 +6,7 @@ from decimal import Decimal as Exact
 from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Loss, Map, Scalar, Struct
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.jsonschema.data.gathered import KINDS, Gathered, gather, kind_of
+from treaty.formats.jsonschema.gathered import KINDS, Gathered, gather, kind_of
 from treaty.formats.jsonschema.model import Document, Json, Node
 from treaty.formats.text import fault
 

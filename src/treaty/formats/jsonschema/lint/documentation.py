@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from treaty.formats.jsonschema.data.gathered import gather
 from treaty.formats.jsonschema.drafts import DRAFTS, known
+from treaty.formats.jsonschema.gathered import gather
 from treaty.formats.jsonschema.lint.places import Told, properties, row
 from treaty.formats.jsonschema.model import Document, Json
 
