@@ -1,0 +1,1 @@
+"""Commands for every day: one file for each noun of a registry."""

@@ -1,0 +1,127 @@
+"""What the commands about a registry share: which one, how it is asked, and how its answers are printed."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, connect
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import UnusableError
+from treaty.client.connection import Connection
+from treaty.core.answers import Config, SchemaFound, VersionFound
+from treaty.core.refusals import NotFound, Refusal, RegistryError
+from treaty.wire.confluent.settings import config_body
+from treaty.wire.confluent.versions import schema_body, version_body
+
+REFUSED = 1
+"""Exit code where the registry says no, also where what was asked for is not there."""
+
+registry = click.option(
+    "--registry",
+    required=True,
+    envvar="TREATY_REGISTRY",
+    show_envvar=True,
+    metavar="URL",
+    help="http://host:port, or the URL of a log such as sqlite:///path.db.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+yes = click.option("--yes", is_flag=True, help="Do not ask back.")
+scope = click.argument("scope", default="")
+own = click.option("--own", is_flag=True, help="Only what is set there, not what is in force.")
+permanent = click.option("--permanent", is_flag=True, help="For good; what is not deleted yet is deleted softly first.")
+
+
+class RefusedError(click.ClickException):
+    """The registry said no: its sentence, and what would be allowed."""
+
+    exit_code = REFUSED
+
+    def __init__(self, no: Refusal) -> None:
+        """Say the sentence and the remedy."""
+        hint = f"\nallowed: {no.reason.allowed}" if no.reason.allowed else ""
+        super().__init__(f"{no}{hint}")
+
+
+@contextmanager
+def asked(url: str) -> Iterator[Connection]:
+    """A registry while the block runs; what it refuses ends the program with exit code 1, what fails with 2."""
+    try:
+        with connect(url) as found:
+            yield found
+    except Refusal as no:
+        raise RefusedError(no) from no
+    except (*HOPELESS_ERRORS, *PASSING_ERRORS, ValueError) as error:
+        raise UnusableError(f"{error}; name a registry with --registry http://host:port") from error
+    except RegistryError as error:
+        raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
+
+
+def number_of(version: str) -> int:
+    """A version as people write it: a number, or ``latest``."""
+    if version.strip().lower() == "latest":
+        return -1
+    if version.isascii() and version.isdecimal() and int(version) > 0:
+        return int(version)
+    raise click.BadParameter(f"{version!r} is neither a version number nor 'latest'")
+
+
+def sure(question: str, *, yes: bool) -> None:
+    """Ask a person back before something is deleted; without a terminal, --yes has to say it."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("nobody is there to be asked; say --yes")
+    click.confirm(question, abort=True, err=True)
+
+
+def softly_gone(found: Connection, subject: str) -> bool:
+    """Whether all versions of a subject are softly deleted."""
+    try:
+        return not found.versions(subject)
+    except NotFound:
+        return True
+
+
+def members(answer: VersionFound | SchemaFound | Config) -> dict[str, Any]:
+    """An answer as JSON members, called as in the answers of the HTTP API."""
+    match answer:
+        case VersionFound():
+            body: Any = version_body(answer)
+        case SchemaFound():
+            body = schema_body(answer)
+            body.id = answer.schema_id
+        case Config():
+            body = config_body(answer)
+    told: dict[str, Any] = msgspec.to_builtins(body)
+    return told
+
+
+def say_version(version: VersionFound, *, as_json: bool, full: bool = True) -> None:
+    """Print a version: its facts and its text."""
+    if as_json:
+        screen.say_json(members(version))
+        return
+    facts = {
+        "subject": version.subject,
+        "version": f"{version.number}{' (deleted)' if version.deleted else ''}",
+        "id": str(version.schema_id),
+        "guid": version.guid,
+        "format": version.format,
+    }
+    screen.say_facts(facts)
+    for one in version.references:
+        screen.say(f"   refers to {one.name}: {one.subject} version {one.version}")
+    if full:
+        screen.say(version.text)
+
+
+def say_members(told: dict[str, Any], *, as_json: bool) -> None:
+    """Print settings."""
+    if as_json:
+        screen.say_json(told)
+    else:
+        screen.say_facts({name: str(value) for name, value in told.items()})

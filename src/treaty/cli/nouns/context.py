@@ -1,0 +1,47 @@
+"""`treaty context …`: list contexts, and delete empty ones."""
+
+import click
+
+from treaty.cli.nouns import asking
+from treaty.cli.terminal import screen
+
+
+@click.group("context")
+def command() -> None:
+    """Contexts: list, delete."""
+
+
+@command.command("list")
+@asking.registry
+@asking.as_json
+def list_(*, registry: str, as_json: bool) -> None:
+    """List contexts, the default one first.
+
+    \b
+    Example:
+      treaty context list
+    """  # noqa: D301 - click wants the control character
+    with asking.asked(registry) as found:
+        names = found.contexts()
+    if as_json:
+        screen.say_json(list(names))
+    else:
+        for name in names:
+            screen.say(name)
+
+
+@command.command("delete")
+@click.argument("context")
+@asking.yes
+@asking.registry
+def delete(context: str, *, yes: bool, registry: str) -> None:
+    """Delete a CONTEXT in which nothing is any more.
+
+    \b
+    Example:
+      treaty context delete .dev
+    """  # noqa: D301 - click wants the control character
+    with asking.asked(registry) as found:
+        asking.sure(f"Delete the context {context}?", yes=yes)
+        found.delete_context(context)
+    screen.say(f"Deleted: {context}", "green")

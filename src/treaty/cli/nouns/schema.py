@@ -1,0 +1,220 @@
+"""`treaty schema …`: register, look up, read and delete schemas."""
+
+import re
+
+import click
+
+from treaty.cli.nouns import asking
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import format_
+from treaty.cli.terminal.source import sources
+from treaty.client.connection import Connection
+from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.refusals import NotFound
+from treaty.core.requests import Force
+from treaty.core.schema import Draft, Metadata, Reference
+from treaty.formats.table import table
+
+GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
+
+
+@click.group("schema")
+def command() -> None:
+    """Schemas: register, look up, read, delete."""
+
+
+references = click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="NAME=SUBJECT:VERSION",
+    help="What a name in the text leads to; the version may be latest.",
+)
+
+
+def _draft(found: Connection, file: str, format_name: str | None, given: tuple[str, ...]) -> Draft:
+    (one,) = sources([file], format_name, table())
+    return Draft(one.text, one.format, tuple(_reference(found, each) for each in given))
+
+
+def _reference(found: Connection, word: str) -> Reference:
+    name, _, place = word.partition("=")
+    subject, _, version = place.rpartition(":")
+    if not (name and subject):
+        raise click.BadParameter(f"{word!r} is not NAME=SUBJECT:VERSION", param_hint="--reference")
+    number = asking.number_of(version)
+    return Reference(name, subject, found.version(subject).number if number < 0 else number)
+
+
+@command.command("register")
+@click.argument("subject")
+@click.argument("file", type=click.Path(allow_dash=True))
+@format_
+@references
+@click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Metadata of the schema.")
+@click.option("--normalize", is_flag=True, help="Store one text for all that differ only in order and the like.")
+@click.option("--force", metavar="WHY", help="Past the compatibility level; who and why are kept with the version.")
+@asking.registry
+@asking.as_json
+def register(
+    subject: str,
+    file: str,
+    *,
+    format_: str | None,
+    references: tuple[str, ...],
+    properties: tuple[str, ...],
+    normalize: bool,
+    force: str | None,
+    registry: str,
+    as_json: bool,
+) -> None:
+    """Make the schema in FILE (``-`` reads standard input) a version of SUBJECT, unless it is one already.
+
+    \b
+    Examples:
+      treaty schema register orders-value order.avsc
+      treaty schema register orders-value order.proto --reference money.proto=money.proto:latest
+    """  # noqa: D301 - click wants the control character
+    pairs = tuple(sorted(_pair(one) for one in properties))
+    with asking.asked(registry) as found:
+        draft = _draft(found, file, format_, references)
+        if pairs:
+            draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))
+        why = None if force is None else Force("command line", force)
+        done = found.register(subject, draft, normalize=normalize or None, force=why)
+    if as_json:
+        screen.say_json({**asking.members(done.version), "created": done.created})
+        return
+    word = "is now" if done.created else "was already"
+    screen.say(f"It {word} version {done.version.number} of {subject}, id {done.version.schema_id}.", "green")
+
+
+def _pair(word: str) -> tuple[str, str]:
+    name, mark, value = word.partition("=")
+    if not (name and mark):
+        raise click.BadParameter(f"{word!r} is not NAME=VALUE", param_hint="--property")
+    return name, value
+
+
+@command.command("lookup")
+@click.argument("subject")
+@click.argument("file", type=click.Path(allow_dash=True))
+@format_
+@references
+@asking.registry
+@asking.as_json
+def lookup(
+    subject: str, file: str, *, format_: str | None, references: tuple[str, ...], registry: str, as_json: bool
+) -> None:
+    """Find the version of SUBJECT that the schema in FILE is.
+
+    \b
+    Example:
+      treaty schema lookup orders-value order.avsc
+    """  # noqa: D301 - click wants the control character
+    with asking.asked(registry) as found:
+        version = found.lookup(subject, _draft(found, file, format_, references))
+    asking.say_version(version, as_json=as_json, full=False)
+
+
+@command.command("get")
+@click.argument("what")
+@click.argument("version", default="latest")
+@click.option("--text", is_flag=True, help="The schema's text alone.")
+@asking.registry
+@asking.as_json
+def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) -> None:
+    """Show a schema: WHAT is a subject (with a VERSION, else the latest), an id, or a guid.
+
+    A subject whose name is a number is meant where it is there; write ``id:7`` for the id.
+
+    \b
+    Examples:
+      treaty schema get orders-value
+      treaty schema get orders-value 3 --text > order.avsc
+      treaty schema get id:17
+    """  # noqa: D301 - click wants the control character
+    with asking.asked(registry) as found:
+        one = _by_name(found, what, version)
+    if text:
+        click.echo(one.text.encode())
+    elif isinstance(one, SchemaFound):
+        _say_schema(one, as_json=as_json)
+    else:
+        asking.say_version(one, as_json=as_json)
+
+
+def _by_name(found: Connection, what: str, version: str) -> VersionFound | SchemaFound:
+    if what.startswith("id:") and what[3:].isdecimal():
+        return found.schema(int(what[3:]))
+    try:
+        return found.version(what, asking.number_of(version), deleted=version != "latest")
+    except NotFound:
+        if what.isdecimal() and version == "latest":
+            return found.schema(int(what))
+        if GUID.fullmatch(what):
+            return found.by_guid(what)
+        raise
+
+
+def _say_schema(one: SchemaFound, *, as_json: bool) -> None:
+    if as_json:
+        screen.say_json(asking.members(one))
+        return
+    facts = {"id": str(one.schema_id), "guid": one.guid, "format": one.format}
+    if one.subject:
+        facts["used as"] = f"{one.subject} version {one.number}{' (deleted)' if one.deleted else ''}"
+    screen.say_facts(facts)
+    screen.say(one.text)
+
+
+@command.command("list")
+@click.argument("prefix", default="")
+@click.option("--latest", is_flag=True, help="Only the newest version of each subject.")
+@click.option("--deleted", is_flag=True, help="Those too that are softly deleted.")
+@click.option("--limit", default=1000, show_default=True, help="At most so many.")
+@asking.registry
+@asking.as_json
+def list_(prefix: str, *, latest: bool, deleted: bool, limit: int, registry: str, as_json: bool) -> None:
+    """List versions of subjects that begin with PREFIX.
+
+    \b
+    Examples:
+      treaty schema list --latest
+      treaty schema list orders --json
+    """  # noqa: D301 - click wants the control character
+    with asking.asked(registry) as found:
+        versions = found.schemas(prefix, "all" if deleted else "live", latest=latest, limit=limit)
+    if as_json:
+        screen.say_json([asking.members(one) for one in versions])
+        return
+    rows = [
+        (str(one.schema_id), one.format, str(one.number), one.subject + (" (deleted)" if one.deleted else ""))
+        for one in versions
+    ]
+    screen.say_rows(("id", "format", "version", "subject"), rows)
+
+
+@command.command("delete")
+@click.argument("subject")
+@click.argument("version")
+@asking.permanent
+@asking.yes
+@asking.registry
+def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: str) -> None:
+    """Delete a VERSION of a SUBJECT; softly, so that it can still be read by its id, or for good.
+
+    \b
+    Example:
+      treaty schema delete orders-value 2
+    """  # noqa: D301 - click wants the control character
+    number = asking.number_of(version)
+    with asking.asked(registry) as found:
+        asking.sure(f"Delete version {version} of {subject}{' for good' if permanent else ''}?", yes=yes)
+        one = found.version(subject, number, deleted=permanent)
+        if not one.deleted:
+            found.delete_version(subject, one.number)
+        if permanent:
+            found.delete_version(subject, one.number, permanent=True)
+    word = "Deleted for good" if permanent else "Deleted"
+    screen.say(f"{word}: {subject} version {one.number}, id {one.schema_id}", "green")

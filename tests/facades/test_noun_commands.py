@@ -1,0 +1,114 @@
+"""`treaty subject`, `schema`, `config`, `mode` and `context` as a person uses them, on a file and over HTTP."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.behaviours.served import served
+from treaty.cli.main import group
+
+Run = Callable[..., Result]
+
+ENUM = '{"type":"enum","name":"E","symbols":["A"]}'
+WIDER = '{"type":"enum","name":"E","symbols":["A","B"]}'
+
+
+@pytest.fixture(params=["file", "http"])
+def registry(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "file":
+        yield f"sqlite://{tmp_path / 'log.db'}"
+    else:
+        with served("memory:") as running:
+            yield running.url
+
+
+@pytest.fixture
+def run(registry: str) -> Run:
+    def command(*words: str, stdin: str | None = None, code: int = 0) -> Result:
+        done = CliRunner().invoke(group, list(words), input=stdin, env={"TREATY_REGISTRY": registry})
+        assert done.exit_code == code, done.output
+        return done
+
+    return command
+
+
+def test_a_day_with_a_subject(run: Run) -> None:
+    assert "version 1 of e, id 1" in run("schema", "register", "e", "-", stdin=ENUM).output
+    assert "was already version 1" in run("schema", "register", "e", "-", stdin=ENUM).output
+    told = json.loads(run("schema", "register", "e", "-", "--json", "--property", "owner=us", stdin=WIDER).stdout)
+    assert (told["version"], told["id"], told["created"]) == (2, 2, True)
+    assert told["metadata"] == {"properties": {"owner": "us"}}
+
+    assert run("schema", "get", "e", "1", "--text").stdout == ENUM + "\n"
+    assert json.loads(run("schema", "get", "id:1", "--json").stdout)["schema"] == ENUM
+    guid = json.loads(run("schema", "get", "2", "--json").stdout)["guid"]
+    assert WIDER in run("schema", "get", guid).output
+    assert "version:  1" in run("schema", "lookup", "e", "-", stdin=ENUM).output
+    assert json.loads(run("subject", "list", "--json").stdout) == ["e"]
+    assert len(json.loads(run("schema", "list", "--json").stdout)) == 2
+    assert len(json.loads(run("schema", "list", "--latest", "--json").stdout)) == 1
+
+    run("schema", "delete", "e", "2", "--yes")
+    told = json.loads(run("subject", "get", "e", "--deleted", "--json").stdout)
+    assert [one["deleted"] for one in told["versions"]] == [False, True]
+    run("schema", "delete", "e", "2", "--yes", "--permanent")
+    assert json.loads(run("subject", "delete", "e", "--yes", "--permanent", "--json").stdout) == [1]
+    assert run("subject", "list").stdout == ""
+
+
+def test_config_and_mode(run: Run) -> None:
+    run("schema", "register", "e", "-", stdin=WIDER)
+    assert json.loads(run("config", "set", "e", "--level", "full", "--alias", "other", "--json").stdout) == {
+        "alias": "other",
+        "compatibilityLevel": "FULL",
+    }
+    assert "alias" not in run("config", "set", "e", "--clear", "alias").output
+    assert json.loads(run("config", "get", "e", "--own", "--json").stdout) == {"compatibilityLevel": "FULL"}
+    refused = run("schema", "register", "e", "-", stdin=ENUM, code=1)
+    assert "MISSING_ENUM_SYMBOLS" in refused.output
+    assert "allowed:" in refused.output
+    run("schema", "register", "e", "-", "--force", "we know", stdin=ENUM)
+
+    assert "READONLY" in run("mode", "set", "e", "READONLY").output
+    assert "read-only" in run("subject", "delete", "e", "--yes", code=1).output
+    assert "READONLY" in run("mode", "delete", "e").output
+    assert "READWRITE" in run("mode", "get", "e").output
+    assert "FULL" in run("config", "delete", "e").output
+    assert "BACKWARD" in run("config", "get").output
+
+
+def test_references_and_contexts(run: Run) -> None:
+    run("schema", "register", ":.dev:e", "-", stdin=ENUM)
+    use = '{"type":"record","name":"R","fields":[{"name":"e","type":"E"}]}'
+    run("schema", "register", ":.dev:r", "-", "--reference", "E=:.dev:e:latest", stdin=use)
+    assert "refers to E: :.dev:e version 1" in run("schema", "get", ":.dev:r").output
+    assert run("context", "list").stdout.split() == [".", ".dev"]
+    assert "not empty" in run("context", "delete", ".dev", "--yes", code=1).output
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("schema", "get", "none"), 1, "Subject 'none' not found"),
+        (("schema", "get", "s", "first"), 2, "neither a version number nor 'latest'"),
+        (("config", "set", "s"), 2, "nothing to change"),
+        (("config", "set", "s", "--clear", "nonsense"), 2, "no member nonsense"),
+        (("subject", "delete", "s"), 2, "say --yes"),
+        (("schema", "register", "s", "-", "--reference", "what"), 2, "NAME=SUBJECT:VERSION"),
+        (("schema", "register", "s", "missing.avsc"), 2, "can't be read"),
+    ],
+    ids=["absent", "version", "no change", "member", "unsure", "reference", "file"],
+)
+def test_what_is_wrong_is_told(run: Run, words: tuple[str, ...], code: int, told: str) -> None:
+    assert told in run(*words, stdin='"int"' if words[1] == "register" else None, code=code).output
+
+
+def test_a_registry_must_be_named() -> None:
+    done = CliRunner().invoke(group, ["subject", "list"], env={"TREATY_REGISTRY": None})
+
+    assert done.exit_code == 2
+    assert "--registry" in done.output
+    assert "TREATY_REGISTRY" in done.output
