@@ -6,6 +6,7 @@ from importlib import import_module
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
+from treaty.formats.protobuf.descriptors.classes import file_class
 from treaty.formats.protobuf.descriptors.files import file
 from treaty.formats.protobuf.known.texts import TEXTS
 from treaty.formats.protobuf.model import File
@@ -45,9 +46,7 @@ def descriptor(path: str) -> FileDescriptorProto | None:
     module = _MODULES.get(path)
     if module is None:
         return None
-    proto = FileDescriptorProto()
-    import_module(module).DESCRIPTOR.CopyToProto(proto)
-    return proto
+    return file_class().FromString(import_module(module).DESCRIPTOR.serialized_pb)
 
 
 @lru_cache(maxsize=len(PATHS))

@@ -1,0 +1,45 @@
+"""Descriptor messages of a pool of their own: what else this process has loaded does not change how they are read."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import cast
+
+from google.protobuf import descriptor_pb2
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+
+_FILE = "google.protobuf.FileDescriptorProto"
+_SET = "google.protobuf.FileDescriptorSet"
+
+
+@lru_cache(maxsize=1)
+def file_class() -> type[FileDescriptorProto]:
+    """`FileDescriptorProto` that knows no extension: options of other files stay as they were written."""
+    return _pooled(())[0]
+
+
+@lru_cache(maxsize=1)
+def set_class() -> type[FileDescriptorSet]:
+    """`FileDescriptorSet` that knows no extension."""
+    return _pooled(())[1]
+
+
+def informed(files: Iterable[FileDescriptorProto]) -> type[FileDescriptorProto]:
+    """`FileDescriptorProto` that knows the options which these files define; each file after those that it imports.
+
+    Raises `TypeError` for files that do not belong together.
+    """
+    return _pooled(files)[0]
+
+
+def _pooled(files: Iterable[FileDescriptorProto]) -> tuple[type[FileDescriptorProto], type[FileDescriptorSet]]:
+    pool = DescriptorPool()
+    own = descriptor_pb2.DESCRIPTOR
+    pool.AddSerializedFile(own.serialized_pb)
+    for one in files:
+        if one.name != own.name:
+            pool.AddSerializedFile(one.SerializeToString())
+    found = (GetMessageClass(pool.FindMessageTypeByName(name)) for name in (_FILE, _SET))
+    file, many = found
+    return cast("type[FileDescriptorProto]", file), cast("type[FileDescriptorSet]", many)

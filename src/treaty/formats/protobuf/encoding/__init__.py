@@ -1,0 +1,1 @@
+"""Linked files as descriptors, Protobuf's own form of a compiled file."""

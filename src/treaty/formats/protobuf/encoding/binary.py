@@ -1,0 +1,77 @@
+"""A descriptor in base64 to a file and the files that came with it."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.message import DecodeError
+
+from treaty.core.limits import REFERENCES, SCHEMA_BYTES
+from treaty.formats.protobuf.descriptors.classes import file_class, informed, set_class
+from treaty.formats.protobuf.descriptors.files import file, refusal
+from treaty.formats.protobuf.encoding.files import descriptor_set
+from treaty.formats.protobuf.model import File, Schema
+
+
+def decoded(text: str) -> tuple[FileDescriptorProto, ...]:
+    """The descriptors in a text: the schema's own comes first. Empty where the text is no base64 of any.
+
+    The text is a ``FileDescriptorProto``, or a ``FileDescriptorSet`` whose last file that no other one imports is the
+    schema.
+    """
+    if len(text) > 2 * SCHEMA_BYTES:
+        return ()
+    try:
+        data = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return ()
+    single = _single(data)
+    return single or _several(data)
+
+
+def _single(data: bytes) -> tuple[FileDescriptorProto, ...]:
+    try:
+        proto = file_class().FromString(data)
+    except DecodeError:
+        return ()
+    plain = proto.HasField("syntax") or bool(proto.message_type or proto.enum_type or proto.service or proto.extension)
+    return (proto,) if plain else ()
+
+
+def _several(data: bytes) -> tuple[FileDescriptorProto, ...]:
+    try:
+        files = list(set_class().FromString(data).file)
+    except DecodeError:
+        return ()
+    if not files or len(files) > REFERENCES + 1 or not all(one.name for one in files):
+        return ()
+    needed = {path for one in files for path in one.dependency}
+    roots = [one for one in files if one.name not in needed]
+    if not roots:
+        raise refusal("files that all import each other", "one file that no other one needs")
+    root = roots[-1]
+    return (root, *(one for one in files if one is not root))
+
+
+def custom(proto: FileDescriptorProto, schema: Schema) -> File | None:
+    """The file of a descriptor once more, with the options that it and its imports define; None where there are none.
+
+    `schema` is the same file without those options.
+    """
+    if not any(symbol.kind == "extension" for symbol in schema.offered.values()):
+        return None
+    try:
+        known = informed(_named(descriptor_set(schema).file, proto.name))
+        return file(known.FromString(proto.SerializeToString()))
+    except (TypeError, DecodeError):
+        return None
+
+
+def _named(files: Iterable[FileDescriptorProto], name: str) -> Iterable[FileDescriptorProto]:
+    """Files without those that have the name of another."""
+    seen: set[str] = set()
+    for one in files:
+        if one.name not in seen:
+            seen.add(one.name)
+            yield one

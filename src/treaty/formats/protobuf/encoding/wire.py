@@ -1,0 +1,152 @@
+"""Values in Protobuf's binary encoding, as far as options need it."""
+
+import struct
+
+from treaty.formats.protobuf.judging.constants import ADDRESSES, Judge, Slot
+from treaty.formats.protobuf.linking.features import DEFAULTS, Features, features_of, inherited
+from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Message, Symbol, Word
+
+_VARINT, _FIXED64, LENGTH, _START, _END, _FIXED32 = range(6)
+"""How a field is encoded; `LENGTH` is for bytes with their length before them."""
+_KINDS = {
+    **dict.fromkeys(("double", "fixed64", "sfixed64"), _FIXED64),
+    **dict.fromkeys(("float", "fixed32", "sfixed32"), _FIXED32),
+    **dict.fromkeys(("string", "bytes"), LENGTH),
+}
+_FORMATS = {"double": "<d", "float": "<f", "fixed64": "<Q", "sfixed64": "<q", "fixed32": "<I", "sfixed32": "<i"}
+_TRUE = frozenset(("true", "True", "t"))
+
+
+def varint(value: int) -> bytes:
+    """A whole number of up to 64 bits, negative ones as their complement."""
+    value &= 2**64 - 1
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def tagged(number: int, kind: int, body: bytes) -> bytes:
+    """A field with its number: bytes with their length, everything else as it is."""
+    head = varint(number << 3 | kind)
+    return head + varint(len(body)) + body if kind == LENGTH else head + body
+
+
+class Encoder:
+    """Encodes constants that fit their fields."""
+
+    def __init__(self, judge: Judge) -> None:
+        """Look up types with this judge."""
+        self.judge = judge
+
+    def setting(self, way: tuple[Slot, ...], value: Constant) -> bytes:
+        """An option: its value inside the messages that lead to it."""
+        out = self.field(way[-1], value)
+        for slot in reversed(way[:-1]):
+            out = self.message(slot, out)
+        return out
+
+    def message(self, slot: Slot, body: bytes) -> bytes:
+        """A field that holds a message which is encoded already."""
+        number = slot.field.number
+        if slot.field.group is not None or self._features(slot)["message_encoding"] == "DELIMITED":
+            return tagged(number, _START, body) + tagged(number, _END, b"")
+        return tagged(number, LENGTH, body)
+
+    def field(self, slot: Slot, value: Constant) -> bytes:
+        """A field with one value."""
+        kind, body = self._value(slot, value)
+        return self.message(slot, body) if kind == _START else tagged(slot.field.number, kind, body)
+
+    def _value(self, slot: Slot, value: Constant) -> tuple[int, bytes]:
+        """How a value is encoded, and what it is then; `_START` for a message."""
+        type_ = slot.field.type if not slot.field.key else "message"
+        if type_ in ("string", "bytes") and isinstance(value, bytes):
+            return LENGTH, value
+        if type_ in _FORMATS:
+            return _KINDS[type_], _packed(type_, value)
+        if type_ in ("sint32", "sint64") and isinstance(value, int):
+            return _VARINT, varint(value << 1 ^ (-1 if value < 0 else 0))
+        if isinstance(value, Aggregate):
+            target = slot.type
+            assert target is not None
+            return _START, self.aggregate(target, value)
+        if isinstance(value, Word) and type_ != "bool":
+            return _VARINT, varint(_number(slot.type, value.text))
+        if isinstance(value, Word):
+            return _VARINT, varint(value.text in _TRUE)
+        assert isinstance(value, int)
+        return _VARINT, varint(value)
+
+    def aggregate(self, target: Symbol, value: Aggregate) -> bytes:
+        """A message, its fields in the order of their numbers."""
+        slots: dict[int, Slot] = {}
+        values: dict[int, list[Constant]] = {}
+        for name, member in value.members:
+            if target.full == "google.protobuf.Any" and "/" in name:
+                return self._any(name[1:-1], member)
+            slot = self.judge.member(target, name)
+            slots[slot.field.number] = slot
+            values.setdefault(slot.field.number, []).extend(member if isinstance(member, tuple) else (member,))
+        return b"".join(self._member(slots[number], values[number]) for number in sorted(slots))
+
+    def _member(self, slot: Slot, values: list[Constant]) -> bytes:
+        if not slot.repeated:
+            out = self.field(slot, values[0])
+            return b"" if self._implicit(slot) and not any(self._value(slot, values[0])[1]) else out
+        kinds = [self._value(slot, one) for one in values]
+        if kinds and kinds[0][0] not in (LENGTH, _START) and self._is_packed(slot):
+            return tagged(slot.field.number, LENGTH, b"".join(body for _, body in kinds))
+        return b"".join(self.field(slot, one) for one in values)
+
+    def _any(self, address: str, member: Constant) -> bytes:
+        prefix = next(one for one in ADDRESSES if address.startswith(one))
+        target = self.judge.schema.offered[address[len(prefix) :]]
+        assert isinstance(member, Aggregate)
+        body = self.aggregate(target, member)
+        return tagged(1, LENGTH, address.encode()) + (tagged(2, LENGTH, body) if body else b"")
+
+    def _features(self, slot: Slot) -> Features:
+        if not slot.home.file.edition:
+            return DEFAULTS[slot.home.file.dialect]
+        return inherited(features_of(slot.home, slot.full.rpartition(".")[0]), slot.field.options)
+
+    def _is_packed(self, slot: Slot) -> bool:
+        for one in slot.field.options:
+            if one.name == ("packed",):
+                return one.value == Word("true")
+        return self._features(slot)["repeated_field_encoding"] == "PACKED"
+
+    def _implicit(self, slot: Slot) -> bool:
+        """Whether a field that has its type's zero is left out."""
+        scope = slot.full.rpartition(".")[0]
+        node = slot.home.symbols[scope].node if scope in slot.home.symbols else None
+        alone = not isinstance(node, Message) or any(one is slot.field for one in node.fields)
+        symbol = slot.home.symbols.get(slot.full)
+        extension = symbol is not None and symbol.kind == "extension"
+        implicit = self._features(slot)["field_presence"] == "IMPLICIT"
+        kind = slot.type.kind if slot.type is not None else ""
+        entry = isinstance(node, Message) and any(one.name == ("map_entry",) for one in node.options)
+        return implicit and alone and not extension and not entry and kind != "message" and not slot.field.label
+
+
+def _packed(type_: str, value: Constant) -> bytes:
+    number = float(value.text) if isinstance(value, Word) else value
+    assert isinstance(number, int | float)
+    if type_ == "double":
+        return struct.pack("<d", number)
+    if type_ == "float":
+        try:
+            return struct.pack("<f", number)
+        except OverflowError:
+            return struct.pack("<f", float("inf") if number > 0 else float("-inf"))
+    return struct.pack(_FORMATS[type_], number)
+
+
+def _number(target: Symbol | None, name: str) -> int:
+    """The number of an enum's value."""
+    node = target.node if target is not None else None
+    assert isinstance(node, Enum)
+    return next(one.number for one in node.values if one.name == name)
