@@ -1,0 +1,327 @@
+"""Can a reader's schema read what a writer's schema wrote: differences in the order of Confluent's checker."""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+
+from treaty.core.finding import Finding
+from treaty.core.limits import COMPARE_STEPS, FINDINGS
+from treaty.formats.protobuf.compare import extras
+from treaty.formats.protobuf.compare.rules import established, harmless, own
+from treaty.formats.protobuf.compare.side import GROUPS, Body, Kind, Side, has
+from treaty.formats.protobuf.model import Field, Message, Schema
+from treaty.formats.rule import Rule
+
+Task = Generator[tuple[Body, Body], bool, None]
+"""Compares something: yields pairs of messages, is sent whether one of them does not fit."""
+
+
+class _StopError(Exception):
+    """The comparison ends here."""
+
+
+def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Finding, ...]:
+    """What stops `reader` from reading data written with `writer`; nothing if it can. Policies make no difference.
+
+    Fields are matched by number; names, defaults and the order of fields do not count. Never raises.
+    """
+    return _Comparison(reader, writer, told=False).run()
+
+
+def differences(reader: Schema, writer: Schema) -> tuple[Finding, ...]:
+    """All differences, also those that harm nobody."""
+    return _Comparison(reader, writer, told=True).run()
+
+
+class _Comparison:
+    """One comparison; `told` says that harmless differences are told too."""
+
+    __slots__ = ("_found", "_harm", "_memo", "_reader", "_steps", "_told", "_writer")
+
+    def __init__(self, reader: Schema, writer: Schema, *, told: bool) -> None:
+        self._reader = Side(reader)
+        self._writer = Side(writer)
+        self._told = told
+        self._found: list[Finding] = []
+        self._harm = 0
+        self._memo: dict[tuple[int, int], bool] = {}
+        self._steps = 0
+
+    def run(self) -> tuple[Finding, ...]:
+        """Compare the two files; messages of other files wait on a list and not on Python's stack."""
+        waiting: list[Task] = [self._file()]
+        pairs: list[tuple[tuple[int, int], int]] = []
+        answer: bool | None = None
+        try:
+            while waiting:
+                try:
+                    reader, writer = waiting[-1].send(answer)  # type: ignore[arg-type]
+                except StopIteration:
+                    waiting.pop()
+                    if pairs:
+                        key, before = pairs.pop()
+                        self._memo[key] = answer = self._harm > before
+                    continue
+                key = (id(reader.node), id(writer.node))
+                answer = self._memo.get(key)
+                if answer is None:
+                    pairs.append((key, self._harm))
+                    waiting.append(self._message(reader, writer, f"#/{reader.local.replace('.', '/')}"))
+        except _StopError:
+            pass
+        return tuple(self._found[:FINDINGS])
+
+    def _tell(self, rule: Rule, path: str, reader: str = "", writer: str = "", detail: str = "") -> None:
+        if rule.harm == "none":
+            if not self._told:
+                return
+        else:
+            self._harm += 1
+        self._found.append(rule.finding(path, detail, writer=writer, reader=reader))
+        if len(self._found) >= FINDINGS:
+            raise _StopError
+
+    def _step(self, count: int) -> None:
+        self._steps += count
+        if self._steps > COMPARE_STEPS:
+            self._tell(own.COMPARISON_TOO_LARGE, "#/", detail=str(COMPARE_STEPS))
+            raise _StopError
+
+    def _file(self) -> Task:
+        reader, writer = self._reader.schema, self._writer.schema
+        if reader.file.package != writer.file.package:
+            sides = (one.file.package or "no package" for one in (reader, writer))
+            self._tell(established.PACKAGE_CHANGED, "#/", *sides)
+        yield from self._messages(_top(reader), _top(writer), "#")
+        if self._told:
+            for rule, path in extras.enums(reader.file.enums, writer.file.enums, "#"):
+                self._tell(rule, path)
+        yield from self._extensions()
+
+    def _messages(self, reader: Body, writer: Body, path: str) -> Task:
+        """Messages inside two others, by their names."""
+        mine, theirs = _by_name(reader.node.messages), _by_name(writer.node.messages)
+        for name, (at, node) in theirs.items():
+            inner = f"{path}/{name}"
+            found = mine.get(name)
+            if found is None:
+                if not has(node, "map_entry"):
+                    self._tell(established.MESSAGE_REMOVED, inner, "no such message", f"message {name}")
+                continue
+            yield from self._message(_inside(reader, found[1]), _inside(writer, node), inner)
+            if found[0] != at:
+                self._tell(harmless.MESSAGE_MOVED, inner, str(found[0]), str(at))
+        if self._told:
+            for name, (_, node) in mine.items():
+                if name not in theirs and not has(node, "map_entry"):
+                    self._tell(harmless.MESSAGE_ADDED, f"{path}/{name}", f"message {name}", "no such message")
+
+    def _message(self, reader: Body, writer: Body, path: str) -> Task:
+        key = (id(reader.node), id(writer.node))
+        if key in self._memo:
+            return
+        self._memo[key] = False
+        before = self._harm
+        mine, theirs = reader.node, writer.node
+        if mine.options or theirs.options:
+            sets = [has(one, "message_set_wire_format") for one in (mine, theirs)]
+            if sets[0] != sets[1]:
+                self._tell(own.MESSAGE_SET_CHANGED, path, *("a message set" if one else "a message" for one in sets))
+        if mine.oneofs or theirs.oneofs:
+            yield from self._with_oneofs(reader, writer, path)
+        else:
+            yield from self._fields(reader, writer, _numbered(mine.fields), _numbered(theirs.fields), path)
+        if self._told:
+            for rule, where in extras.message(mine, theirs, path):
+                self._tell(rule, where)
+        if mine.messages or theirs.messages:
+            yield from self._messages(reader, writer, path)
+        self._memo[key] = self._harm > before
+
+    def _fields(
+        self, reader: Body, writer: Body, mine: Mapping[int, Field], theirs: Mapping[int, Field], path: str
+    ) -> Task:
+        """Fields outside of oneofs, by their numbers."""
+        numbers = mine.keys() | theirs.keys() if len(mine) != len(theirs) or mine.keys() != theirs.keys() else mine
+        plain = not (reader.home.file.edition or writer.home.file.edition)
+        for number in sorted(numbers):
+            one, other = mine.get(number), theirs.get(number)
+            if one is None:
+                assert other is not None
+                required = self._writer.label(writer, other) == "required"
+                rule = established.REQUIRED_FIELD_REMOVED if required else harmless.FIELD_REMOVED
+                self._tell(rule, f"{path}/{number}", "no such field", _shown(other))
+            elif other is None:
+                required = self._reader.label(reader, one) == "required"
+                rule = established.REQUIRED_FIELD_ADDED if required else harmless.FIELD_ADDED
+                self._tell(rule, f"{path}/{number}", _shown(one), "no such field")
+            elif plain and one.type == other.type and one.label == other.label and _simple(one, other):
+                if one.name != other.name:
+                    self._tell(harmless.FIELD_NAME_CHANGED, f"{path}/{number}", one.name, other.name)
+            else:
+                yield from self._field(reader, one, writer, other, f"{path}/{number}")
+
+    def _with_oneofs(self, reader: Body, writer: Body, path: str) -> Task:
+        """Fields inside and outside of oneofs."""
+        mine, theirs = _oneofs(reader.node), _oneofs(writer.node)
+        inside = {number: name for name, fields in mine.items() for number in fields}
+        was_inside = {number: name for name, fields in theirs.items() for number in fields}
+        outside, was_outside = _numbered(reader.node.fields), _numbered(writer.node.fields)
+        for name, fields in mine.items():
+            self._exclusion(fields, was_outside, was_inside, f"{path}/{name}")
+        everything = outside.keys() | inside.keys()
+        for name in (*mine, *(name for name in theirs if name not in mine)):
+            if name not in theirs or name not in mine:
+                self._tell(harmless.ONEOF_ADDED if name in mine else harmless.ONEOF_REMOVED, f"{path}/{name}")
+                continue
+            for number in sorted(mine[name].keys() | theirs[name].keys()):
+                where = f"{path}/{name}/{number}"
+                one, other = mine[name].get(number), theirs[name].get(number)
+                if one is not None and other is not None:
+                    yield from self._field(reader, one, writer, other, where)
+                elif one is not None:
+                    self._tell(harmless.ONEOF_FIELD_ADDED, where, _shown(one), "no such field in the oneof")
+                elif other is not None and number not in everything:
+                    self._tell(established.ONEOF_FIELD_REMOVED, where, "no such field", _shown(other))
+        left = {number: one for number, one in outside.items() if number not in was_inside}
+        yield from self._fields(
+            reader, writer, left, {number: one for number, one in was_outside.items() if number not in inside}, path
+        )
+        before = {**was_outside, **{number: theirs[name][number] for number, name in was_inside.items()}}
+        now = {**outside, **{number: mine[name][number] for number, name in inside.items()}}
+        for number in sorted(now.keys() & before.keys()):
+            if inside.get(number) != was_inside.get(number):
+                if number in outside:
+                    self._tell(harmless.ONEOF_FIELD_MOVED_TO_TOP_LEVEL, f"{path}/{number}")
+                yield from self._field(reader, now[number], writer, before[number], f"{path}/{number}")
+
+    def _exclusion(
+        self, fields: Iterable[int], was_outside: Mapping[int, Field], was_inside: Mapping[int, str], path: str
+    ) -> None:
+        """Tell whether the fields of a reader's oneof could be set together: how many places they come from."""
+        alone = [was_outside[number].name for number in fields if number in was_outside]
+        oneofs = sorted({was_inside[number] for number in fields if number in was_inside})
+        if len(alone) + len(oneofs) > 1:
+            rule = (
+                established.MULTIPLE_FIELDS_MOVED_TO_ONEOF
+                if len(alone) > 1
+                else established.FIELD_MOVED_TO_EXISTING_ONEOF
+            )
+            before = [*(f"field {name}" for name in alone), *(f"oneof {name}" for name in oneofs)]
+            self._tell(rule, path, "one oneof", " and ".join(before[:10]))
+
+    def _field(self, reader: Body, one: Field, writer: Body, other: Field, path: str) -> Task:
+        """The same field on both sides."""
+        self._step(1)
+        if one.name != other.name:
+            self._tell(harmless.FIELD_NAME_CHANGED, path, one.name, other.name)
+        mine, theirs = self._reader.kind(reader, one), self._writer.kind(writer, other)
+        if mine.name == theirs.name == "MAP":
+            assert mine.parts is not None
+            assert theirs.parts is not None
+            for part, was in zip(mine.parts, theirs.parts, strict=True):
+                kinds = (self._reader.named(reader, part), self._writer.named(writer, was))
+                yield from self._kinds(*kinds, path, (reader, one))
+            return
+        before = self._harm
+        yield from self._kinds(mine, theirs, path, (reader, one))
+        if self._harm > before and mine.name != "MESSAGE":
+            return
+        self._labels(mine, self._reader.label(reader, one), self._writer.label(writer, other), path)
+        if mine.name == "MESSAGE" == theirs.name:
+            encodings = [self._reader.delimited(reader, one), self._writer.delimited(writer, other)]
+            if encodings[0] != encodings[1]:
+                words = ("between marks" if each else "with its length" for each in encodings)
+                self._tell(own.FIELD_ENCODING_CHANGED, path, *words)
+
+    def _kinds(self, mine: Kind, theirs: Kind, path: str, place: tuple[Body, Field]) -> Task:
+        """What a field, a key or a value is on both sides; `place` is the reader's field."""
+        if mine.name != theirs.name:
+            self._tell(established.FIELD_KIND_CHANGED, path, mine.word, theirs.word)
+        elif mine.name == "MESSAGE":
+            yield from self._named(mine, theirs, path)
+        elif mine.group != theirs.group:
+            self._tell(established.FIELD_SCALAR_KIND_CHANGED, path, mine.word, theirs.word)
+        elif theirs.word == "bytes" and mine.word == "string" and self._reader.checked(*place):
+            self._tell(own.FIELD_BYTES_READ_AS_TEXT, path, mine.word, theirs.word)
+
+    def _named(self, mine: Kind, theirs: Kind, path: str) -> Task:
+        """Messages by their names without packages; those that the walk by names does not see, by their fields too."""
+        one, other = _body(self._reader, mine), _body(self._writer, theirs)
+        names = (one.local if one else mine.word, other.local if other else theirs.word)
+        if names[0] != names[1]:
+            self._tell(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)
+            return
+        if one is None or other is None or (one.node is other.node and one.home is other.home):
+            return
+        at_home = not (one.home.path or other.home.path)
+        if at_home and self._reader.walks(one.node) and self._writer.walks(other.node):
+            return
+        self._step(1 + len(one.node.fields))
+        wrong = yield one, other
+        if wrong and not at_home:
+            self._tell(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)
+
+    def _labels(self, kind: Kind, mine: str, theirs: str, path: str) -> None:
+        if mine == theirs:
+            return
+        numeric = kind.name == "SCALAR" and kind.group != "text"
+        words = (mine or "no label", theirs or "no label")
+        if kind.name == "SCALAR" and mine and theirs:
+            if numeric:
+                self._tell(established.FIELD_NUMERIC_LABEL_CHANGED, path, *words)
+                return
+            self._tell(harmless.FIELD_STRING_OR_BYTES_LABEL_CHANGED, path, *words)
+        if mine == "required":
+            self._tell(own.FIELD_BECAME_REQUIRED, path, *words)
+        elif numeric and theirs == "repeated":
+            self._tell(own.FIELD_LIST_READ_AS_ONE, path, *words)
+
+    def _extensions(self) -> Task:
+        """Fields that extend messages, by the message's name and their number; options of definitions are no data."""
+        mine, theirs = (extras.extensions(side.schema) for side in (self._reader, self._writer))
+        for key in sorted(mine.keys() | theirs.keys()):
+            path = f"#/{key[0].replace('.', '/')}/[{key[1]}]"
+            one = mine.get(key) or extras.member(self._reader.schema, key)
+            other = theirs.get(key) or extras.member(self._writer.schema, key)
+            if one is not None and other is not None:
+                yield from self._field(*one, *other, path)
+            else:
+                self._tell(harmless.EXTENSION_ADDED if one is not None else harmless.EXTENSION_REMOVED, path)
+
+
+def _top(schema: Schema) -> Body:
+    """A file as if it were a message that holds its messages."""
+    return Body(schema, schema.file.package, Message("", messages=schema.file.messages))
+
+
+def _by_name(messages: Sequence[Message]) -> dict[str, tuple[int, Message]]:
+    return {one.name: (at, one) for at, one in enumerate(messages)}
+
+
+def _numbered(fields: Iterable[Field]) -> dict[int, Field]:
+    return {one.number: one for one in fields}
+
+
+def _oneofs(node: Message) -> dict[str, dict[int, Field]]:
+    return {oneof.name: _numbered(oneof.fields) for oneof in node.oneofs}
+
+
+def _inside(body: Body, node: Message) -> Body:
+    return Body(body.home, f"{body.full}.{node.name}" if body.full else node.name, node)
+
+
+def _simple(one: Field, other: Field) -> bool:
+    """Whether two fields of the same type need no look at what it means: scalars, and maps of them."""
+    return one.type in GROUPS and one.key == other.key
+
+
+def _shown(field: Field) -> str:
+    kind = f"map<{field.key}, {field.type}>" if field.key else field.type
+    return f"{f'{field.label} ' if field.label else ''}{kind} {field.name}"
+
+
+def _body(side: Side, kind: Kind) -> Body | None:
+    """The message that a type means, where it is known."""
+    symbol = kind.symbol
+    if symbol is None or not isinstance(symbol.node, Message):
+        return None
+    return Body(side.home(symbol), symbol.full, symbol.node)

@@ -1,0 +1,104 @@
+"""What the fields of messages do not show: enums, what is set aside, and extensions."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from treaty.formats.protobuf.compare.rules import harmless
+from treaty.formats.protobuf.compare.side import Body, local
+from treaty.formats.protobuf.known.files import PATHS
+from treaty.formats.protobuf.model import Enum, Field, Message, Reserved, Schema, Symbol
+from treaty.formats.rule import Rule
+
+Told = Iterator[tuple[Rule, str]]
+"""Harmless rules and where they apply."""
+
+Key = tuple[str, int]
+"""An extension: the extended message's name without package, and a number."""
+
+Place = tuple[Body, Field]
+"""A field and what it stands in."""
+
+DESCRIPTOR = "google/protobuf/descriptor.proto"
+"""The file whose messages are options of definitions, which no data holds."""
+
+
+def message(reader: Message, writer: Message, path: str) -> Told:
+    """Harmless differences of two messages beside their fields."""
+    yield from enums(reader.enums, writer.enums, path)
+    mine, theirs = (_offered(side) for side in (reader, writer))
+    if mine != theirs:
+        yield harmless.EXTENSION_RANGE_CHANGED, path
+    used = [(one.name, one.number) for one in reader.all_fields]
+    yield from _aside(used, writer.reserved, path)
+
+
+def _offered(node: Message) -> list[tuple[int, int]]:
+    return sorted((one.start, one.end) for each in node.extensions for one in each.ranges)
+
+
+def enums(reader: Iterable[Enum], writer: Iterable[Enum], path: str) -> Told:
+    """Harmless differences of the enums of two messages or files."""
+    mine, theirs = ({one.name: one for one in side} for side in (reader, writer))
+    for name in (*theirs, *(name for name in mine if name not in theirs)):
+        where = f"{path}/{name}"
+        if name not in mine or name not in theirs:
+            yield harmless.ENUM_ADDED if name in mine else harmless.ENUM_REMOVED, where
+        else:
+            yield from _values(mine[name], theirs[name], where)
+
+
+def _values(reader: Enum, writer: Enum, path: str) -> Told:
+    mine, theirs = ({one.number: one.name for one in side.values} for side in (reader, writer))
+    for number in sorted(mine.keys() | theirs.keys()):
+        where = f"{path}/{number}"
+        if number not in mine or number not in theirs:
+            yield harmless.ENUM_CONST_ADDED if number in mine else harmless.ENUM_CONST_REMOVED, where
+        elif mine[number] != theirs[number]:
+            yield harmless.ENUM_CONST_CHANGED, where
+    yield from _aside([(one.name, one.number) for one in reader.values], writer.reserved, path)
+
+
+def _aside(used: Iterable[tuple[str, int]], reserved: Sequence[Reserved], path: str) -> Told:
+    if reserved:
+        ranges = [one for each in reserved for one in each.ranges]
+        names = {name for each in reserved for name in each.names}
+        for name, number in used:
+            if any(one.start <= number <= one.end for one in ranges):
+                yield harmless.RESERVED_NUMBER_USED, f"{path}/{number}"
+            if name in names:
+                yield harmless.RESERVED_NAME_USED, f"{path}/{number}"
+
+
+def extensions(schema: Schema) -> Mapping[Key, Place]:
+    """The extensions that a schema and its references define, but for options of definitions."""
+    found: dict[Key, Place] = {}
+    for path, home in schema.files.items():
+        if path not in PATHS:
+            _extends(home, found)
+    return found
+
+
+def _extends(home: Schema, found: dict[Key, Place]) -> None:
+    waiting: list[tuple[str, Message]] = [
+        (home.file.package, Message("", (), (), home.file.messages, (), home.file.extends))
+    ]
+    while waiting:
+        scope, node = waiting.pop()
+        for extend in node.extends:
+            symbol = home.resolve(scope, extend.extendee)
+            if symbol is not None and symbol.path != DESCRIPTOR:
+                body = Body(home, scope, node)
+                name = local(symbol.full, home.files.get(symbol.path, home))
+                found.update({(name, field.number): (body, field) for field in extend.fields})
+        inner = [*node.messages, *(one.group for one in node.all_fields if one.group is not None)]
+        waiting += ((f"{scope}.{one.name}" if scope else one.name, one) for one in inner)
+
+
+def member(schema: Schema, key: Key) -> Place | None:
+    """The field of a message with an extension's number."""
+    package = schema.file.package
+    full = f"{package}.{key[0]}" if package else key[0]
+    symbol: Symbol | None = schema.visible.get(full)
+    if symbol is None or not isinstance(symbol.node, Message):
+        return None
+    body = Body(schema.files.get(symbol.path, schema), full, symbol.node)
+    return next(((body, one) for one in symbol.node.all_fields if one.number == key[1]), None)

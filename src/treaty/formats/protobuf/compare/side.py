@@ -1,0 +1,127 @@
+"""One of the two schemas of a comparison: what its fields are, and what they carry on the wire."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from treaty.formats.protobuf.linking.features import Features, features_of, inherited
+from treaty.formats.protobuf.model import Enum, Field, Message, Schema, Symbol, Word
+
+GROUPS: Mapping[str, str] = {
+    **dict.fromkeys(("int32", "int64", "uint32", "uint64", "bool"), "number"),
+    **dict.fromkeys(("sint32", "sint64"), "signed"),
+    **dict.fromkeys(("string", "bytes"), "text"),
+    **dict.fromkeys(("fixed32", "sfixed32"), "fixed32"),
+    **dict.fromkeys(("fixed64", "sfixed64"), "fixed64"),
+    "float": "float",
+    "double": "double",
+}
+"""Scalar types by name, and the group of those that may take each other's place; enums are numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a type is: SCALAR with its group, MESSAGE with its symbol, or MAP with the types of its parts."""
+
+    name: str
+    word: str
+    group: str = ""
+    symbol: Symbol | None = None
+    parts: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A message, its full name and the file in which it is defined."""
+
+    home: Schema
+    full: str
+    node: Message
+
+    @property
+    def local(self) -> str:
+        """The full name without its package."""
+        return local(self.full, self.home)
+
+
+def local(full: str, home: Schema) -> str:
+    """A full name without the package of its file."""
+    package = home.file.package
+    return full[len(package) + 1 :] if package else full
+
+
+def has(node: Message, option: str) -> bool:
+    """Whether an option of a message is switched on."""
+    return any(one.name == (option,) and one.value == Word("true") for one in node.options)
+
+
+_SCALAR = {name: Kind("SCALAR", name, group) for name, group in GROUPS.items()}
+
+
+class Side:
+    """One schema, with what was found out about it."""
+
+    __slots__ = ("_features", "_walked", "schema")
+
+    def __init__(self, schema: Schema) -> None:
+        """Nothing is looked up yet."""
+        self.schema = schema
+        self._features: dict[tuple[int, str], Features] = {}
+        self._walked: set[int] = set()
+
+    def walks(self, node: Message) -> bool:
+        """Whether a message of the file itself is found by walking from message to message; inside groups none is."""
+        if not self._walked:
+            waiting = list(self.schema.file.messages)
+            while waiting:
+                one = waiting.pop()
+                self._walked.add(id(one))
+                waiting += one.messages
+        return id(node) in self._walked
+
+    def home(self, symbol: Symbol) -> Schema:
+        """The file that defines a name."""
+        return self.schema.files.get(symbol.path, self.schema)
+
+    def kind(self, body: Body, field: Field) -> Kind:
+        """What a field of a message is, a list or not."""
+        if field.key:
+            return Kind("MAP", f"map<{field.key}, {field.type}>", parts=(field.key, field.type))
+        return self.named(body, field.type)
+
+    def named(self, body: Body, written: str) -> Kind:
+        """What a name of a type means inside a message."""
+        scalar = _SCALAR.get(written)
+        if scalar is not None:
+            return scalar
+        symbol = body.home.resolve(body.full, written)
+        if symbol is None:
+            return Kind("MESSAGE", written)
+        if isinstance(symbol.node, Enum):
+            return Kind("SCALAR", f"enum {symbol.full}", "number")
+        if isinstance(symbol.node, Message) and has(symbol.node, "map_entry"):
+            by_name = {one.name: one.type for one in symbol.node.fields}
+            parts = (by_name.get("key", "string"), by_name.get("value", "string"))
+            return Kind("MAP", f"map<{', '.join(parts)}>", parts=parts)
+        return Kind("MESSAGE", symbol.full, symbol=symbol)
+
+    def label(self, body: Body, field: Field) -> str:
+        """The label that was written, or that features put in its place; a oneof's fields have none."""
+        if field.label or not body.home.file.edition:
+            return field.label
+        return "required" if self._of(body, field)["field_presence"] == "LEGACY_REQUIRED" else ""
+
+    def delimited(self, body: Body, field: Field) -> bool:
+        """Whether a message field stands between marks, as groups do."""
+        if field.group is not None or not body.home.file.edition:
+            return field.group is not None
+        return self._of(body, field)["message_encoding"] == "DELIMITED"
+
+    def checked(self, body: Body, field: Field) -> bool:
+        """Whether a string field refuses what is no UTF-8."""
+        return self._of(body, field)["utf8_validation"] == "VERIFY"
+
+    def _of(self, body: Body, field: Field) -> Features:
+        key = (id(body.home), body.full)
+        if key not in self._features:
+            self._features[key] = features_of(body.home, body.full)
+        return inherited(self._features[key], field.options)
