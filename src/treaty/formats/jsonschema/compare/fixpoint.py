@@ -1,0 +1,134 @@
+"""Questions about pairs that lead to other pairs, in circles too: answered to the greatest fixpoint, without recursion.
+
+A pair that is met again while it is being answered counts as compatible. What was concluded from that is forgotten
+when it turns out to be wrong, and asked anew.
+"""
+
+from collections.abc import Callable, Generator, Hashable
+from typing import NamedTuple
+
+from treaty.formats.jsonschema.compare.found import Found
+
+
+class Question(NamedTuple):
+    """A pair to compare. `deeper` says that it is about a value inside the one that the asking pair is about."""
+
+    pair: Hashable
+    deeper: bool = True
+
+
+Task = Generator[Question, Found, Found]
+"""Answers one question: yields those that it leads to, is sent their answers, returns its own."""
+
+
+class StepsError(Exception):
+    """The comparison takes more steps than it may."""
+
+    def __init__(self, limit: str) -> None:
+        """Say which limit it was."""
+        super().__init__(limit)
+        self.limit = limit
+
+
+class _Frame:
+    """A question that is being answered. `low` is the outermost open question whose answer was assumed."""
+
+    __slots__ = ("begun", "depth", "low", "pair", "task")
+
+    def __init__(self, pair: Hashable, task: Task, depth: int, at: int, begun: int) -> None:
+        self.pair = pair
+        self.task = task
+        self.depth = depth
+        self.low = at
+        self.begun = begun
+
+
+class Fixpoint:
+    """Asks `begin` for the task of every pair that is met and puts the answers together.
+
+    `assumed` is the answer of a pair that is met again further in, `circular` that of a pair that leads to itself
+    about the very same value, which proves nothing.
+    """
+
+    def __init__(
+        self, begin: Callable[[Hashable], Task], assumed: Found, circular: Found, limit: tuple[str, int]
+    ) -> None:
+        self._begin = begin
+        self._assumed = assumed
+        self._circular = circular
+        self._limit = limit
+        self._known: dict[Hashable, Found] = {}
+        self._low: dict[Hashable, int] = {}
+        self._order: list[Hashable] = []
+        self._open: dict[Hashable, int] = {}
+        self._frames: list[_Frame] = []
+        self.steps = 0
+
+    def step(self, cost: int = 1) -> None:
+        """Count work; raises `StepsError` past the limit."""
+        self.steps += cost
+        if self.steps > self._limit[1]:
+            raise StepsError(f"{self._limit[1]} steps, the limit {self._limit[0]}")
+
+    def answer(self, pair: Hashable) -> Found:
+        """The answer to one question and to all that it leads to."""
+        self._push(pair, 0)
+        answer: Found | None = None
+        while self._frames:
+            frame = self._frames[-1]
+            try:
+                asked = frame.task.send(answer)  # type: ignore[arg-type]
+            except StopIteration as done:
+                answer = done.value
+                self._close(frame, done.value)
+                continue
+            answer = self._remembered(frame, asked)
+            if answer is None:
+                self._push(asked.pair, frame.depth + asked.deeper)
+        assert answer is not None
+        return answer
+
+    def _push(self, pair: Hashable, depth: int) -> None:
+        self.step()
+        at = len(self._frames)
+        self._open[pair] = at
+        self._frames.append(_Frame(pair, self._begin(pair), depth, at, len(self._order)))
+
+    def _remembered(self, frame: _Frame, asked: Question) -> Found | None:
+        at = self._open.get(asked.pair)
+        if at is not None:
+            if frame.depth + asked.deeper == self._frames[at].depth:
+                return self._circular
+            frame.low = min(frame.low, at)
+            return self._assumed
+        known = self._known.get(asked.pair)
+        if known is not None and not known.harms:
+            frame.low = min(frame.low, self._low.get(asked.pair, frame.low))
+        return known
+
+    def _close(self, frame: _Frame, answer: Found) -> None:
+        self._frames.pop()
+        del self._open[frame.pair]
+        at = len(self._frames)
+        self._known[frame.pair] = answer
+        since = self._order[frame.begun :]
+        if answer.harms:
+            # Whoever concluded from it, or from something that may depend on it, has to be asked again.
+            for pair in since:
+                if pair in self._low:
+                    del self._low[pair], self._known[pair]
+            del self._order[frame.begun :]
+        elif frame.low >= at:
+            kept = []
+            for pair in since:
+                if self._low.get(pair, at) >= at:
+                    self._low.pop(pair, None)
+                else:
+                    kept.append(pair)
+            self._order[frame.begun :] = kept
+        else:
+            self._low[frame.pair] = frame.low
+            self._order.append(frame.pair)
+            if self._frames:
+                outer = self._frames[-1]
+                outer.low = min(outer.low, frame.low)

@@ -1,0 +1,80 @@
+"""What a comparison has found: differences with their places, apart by whether they are refused."""
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from treaty.core.finding import Finding
+from treaty.core.limits import FINDINGS
+from treaty.formats.jsonschema.compare.exact import shown
+from treaty.formats.jsonschema.model import Json
+from treaty.formats.place import escaped
+from treaty.formats.rule import Rule
+
+Way = tuple[str | int, "Way"] | None
+"""The way from a schema to a place inside it, the first step first: cheap to put another step before it."""
+
+
+class Difference(NamedTuple):
+    """One difference at a place, and what stands there on both sides; None says that nothing does."""
+
+    rule: Rule
+    way: Way
+    writer: tuple[Json] | None
+    reader: tuple[Json] | None
+    detail: str = ""
+    place: Hashable = None
+    """The schema of the reader that it is about, where a schema may be met at several places."""
+
+    def finding(self) -> Finding:
+        """This difference as it is told, with its path from the root: ``#/`` and so on."""
+        path = pointed(self.way)
+        said = [shown(side[0]) if side else "nothing" for side in (self.writer, self.reader)]
+        return self.rule.finding(path, self.detail, writer=said[0], reader=said[1])
+
+
+def pointed(way: Way) -> str:
+    """A way as a path: ``#/properties/x``, or ``#/`` for the root."""
+    steps = []
+    while way is not None:
+        step, way = way
+        steps.append(escaped(str(step)))
+    return f"#/{'/'.join(steps)}"
+
+
+class Found:
+    """A growing list of differences under one policy: `harms` are refused by it, `notes` are not.
+
+    Each list stops at the limit FINDINGS; that something is refused is never forgotten.
+    """
+
+    __slots__ = ("harms", "notes", "policy")
+
+    def __init__(self, policy: str) -> None:
+        self.policy = policy
+        self.harms: list[Difference] = []
+        self.notes: list[Difference] = []
+
+    def tell(
+        self,
+        rule: Rule,
+        *steps: str | int,
+        writer: tuple[Json] | None = None,
+        reader: tuple[Json] | None = None,
+        place: Hashable = None,
+    ) -> None:
+        """Add one difference at the end of these steps."""
+        way: Way = None
+        for step in reversed(steps):
+            way = (step, way)
+        kept = self.harms if self.policy in rule.policies else self.notes
+        if len(kept) < FINDINGS:
+            kept.append(Difference(rule, way, writer, reader, "", place))
+
+    def take(self, inner: "Found", *steps: str | int, notes_only: bool = False) -> None:
+        """Add what was found at the end of these steps."""
+        for kept, more in ((self.harms, () if notes_only else inner.harms), (self.notes, inner.notes)):
+            for one in more[: FINDINGS - len(kept)]:
+                way = one.way
+                for step in reversed(steps):
+                    way = (step, way)
+                kept.append(one._replace(way=way) if steps else one)

@@ -1,0 +1,185 @@
+"""What is known of the values inside a value: of a property, of any other property, of an item."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from treaty.formats.jsonschema.compare.proof.known import Case, Known, Source
+from treaty.formats.jsonschema.compare.view import View, matches
+from treaty.formats.jsonschema.model import Json
+
+_ALWAYS = ("allOf",)
+_PERHAPS = ("allOf", "anyOf", "oneOf")
+_LIMIT = 1_000
+
+
+@dataclass(slots=True)
+class Evaluated:
+    """The properties and items that a schema has judged, so that nothing is left over of them."""
+
+    names: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+    all_names: bool = False
+    prefix: int = 0
+    all_items: bool = False
+
+    def covers(self, name: str, *, surely: bool) -> bool:
+        """Whether a property is among them, for sure or at all."""
+        if self.all_names or name in self.names:
+            return True
+        found = [matches(pattern, name) for pattern in self.patterns]
+        return True in found or (not surely and None in found)
+
+
+def evaluated(view: View, *, surely: bool) -> Evaluated:
+    """What a schema has judged: what it judges whenever it fits (`surely`), or at most."""
+    found = Evaluated()
+    seen: set[int] = set()
+    waiting = [(view, True)]
+    while waiting:
+        here, own = waiting.pop()
+        if id(here) in seen:
+            continue
+        seen.add(id(here))
+        if len(seen) > _LIMIT and not surely:
+            found.all_names = found.all_items = True
+            return found
+        words = here.words
+        found.names.update(here.named("properties"))
+        found.patterns.update(here.named("patternProperties"))
+        found.all_names |= "additionalProperties" in words or (not own and "unevaluatedProperties" in words)
+        found.prefix = max(found.prefix, len(here.listed("prefixItems")))
+        found.all_items |= "items" in words or (not own and "unevaluatedItems" in words)
+        found.all_items |= not surely and "contains" in words
+        inner = [one for word in (_ALWAYS if surely else _PERHAPS) for one in here.listed(word)]
+        if not surely:
+            inner += [part for word in ("if", "then", "else") if (part := here.part(word)) is not None]
+            inner += [part for _, part in here.dependent()]
+        target = here.target()
+        if target is not None:
+            inner.append(target)
+        waiting += [(one, False) for one in inner]
+    return found
+
+
+def names(known: Known) -> dict[str, None]:
+    """The properties that something is said about."""
+    found: dict[str, None] = {}
+    for view in known.views:
+        found.update(dict.fromkeys(view.named("properties")))
+    for value in known.values or ():
+        if isinstance(value, dict):
+            found.update(dict.fromkeys(value))
+    return found
+
+
+def of_property(known: Known, name: str) -> Source:
+    """What is known of a property, if it is there."""
+    fits: list[View] = []
+    for view in known.views:
+        hit: bool | None = False
+        inner = view.named("properties").get(name)
+        if inner is not None:
+            fits.append(inner)
+            hit = True
+        for pattern, one in view.named("patternProperties").items():
+            found = matches(pattern, name)
+            if found:
+                fits.append(one)
+                hit = True
+            elif found is None:
+                hit = hit or None
+        if hit is False:
+            _left_over(view, fits)
+        if "unevaluatedProperties" in view.words and not evaluated(view, surely=False).covers(name, surely=False):
+            fits.append(view.part("unevaluatedProperties"))  # type: ignore[arg-type]
+    values = None
+    if known.values is not None:
+        values = tuple(one[name] for one in known.values if isinstance(one, dict) and name in one)
+    return Source(tuple(fits), values=values)
+
+
+def _left_over(view: View, fits: list[View]) -> None:
+    part = view.part("additionalProperties")
+    if part is not None:
+        fits.append(part)
+
+
+def of_others(known: Known, handled: Iterable[str], pattern: str = "") -> Source | None:
+    """What is known of a property that nothing names; None if there is none.
+
+    It matches none of the patterns `handled`; if `pattern` is given it matches that one.
+    """
+    if known.values is not None:
+        return None
+    fits: list[View] = []
+    cases: list[tuple[tuple[int, str], tuple[Case, ...]]] = []
+    for view in known.views:
+        patterns = {one: inner for one, inner in view.named("patternProperties").items() if one not in handled}
+        rest = view.part("additionalProperties")
+        if pattern in patterns:
+            fits.append(patterns[pattern])
+        elif not patterns:
+            _left_over(view, fits)
+        elif rest is not None:
+            options = tuple(Case((one,)) for one in (*patterns.values(), rest))
+            cases.append(((id(view), f"others {sorted(handled)}"), options))
+        if "unevaluatedProperties" in view.words:
+            seen = evaluated(view, surely=False)
+            if not seen.all_names and seen.patterns <= set(handled):
+                fits.append(view.part("unevaluatedProperties"))  # type: ignore[arg-type]
+    return Source(tuple(fits), cases=tuple(cases))
+
+
+def of_name(known: Known) -> Source:
+    """What is known of the name of any property."""
+    fits = [part for view in known.views if (part := view.part("propertyNames")) is not None]
+    return Source(tuple(fits), types=frozenset({"string"}))
+
+
+def of_item(known: Known, at: int | None) -> Source:
+    """What is known of the item at an index, if it is there; with None, of one after all that stand in tuples."""
+    fits: list[View] = []
+    for view in known.views:
+        prefix = view.listed("prefixItems")
+        further = view.part("items")
+        if at is not None and at < len(prefix):
+            fits.append(prefix[at])
+        elif further is not None:
+            fits.append(further)
+        elif "unevaluatedItems" in view.words:
+            seen = evaluated(view, surely=False)
+            if not seen.all_items and (at is None or at >= seen.prefix):
+                fits.append(view.part("unevaluatedItems"))  # type: ignore[arg-type]
+    values: tuple[Json, ...] | None = None
+    if known.values is not None:
+        arrays = [one for one in known.values if isinstance(one, list)]
+        longest = longest_tuple(known)
+        values = tuple(item for one in arrays for item in (one[longest:] if at is None else one[at : at + 1]))
+    return Source(tuple(fits), values=values)
+
+
+def longest_tuple(known: Known) -> int:
+    """The count of items that stand at places of their own."""
+    tuples = [len(view.listed("prefixItems")) for view in known.views]
+    tuples += [evaluated(view, surely=False).prefix for view in known.views if "unevaluatedItems" in view.words]
+    tuples += [len(one) for one in known.values or () if isinstance(one, list)]
+    return max(tuples, default=0)
+
+
+def most_items(known: Known) -> int | None:
+    """How many items there are at most, None if that is not known."""
+    found = [known.bound("maxItems", upper=True)]
+    for view in known.views:
+        further = view.part("items")
+        if further is not None and further.never:
+            found.append(len(view.listed("prefixItems")))
+    if known.values is not None:
+        found.append(max((len(one) for one in known.values if isinstance(one, list)), default=0))
+    return min((int(one) for one in found if one is not None), default=None)
+
+
+def least_items(known: Known) -> int:
+    """How many items there are at least."""
+    if known.values is not None:
+        return min((len(one) for one in known.values if isinstance(one, list)), default=0)
+    return int(known.bound("minItems", upper=False) or 0)

@@ -1,0 +1,170 @@
+"""What is known of a value that a writer allowed: schemas that it fits, schemas that it does not fit, its types."""
+
+from collections.abc import Hashable, Iterable
+from decimal import Decimal
+from typing import NamedTuple
+
+from treaty.formats.jsonschema.compare.exact import frozen, types_of
+from treaty.formats.jsonschema.compare.view import View
+from treaty.formats.jsonschema.model import Json
+
+NUMERIC = frozenset({"integer", "whole", "number"})
+"""Numbers as they are told apart: written as integers, whole ones like 1.0, and all others."""
+TYPES = frozenset({"null", "boolean", "string", "array", "object"}) | NUMERIC
+"""All types that a value may have."""
+_APART = 64
+"""A oneOf with more schemas than this says of a value only which one it fits, not which ones it does not fit."""
+
+
+class Case(NamedTuple):
+    """One of several cases of which one holds: what is known in it besides."""
+
+    fits: tuple[View, ...]
+    excluded: tuple[View, ...] = ()
+
+
+class Source(NamedTuple):
+    """What knowledge is made from. `values` are all that are possible, None if they are not counted.
+
+    `types` narrows the types, `present` names properties that are there, `settled` the distinctions that were made.
+    """
+
+    fits: tuple[View, ...]
+    excluded: tuple[View, ...] = ()
+    values: tuple[Json, ...] | None = None
+    types: frozenset[str] = TYPES
+    present: frozenset[str] = frozenset()
+    settled: frozenset[Hashable] = frozenset()
+    cases: tuple[tuple[Hashable, tuple[Case, ...]], ...] = ()
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for equal knowledge."""
+        return (
+            frozenset(map(id, self.fits)),
+            frozenset(map(id, self.excluded)),
+            None if self.values is None else tuple(map(frozen, self.values)),
+            self.types,
+            self.present,
+            self.settled,
+            tuple(name for name, _ in self.cases),
+        )
+
+
+class Known:
+    """The knowledge about one value: everything that follows at once from its `source`."""
+
+    __slots__ = ("cases", "excluded", "required", "source", "types", "values", "views")
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.types = source.types
+        self.values = source.values
+        self.views: list[View] = []
+        self.excluded = list(source.excluded)
+        self.cases = [one for one in source.cases if one[0] not in source.settled]
+        self.required: set[str] = set(source.present)
+        self._gather(source.fits)
+        if self.values is not None:
+            self._sift()
+
+    def _gather(self, fits: Iterable[View]) -> None:
+        seen: set[int] = set()
+        waiting = list(fits)
+        depending: list[View] = []
+        while waiting:
+            view = waiting.pop(0)
+            if id(view) in seen:
+                continue
+            seen.add(id(view))
+            self.views.append(view)
+            self._narrow(view)
+            waiting += view.listed("allOf")
+            target = view.target()
+            if target is not None:
+                waiting.append(target)
+            if "dependentSchemas" in view.words or "dependentRequired" in view.words:
+                depending.append(view)
+            if not waiting:
+                waiting += self._depending(depending, seen)
+
+    def _depending(self, views: list[View], seen: set[int]) -> list[View]:
+        """What properties that are there bring with them."""
+        before = -1
+        while before != len(self.required):
+            before = len(self.required)
+            for view in views:
+                held = view.words.get("dependentRequired")
+                for name, needed in held.items() if isinstance(held, dict) else ():
+                    if name in self.required and isinstance(needed, list):
+                        self.required.update(one for one in needed if isinstance(one, str))
+        return [
+            inner
+            for view in views
+            for name, inner in view.dependent()
+            if name in self.required and id(inner) not in seen
+        ]
+
+    def _narrow(self, view: View) -> None:
+        words = view.words
+        if view.never:
+            self.types = frozenset()
+        if "type" in words:
+            self.types &= allowed_types(view)
+        if "const" in words:
+            self._limit((words["const"],))
+        if "enum" in words:
+            self._limit(tuple(words["enum"]))  # type: ignore[arg-type]
+        if "required" in words:
+            self.required.update(name for name in words["required"] if isinstance(name, str))  # type: ignore[union-attr]
+        if "not" in words:
+            self.excluded.append(view.part("not"))  # type: ignore[arg-type]
+        if "anyOf" in words:
+            self._distinguish((id(view), "anyOf"), tuple(Case((one,)) for one in view.listed("anyOf")))
+        if "oneOf" in words:
+            several = view.listed("oneOf")
+            others = [several[:at] + several[at + 1 :] if len(several) <= _APART else () for at in range(len(several))]
+            cases = tuple(Case((one,), rest) for one, rest in zip(several, others, strict=True))
+            self._distinguish((id(view), "oneOf"), cases)
+        if "if" in words:
+            test, then, other = (view.part(word) for word in ("if", "then", "else"))
+            assert test is not None
+            yes = Case((test, then) if then is not None else (test,))
+            self._distinguish((id(view), "if"), (yes, Case((other,) if other is not None else (), (test,))))
+
+    def _limit(self, values: tuple[Json, ...]) -> None:
+        if self.values is None:
+            self.values = values
+        else:
+            allowed = set(map(frozen, values))
+            self.values = tuple(one for one in self.values if frozen(one) in allowed)
+
+    def _distinguish(self, name: Hashable, cases: tuple[Case, ...]) -> None:
+        if name not in self.source.settled:
+            self.cases.append((name, cases))
+
+    def _sift(self) -> None:
+        """Keep the values whose type is possible, and the types of which there are values."""
+        assert self.values is not None
+        self.values = tuple(one for one in self.values if types_of(one) & self.types)
+        self.types &= frozenset().union(*map(types_of, self.values))
+
+    def bound(self, word: str, *, upper: bool) -> int | Decimal | None:
+        """The sharpest number that a keyword says about the value, None if none does."""
+        said = [view.words[word] for view in self.views if word in view.words]
+        numbers = [one for one in said if isinstance(one, int | Decimal)]
+        return None if not numbers else min(numbers) if upper else max(numbers)
+
+
+def allowed_types(view: View) -> frozenset[str]:
+    """The types that the keyword `type` allows."""
+    named = view.words["type"]
+    found: set[str] = set()
+    for one in named if isinstance(named, list) else (named,):
+        if one == "number":
+            found |= NUMERIC
+        elif one == "integer":
+            found |= {"integer"} if view.node.draft.number == 4 else {"integer", "whole"}
+        elif isinstance(one, str):
+            found.add(one)
+    return frozenset(found)

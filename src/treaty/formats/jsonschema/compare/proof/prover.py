@@ -1,0 +1,279 @@
+"""The proof: every keyword of the reader has to follow from what is known of the writer's value."""
+
+from collections.abc import Callable, Generator, Hashable, Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+from treaty.core.limits import PROOF_STEPS
+from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
+from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.proof.alike import alike
+from treaty.formats.jsonschema.compare.proof.inside import of_item, of_property
+from treaty.formats.jsonschema.compare.proof.known import NUMERIC, Case, Known, Source
+from treaty.formats.jsonschema.compare.rules import own as rules
+from treaty.formats.jsonschema.compare.view import UNRESOLVED, View
+from treaty.formats.jsonschema.model import Json
+from treaty.formats.rule import Rule
+
+
+class Filling(IntEnum):
+    """Whether a reader may put defaults in at a place."""
+
+    NO = 0
+    YES = 1
+    ASK = 2
+    """If nothing that the reader demands there depends on what is missing."""
+
+
+class Sequent(NamedTuple):
+    """A claim: every value of which this is known fits the goal, after defaults are put in where that is allowed."""
+
+    known: Known
+    goal: View
+    filling: Filling
+
+
+Goal = Callable[["Prover", Sequent], Task]
+"""Proves what one group of keywords demands; returns what could not be shown."""
+
+_KINDS = tuple(
+    frozenset(kind)
+    for kind in (("null",), ("boolean",), ("string",), ("array",), ("object",), ("integer", "whole"), ("number",))
+)
+_SPLITS = 2
+"""Distinctions that are made one inside the other."""
+_WIDE = 4
+"""Distinctions that are tried one after the other."""
+_VALUES = 64
+"""Values that are looked at one by one."""
+_INSIDE = 3
+"""Levels of properties inside each other that are looked at for a contradiction."""
+
+
+class Prover:
+    """One proof under one policy; `goals` are the groups of keywords with what proves them."""
+
+    __slots__ = ("_alike", "_fixpoint", "_kept", "_plain", "goals", "policy")
+
+    def __init__(self, policy: str, goals: tuple[tuple[frozenset[str], Goal], ...]) -> None:
+        self.policy = policy
+        self.goals = goals
+        self._kept: dict[Hashable, Known] = {}
+        self._alike: dict[tuple[int, int], bool] = {}
+        self._plain: dict[int, bool] = {}
+        circular = Found(policy)
+        circular.tell(rules.REFERENCE_UNRESOLVED)
+        self._fixpoint = Fixpoint(self._begin, Found(policy), circular, ("PROOF_STEPS", PROOF_STEPS))
+
+    def prove(self, writer: View, reader: View) -> Found:
+        """What could not be shown of the two roots; raises `StepsError` past the limit."""
+        return self._fixpoint.answer(Sequent(self.known(Source((writer,))), reader, Filling.ASK))
+
+    def known(self, source: Source) -> Known:
+        """The knowledge of a source, made only once."""
+        key = source.key
+        if key not in self._kept:
+            self._fixpoint.step()
+            self._kept[key] = Known(source)
+        return self._kept[key]
+
+    def also(self, known: Known, case: Case, **changes: object) -> Known:
+        """The same knowledge and more."""
+        source = known.source
+        fits, excluded = source.fits + case.fits, source.excluded + case.excluded
+        return self.known(source._replace(fits=fits, excluded=excluded, **changes))  # type: ignore[arg-type]
+
+    def found(self) -> Found:
+        """An empty list of what could not be shown."""
+        return Found(self.policy)
+
+    def missing(self, found: Found, claim: Sequent, rule: Rule, *steps: str | int) -> None:
+        """Note that a keyword of the goal could not be shown."""
+        word = str(steps[0]) if steps else ""
+        said = next((view.words[word] for view in claim.known.views if word in view.words), None)
+        there = any(word in view.words for view in claim.known.views)
+        goal: Json = claim.goal.words.get(word, claim.goal.node.value)
+        place = (claim.goal.node.key, *steps)
+        found.tell(rule, *steps, writer=(said,) if there else None, reader=(goal,), place=place)
+
+    def alike(self, one: View, other: View) -> bool:
+        """Whether two schemas are built the same way."""
+        if one is other:
+            return True
+        pair = (id(one), id(other))
+        if pair not in self._alike:
+            self._alike[pair] = alike(one, other)
+        return self._alike[pair]
+
+    def impossible(self, known: Known, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
+        """Whether no value can be as it is known to be, by a simple contradiction; False does not say that one can.
+
+        With `lasting`, only by contradictions that stay when defaults are put into objects: these are the properties
+        that are there before.
+        """
+        if not known.types:
+            return True
+        self._fixpoint.step()
+        if lasting is None and any(self._contradicts(known, one) for one in known.excluded):
+            return True
+        if depth == 0:
+            return False
+        inner = None if lasting is None else frozenset[str]()
+        for _, cases in known.cases[:_WIDE]:
+            if len(cases) <= _VALUES and all(
+                self.impossible(self._case(known, case), depth - 1, lasting=lasting) for case in cases
+            ):
+                return True
+        if known.types <= NUMERIC:
+            return _no_number(known)
+        if known.types == {"object"}:
+            return any(
+                self.impossible(self.known(of_property(known, name)), depth - 1, lasting=inner)
+                for name in (known.required if lasting is None else lasting)
+            )
+        if known.types == {"array"} and (known.bound("minItems", upper=False) or 0) > 0:
+            return self.impossible(self.known(of_item(known, 0)), depth - 1, lasting=inner)
+        return False
+
+    def _contradicts(self, known: Known, excluded: View) -> bool:
+        if not excluded.words and not excluded.never:
+            return True
+        return any(self.alike(view, excluded) for view in known.views)
+
+    def _case(self, known: Known, case: Case) -> Known:
+        return self.also(known, case, settled=known.source.settled | {name for name, _ in known.cases})
+
+    def attempt(self, goal: Goal, claim: Sequent, depth: int = _SPLITS) -> Generator[Question, Found, Found]:
+        """Show one group of keywords directly, or in every case of a distinction."""
+        found = yield from goal(self, claim)
+        if not found.harms or depth == 0:
+            return found
+        for cases in self._distinctions(claim):
+            for known in cases:
+                if self.impossible(known):
+                    continue
+                inner = yield from self.attempt(goal, claim._replace(known=known), depth - 1)
+                if inner.harms:
+                    break
+            else:
+                return self.found()
+        return found
+
+    def _distinctions(self, claim: Sequent) -> Iterator[list[Known]]:
+        """Ways to tell cases apart of which one always holds."""
+        known = claim.known
+        source = known.source
+        for name, cases in known.cases[:_WIDE]:
+            yield [self.also(known, case, settled=source.settled | {name}) for case in cases]
+        if known.values is not None:
+            if 1 < len(known.values) <= _VALUES:
+                yield [self.known(source._replace(values=(one,))) for one in known.values]
+        elif "anyOf" in claim.goal.words or "oneOf" in claim.goal.words:
+            kinds = [kind & known.types for kind in _KINDS if kind & known.types]
+            if len(kinds) > 1:
+                yield [self.known(source._replace(types=kind)) for kind in kinds]
+
+    def _begin(self, pair: Hashable) -> Task:
+        assert isinstance(pair, Sequent)
+        return self._shown(pair)
+
+    def _shown(self, claim: Sequent) -> Task:
+        found = self.found()
+        known, goal = claim.known, claim.goal
+        if not known.types or not (goal.words or goal.never) or any(self.alike(one, goal) for one in known.views):
+            return found
+        if goal.never or UNRESOLVED in goal.words:
+            if not self.impossible(known):
+                self.missing(found, claim, rules.NOTHING_ALLOWED if goal.never else rules.REFERENCE_UNRESOLVED)
+            return found
+        if claim.filling is Filling.ASK:
+            claim = claim._replace(filling=Filling.YES if self.fills(goal) else Filling.NO)
+        target = goal.target()
+        if target is not None:
+            found.take((yield Question(claim._replace(goal=target), deeper=False)))
+        for words, prove in self.goals:
+            if not words.isdisjoint(goal.words):
+                found.take((yield from self.attempt(prove, claim)))
+        return found
+
+    def fills(self, goal: View) -> bool:
+        """Whether a default that is put in at a place changes nothing for anything else that is demanded there."""
+        if id(goal) not in self._plain:
+            self._plain[id(goal)] = _plain(goal)
+        return self._plain[id(goal)]
+
+
+def _no_number(known: Known) -> bool:
+    least = known.bound("minimum", upper=False), known.bound("exclusiveMinimum", upper=False)
+    most = known.bound("maximum", upper=True), known.bound("exclusiveMaximum", upper=True)
+    for at, low in enumerate(least):
+        for to, high in enumerate(most):
+            if low is not None and high is not None and (low > high or (low == high and at + to > 0)):
+                return True
+    return False
+
+
+_PLAIN = frozenset(
+    {
+        "type",
+        "enum",
+        "const",
+        "properties",
+        "required",
+        "additionalProperties",
+        "minProperties",
+        "items",
+        "prefixItems",
+        "minItems",
+        "maxItems",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "format",
+        "contentEncoding",
+        "contentMediaType",
+        "allOf",
+        "$ref",
+        "$recursiveRef",
+        "$dynamicRef",
+    }
+)
+_CHOICES = (frozenset({"type", "anyOf"}), frozenset({"type", "oneOf"}))
+_TOGETHER = 50
+
+
+def _plain(goal: View) -> bool:
+    """Whether a property that is put into an object changes nothing for anything else that the reader demands."""
+    views: list[View] = []
+    waiting = [goal]
+    while waiting:
+        view = waiting.pop()
+        if view in views:
+            continue
+        views.append(view)
+        if len(views) > _TOGETHER:
+            return False
+        waiting += view.listed("allOf")
+        target = view.target()
+        if target is not None:
+            waiting.append(target)
+    if len(views) == 1 and any(goal.words.keys() <= words for words in _CHOICES):
+        return True
+    for view in views:
+        if not view.words.keys() <= _PLAIN:
+            return False
+        held = view.words.get("enum", view.words.get("const"))
+        if any(isinstance(one, dict | list) for one in (held if isinstance(held, list) else [held])):
+            return False
+    several = [view for view in views if "properties" in view.words or "additionalProperties" in view.words]
+    if len(several) > 1:
+        if any("additionalProperties" in view.words for view in several):
+            return False
+        together = [name for view in several for name in view.named("properties")]
+        return len(set(together)) == len(together)
+    return True

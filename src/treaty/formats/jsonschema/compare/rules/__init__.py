@@ -1,0 +1,1 @@
+"""The rules of comparing two JSON Schemas, as rows, by the noun that they are about."""

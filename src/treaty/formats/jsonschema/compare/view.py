@@ -1,0 +1,170 @@
+"""One side of a comparison: its schemas as views, made when they are looked at and only once."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import jsonschema_rs
+
+from treaty.formats.jsonschema.compare.exact import frozen
+from treaty.formats.jsonschema.compare.keywords import Steps, keywords
+from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.resolve import ambiguous, child, follow
+
+UNRESOLVED = "$unresolved"
+"""The keyword that a schema gets instead of a reference that leads nowhere; it holds the reference."""
+_REFERRING = ("$ref", "$recursiveRef", "$dynamicRef")
+
+
+class View:
+    """A schema at a place: what it demands, and the schemas inside it. References alone are followed already."""
+
+    __slots__ = ("_one", "_several", "_steps", "_whole", "node", "shape", "side", "words")
+
+    def __init__(self, side: "Side", node: Node, words: dict[str, Json], steps: Mapping[str, Steps]) -> None:
+        self.side = side
+        self.node = node
+        self.words: Mapping[str, Json] = words
+        """Keywords in the words of draft 2020-12."""
+        self._steps = steps
+        self._one: dict[str, View | None] = {}
+        self._several: dict[str, Mapping[str, View]] = {}
+        self._whole: Hashable = None
+        self.shape: object = None
+        """What the established comparison makes of this schema."""
+
+    @property
+    def never(self) -> bool:
+        """Whether this is `false`, the schema that allows nothing."""
+        return self.node.value is False
+
+    @property
+    def whole(self) -> Hashable:
+        """Equal for schemas that are written alike, in any order of members."""
+        if self._whole is None:
+            self._whole = (self.node.draft.number, frozen(self.node.value))
+        return self._whole
+
+    def raw(self, name: str) -> Json:
+        """What stands under a keyword that demands nothing, None if it is not there."""
+        value = self.node.value
+        return value.get(name) if isinstance(value, dict) else None
+
+    def part(self, word: str) -> "View | None":
+        """The schema under a keyword."""
+        if word not in self.words:
+            return None
+        if word not in self._one:
+            self._one[word] = self.side.view(child(self.node, *self._steps.get(word, (word,))))
+        return self._one[word]
+
+    def named(self, word: str) -> Mapping[str, "View"]:
+        """The schemas under a keyword that holds a map of them; lists count as maps from indexes."""
+        if word not in self.words:
+            return {}
+        if word not in self._several:
+            held = self.words[word]
+            if word == "dependentSchemas":
+                assert isinstance(held, dict)
+                found = {name: child(self.node, *self._steps[f"dependentSchemas/{name}"]) for name in held}
+            else:
+                outer = child(self.node, *self._steps.get(word, (word,)))
+                keys = held if isinstance(held, dict) else range(len(held))  # type: ignore[arg-type]
+                found = {key: child(outer, key) for key in keys}  # type: ignore[misc]
+            self._several[word] = {name: self.side.view(node) for name, node in found.items()}
+        return self._several[word]
+
+    def dependent(self) -> tuple[tuple[str, "View"], ...]:
+        """The schemas that depend on properties, with the names of these."""
+        return tuple((name.removesuffix("\0"), view) for name, view in self.named("dependentSchemas").items())
+
+    def listed(self, word: str) -> tuple["View", ...]:
+        """The schemas under a keyword that holds a list of them."""
+        return tuple(self.named(word).values()) if word in self.words else ()
+
+    def target(self) -> "View | None":
+        """Where a reference leads that has other keywords beside it."""
+        return self.side.target(self)
+
+
+class Side:
+    """All schemas of one document, as views."""
+
+    __slots__ = ("_targets", "_views", "document")
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self._views: dict[tuple[int, str], View] = {}
+        self._targets: dict[tuple[int, str], View] = {}
+
+    def view(self, node: Node) -> View:
+        """The view of a place, or of where it leads if it is nothing but a reference."""
+        found = self._views.get(node.key)
+        if found is None:
+            found = self._views[node.key] = self._seen(node)
+        return found
+
+    def _seen(self, node: Node) -> View:
+        way = {node.key}
+        here = node
+        while True:
+            words, steps = keywords(here)
+            referring = [word for word in _REFERRING if word in words]
+            if not referring or len(words) > 1:
+                break
+            target = self._follow(here)
+            if target is None or target.key in way:
+                words = {UNRESOLVED: self._lost(here, words[referring[0]])}
+                break
+            way.add(target.key)
+            here = target
+        if here is not node and here.key in self._views:
+            return self._views[here.key]
+        made = View(self, here, words, steps)
+        self._views[here.key] = made
+        return made
+
+    def target(self, view: View) -> View | None:
+        """Where the reference of a schema with several keywords leads."""
+        key = view.node.key
+        if key not in self._targets:
+            if not any(word in view.words for word in _REFERRING):
+                return None
+            found = self._follow(view.node)
+            if found is None:
+                word = next(word for word in _REFERRING if word in view.words)
+                lost = replace(view.node, place=f"{view.node.place}/{word}")
+                self._targets[key] = View(self, lost, {UNRESOLVED: self._lost(view.node, view.words[word])}, {})
+            else:
+                self._targets[key] = self.view(found)
+        return self._targets[key]
+
+    def _follow(self, node: Node) -> Node | None:
+        return None if ambiguous(self.document, node) else follow(self.document, node)
+
+    def _lost(self, node: Node, to: Json) -> Json:
+        """What a reference that can't be followed is compared by: where it leads depends on the texts if it is dynamic."""
+        return [to, *self.document.texts] if ambiguous(self.document, node) else to
+
+    def default(self, outer: View, name: str) -> tuple[Json] | None:
+        """The default of a property, from where it stands or where its reference leads; None if it has none."""
+        for node in (child(outer.node, "properties", name), outer.named("properties")[name].node):
+            if isinstance(node.value, dict) and "default" in node.value:
+                return (node.value["default"],)
+        return None
+
+
+@lru_cache(maxsize=4_096)
+def _pattern(pattern: str) -> jsonschema_rs.Validator | None:
+    try:
+        return jsonschema_rs.Draft7Validator(
+            {"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions(size_limit=1 << 20), offline=True
+        )
+    except (ValueError, jsonschema_rs.ValidationError):
+        return None
+
+
+def matches(pattern: str, text: str) -> bool | None:
+    """Whether a regular expression finds something in a text, in linear time; None if that can't be told so."""
+    judge = _pattern(pattern)
+    return None if judge is None else judge.is_valid(text)

@@ -1,0 +1,114 @@
+"""Differences of two combinations: which schema of the one is the partner of which of the other."""
+
+from collections.abc import Generator, Hashable, Sequence
+
+from treaty.core.limits import COMBINATION_BRANCHES
+from treaty.formats.jsonschema.compare.fixpoint import Question, StepsError, Task
+from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.rules import combination as rules
+from treaty.formats.jsonschema.compare.shape import Shape
+from treaty.formats.jsonschema.compare.walk.matching import matched
+
+_SMALL = 32
+"""Up to here every schema is compared with every other one; beyond, those that are written alike are partners first."""
+
+
+def combined(found: Found, writer: Shape, reader: Shape) -> Task:
+    """All differences of two combinations."""
+    if writer.criterion != reader.criterion:
+        words = (writer.criterion,), (reader.criterion,)
+        if not _extends(writer, reader):
+            found.tell(rules.COMBINED_TYPE_CHANGED, writer=words[0], reader=words[1])
+            return found
+        found.tell(rules.COMBINED_TYPE_EXTENDED, writer=words[0], reader=words[1])
+    old, new = _distinct(writer.branches), _distinct(reader.branches)
+    counts = (len(old),), (len(new),)
+    step = () if reader.made else (reader.criterion,)
+    if len(new) > len(old):
+        rule = rules.PRODUCT_TYPE_EXTENDED if reader.criterion == "allOf" else rules.SUM_TYPE_EXTENDED
+        found.tell(rule, *step, writer=counts[0], reader=counts[1])
+    elif len(new) < len(old):
+        rule = rules.PRODUCT_TYPE_NARROWED if writer.criterion == "allOf" else rules.SUM_TYPE_NARROWED
+        found.tell(rule, *step, writer=counts[0], reader=counts[1])
+    yield from _partners(found, old, new, step)
+    if reader.made and writer.made:
+        yield from _families(found, old, new)
+    return found
+
+
+def _extends(writer: Shape, reader: Shape) -> bool:
+    """Whether another way to combine allows more."""
+    single = len(writer.branches) == 1, len(reader.branches) == 1
+    return (
+        reader.criterion == "anyOf"
+        or (single[0] and single[1])
+        or (single[0] and reader.criterion == "oneOf")
+        or (writer.criterion == "allOf" and single[1])
+    )
+
+
+def _distinct(branches: Sequence[Shape]) -> list[Shape]:
+    """The branches without those that are written like an earlier one."""
+    found: dict[Hashable, Shape] = {}
+    for branch in branches:
+        found.setdefault((branch.view.whole, branch.view.node.base, branch.kind, branch.type, branch.criterion), branch)
+    return list(found.values())
+
+
+def _partners(
+    found: Found, old: list[Shape], new: list[Shape], step: tuple[str, ...]
+) -> Generator[Question, Found, None]:
+    """Give as many schemas as possible a partner of their own, and tell what differs between partners."""
+    taken: dict[int, int] = {}
+    if len(old) * len(new) > _SMALL * _SMALL:
+        taken = yield from _alike(old, new)
+    free = [at for at in range(len(new)) if at not in set(taken.values())]
+    left = [at for at in range(len(old)) if at not in taken]
+    if min(len(free), len(left)) > COMBINATION_BRANCHES:
+        limit = f"{COMBINATION_BRANCHES} changed schemas in a combination, the limit COMBINATION_BRANCHES"
+        raise StepsError(limit)
+    answers: dict[tuple[int, int], Found] = {}
+    edges: list[list[int]] = []
+    for at in left:
+        options = []
+        for to, other in enumerate(free):
+            answer = yield Question((old[at], new[other]))
+            if not answer.harms:
+                answers[at, other] = answer
+                options.append(to)
+        edges.append(options)
+    partner = matched(edges, len(free))
+    for at, found_at in zip(left, partner, strict=True):
+        if found_at is not None:
+            taken[at] = free[found_at]
+    for at, other in sorted(taken.items()):
+        if (at, other) in answers:
+            found.take(answers[at, other], *step, *((at,) if step else ()))
+    if len(taken) < min(len(old), len(new)):
+        found.tell(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(len(old),), reader=(len(taken),))
+
+
+def _alike(old: list[Shape], new: list[Shape]) -> Generator[Question, Found, dict[int, int]]:
+    """Partners that are written alike and do fit."""
+    places = {(branch.view.whole, branch.kind, branch.criterion): at for at, branch in enumerate(new)}
+    taken: dict[int, int] = {}
+    for at, branch in enumerate(old):
+        other = places.get((branch.view.whole, branch.kind, branch.criterion))
+        if other is not None:
+            answer = yield Question((branch, new[other]))
+            if not answer.harms:
+                taken[at] = other
+    return taken
+
+
+def _families(found: Found, old: list[Shape], new: list[Shape]) -> Generator[Question, Found, None]:
+    """Tell what differs inside families of keywords too: that a made combination changed says little to a person."""
+    kinds = {branch.kind: branch for branch in new}
+    if len(kinds) < len(new) or len({branch.kind for branch in old}) < len(old):
+        return
+    for branch in old:
+        partner = kinds.get(branch.kind)
+        if partner is not None:
+            answer = yield Question((branch, partner))
+            if answer.harms:
+                found.take(answer)

@@ -1,0 +1,221 @@
+"""Differences of objects: what they require, name and leave open."""
+
+from collections.abc import Generator, Mapping
+
+from treaty.formats.jsonschema.compare.exact import same
+from treaty.formats.jsonschema.compare.fixpoint import Question, Task
+from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.rules import property as rules
+from treaty.formats.jsonschema.compare.rules.bound import PROPERTIES
+from treaty.formats.jsonschema.compare.shape import EMPTY, NEVER, Shape, shape
+from treaty.formats.jsonschema.compare.view import View, matches
+from treaty.formats.jsonschema.compare.walk.scalar import bounds
+from treaty.formats.jsonschema.model import Json
+from treaty.formats.rule import Rule
+
+Steps = Generator[Question, Found, None]
+
+
+def open_part(view: View, word: str) -> bool:
+    """Whether a keyword about what is left over asks nothing: absent, true or an empty schema."""
+    part = view.part(word)
+    return part is None or shape(part).kind == EMPTY
+
+
+def is_open(view: View) -> bool:
+    """Whether an object may have any property that it does not name."""
+    return (
+        open_part(view, "additionalProperties")
+        and not view.words.get("patternProperties")
+        and open_part(view, "unevaluatedProperties")
+    )
+
+
+def covering(view: View, name: str) -> View | None:
+    """The schema of a property that an object does not name, None if it has none or is open."""
+    for pattern, inner in view.named("patternProperties").items():
+        if matches(pattern, name):
+            return inner
+    for word in ("additionalProperties", "unevaluatedProperties"):
+        part = view.part(word)
+        if part is not None and shape(part).kind not in (EMPTY, NEVER):
+            return part
+    return None
+
+
+def required(view: View) -> Mapping[str, None]:
+    """The names that an object requires, in order."""
+    names = view.words.get("required", ())
+    return dict.fromkeys(name for name in names if isinstance(name, str))  # type: ignore[union-attr]
+
+
+def objects(found: Found, writer: Shape, reader: Shape) -> Task:
+    """All differences of two objects."""
+    old, new = writer.view, reader.view
+    _required(found, old, new)
+    yield from _properties(found, old, new)
+    _dependent_names(found, old, new)
+    yield from _dependent_schemas(found, old, new)
+    yield from left_over(found, old, new, "additionalProperties", _ADDITIONAL)
+    yield from left_over(found, old, new, "unevaluatedProperties", _UNEVALUATED)
+    bounds(found, writer, reader, PROPERTIES)
+    return found
+
+
+def _required(found: Found, old: View, new: View) -> None:
+    was, now = required(old), required(new)
+    if was == now:
+        return
+    before, after = old.named("properties"), new.named("properties")
+    for name in {**was, **now}:
+        if (name in was) == (name in now) or name not in before or name not in after:
+            continue
+        if name in was:
+            rule = rules.REQUIRED_ATTRIBUTE_REMOVED
+        elif new.side.default(new, name):
+            rule = rules.REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED
+        else:
+            rule = rules.REQUIRED_ATTRIBUTE_ADDED
+        sides = ((name,) if name in was else None), ((name,) if name in now else None)
+        found.tell(rule, "required", name, writer=sides[0], reader=sides[1])
+
+
+def _properties(found: Found, old: View, new: View) -> Steps:
+    before, after = old.named("properties"), new.named("properties")
+    for name in {**before, **after}:
+        if name not in after:
+            yield from _removed(found, before[name], new, name)
+        elif name not in before:
+            yield from _added(found, old, new, name)
+        else:
+            inner = yield Question((shape(before[name]), shape(after[name])))
+            found.take(inner, "properties", name)
+
+
+def _removed(found: Found, was: View, new: View, name: str) -> Steps:
+    at = ("properties", name)
+    value = (was.node.value,)
+    if is_open(new):
+        found.tell(rules.PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL, *at, writer=value)
+        return
+    cover = covering(new, name)
+    if cover is not None:
+        inner = yield Question((shape(was), shape(cover)))
+        rule = (
+            rules.PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
+            if inner.harms
+            else rules.PROPERTY_REMOVED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
+        )
+        found.tell(rule, *at, writer=value, reader=(cover.node.value,))
+        found.take(inner, *at)
+    elif was.never:
+        found.tell(rules.PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
+    else:
+        found.tell(rules.PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
+
+
+def _added(found: Found, old: View, new: View, name: str) -> Steps:
+    at = ("properties", name)
+    now = new.named("properties")[name]
+    value = (now.node.value,)
+    needed, default = name in required(new), new.side.default(new, name)
+    if is_open(old):
+        found.tell(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
+        return
+    cover = covering(old, name)
+    if cover is not None:
+        inner = yield Question((shape(cover), shape(now)))
+        rule = (
+            rules.PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
+            if inner.harms
+            else rules.PROPERTY_ADDED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
+        )
+        found.tell(rule, *at, writer=(cover.node.value,), reader=value)
+        found.take(inner, *at)
+    rule = rules.OPTIONAL_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL
+    if needed:
+        rule = (
+            rules.REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL
+            if default is None
+            else rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN_CONTENT_MODEL
+        )
+    found.tell(rule, *at, reader=value)
+
+
+def _to_open(now: View, *, needed: bool, default: bool) -> Rule:
+    if shape(now).kind == EMPTY:
+        return rules.PROPERTY_WITH_EMPTY_SCHEMA_ADDED_TO_OPEN_CONTENT_MODEL
+    if not needed:
+        return rules.OPTIONAL_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL
+    if default:
+        return rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_OPEN_CONTENT_MODEL
+    return rules.REQUIRED_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL
+
+
+def _dependent_names(found: Found, old: View, new: View) -> None:
+    before, after = (one.words.get("dependentRequired", {}) for one in (old, new))
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    for name in {**before, **after}:
+        was, now = (_set(one.get(name)) for one in (before, after))
+        if was == now:
+            continue
+        if was is None:
+            rule = rules.DEPENDENCY_ARRAY_ADDED
+        elif now is None:
+            rule = rules.DEPENDENCY_ARRAY_REMOVED
+        elif was < now:
+            rule = rules.DEPENDENCY_ARRAY_EXTENDED
+        else:
+            rule = rules.DEPENDENCY_ARRAY_NARROWED if now < was else rules.DEPENDENCY_ARRAY_CHANGED
+        sides = tuple((one[name],) if name in one else None for one in (before, after))
+        found.tell(rule, "dependencies", name, writer=sides[0], reader=sides[1])
+
+
+def _set(names: Json) -> set[str] | None:
+    return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
+
+
+def _dependent_schemas(found: Found, old: View, new: View) -> Steps:
+    before, after = (dict(one.dependent()) for one in (old, new))
+    for name in {**before, **after}:
+        at = ("dependencies", name)
+        if name not in before:
+            found.tell(rules.DEPENDENCY_SCHEMA_ADDED, *at, reader=(after[name].node.value,))
+        elif name not in after:
+            found.tell(rules.DEPENDENCY_SCHEMA_REMOVED, *at, writer=(before[name].node.value,))
+        else:
+            found.take((yield Question((shape(before[name]), shape(after[name])))), *at)
+
+
+_ADDITIONAL = (
+    rules.ADDITIONAL_PROPERTIES_ADDED,
+    rules.ADDITIONAL_PROPERTIES_REMOVED,
+    rules.ADDITIONAL_PROPERTIES_NARROWED,
+    rules.ADDITIONAL_PROPERTIES_EXTENDED,
+)
+_UNEVALUATED = (
+    rules.UNEVALUATED_PROPERTIES_ADDED,
+    rules.UNEVALUATED_PROPERTIES_REMOVED,
+    rules.UNEVALUATED_PROPERTIES_NARROWED,
+    rules.UNEVALUATED_PROPERTIES_EXTENDED,
+)
+
+
+def left_over(found: Found, old: View, new: View, word: str, rows: tuple[Rule, Rule, Rule, Rule]) -> Steps:
+    """What is asked of properties or items that nothing else names: forbidden, of a schema, or anything.
+
+    `rows` are the rules for: no longer forbidden, forbidden now, a schema now, no schema any more.
+    """
+    was, now = old.part(word), new.part(word)
+    forbidden = was is not None and was.never, now is not None and now.never
+    free = open_part(old, word), open_part(new, word)
+    if (forbidden[0] and forbidden[1]) or (free[0] and free[1]):
+        return
+    values = tuple((part.node.value,) if part is not None else None for part in (was, now))
+    if forbidden[0] != forbidden[1]:
+        found.tell(rows[0] if forbidden[0] else rows[1], word, writer=values[0], reader=values[1])
+    elif free[0] != free[1]:
+        found.tell(rows[2] if free[0] else rows[3], word, writer=values[0], reader=values[1])
+    elif was is not None and now is not None and not (was.side is now.side and same(was.node.value, now.node.value)):
+        found.take((yield Question((shape(was), shape(now)))), word)
