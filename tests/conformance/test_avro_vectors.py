@@ -1,5 +1,6 @@
 """Vectors of others: Avro's own schema tests, and the Avro schemas of Iglu Central."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.avro_treaty import described, model
-from treaty.formats.avro.fingerprint import parsing_form, rabin
+from treaty.formats.avro.fingerprint import parsing_form, pravega, rabin
+from treaty.formats.avro.format import FORMAT
+from treaty.formats.format import InvalidSchemaError
 
 DATA = Path(__file__).parent / "data"
 IGLU = sorted(path for path in (DATA / "iglu-central").rglob("avro/*") if path.is_file())
@@ -36,9 +39,41 @@ def test_canonical_form_and_fingerprint_are_those_of_avro(members: dict[str, str
         assert rabin(form.encode()) == int(members["fingerprint"]) % 2**64
 
 
+def test_a_crc_has_its_least_significant_byte_first() -> None:
+    assert FORMAT.fingerprints["CRC-64-AVRO"](model('"null"')) == (7195948357588979594).to_bytes(8, "little")
+    assert FORMAT.fingerprints["CRC-64-AVRO"](model('"null"')).hex() == "8a8f25cce724dd63"
+
+
+def sha(text: str) -> bytes:
+    """The digest of a text."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+INNER = '{"type":"record","name":"B","namespace":"n","doc":"kept","fields":[]}'
+
+
+def test_pravegas_fingerprint_is_that_of_the_branch_that_a_type_names() -> None:
+    outer = '{"type":"record","name":"A","fields":[{"name":"b","type":"n.B"}]}'
+    union = model(f'[ {INNER},\n{outer}, "int"]')
+
+    assert pravega(union) == FORMAT.fingerprints["PRAVEGA"](union) == sha(f'[{INNER},{outer},"int"]')
+    assert pravega(union, "n.B") == pravega(model(INNER)) == pravega(model(INNER), "n.B") == sha(INNER)
+    assert pravega(union, "A") == sha(outer.replace('"n.B"', INNER)), "what the branch needs is printed inside"
+    assert pravega(union, "int") == sha('"int"')
+
+
+@pytest.mark.parametrize(("text", "name"), [(f"[{INNER}]", "B"), (INNER, "C"), ("[]", "n.B"), ('"int"', "long")])
+def test_pravega_refuses_a_type_that_is_not_there(text: str, name: str) -> None:
+    with pytest.raises(InvalidSchemaError) as refused:
+        pravega(model(text), name)
+    assert refused.value.faults[0].rule == "TYPE_UNKNOWN"
+    assert refused.value.faults[0].expected
+
+
 def test_the_file_was_read_whole() -> None:
     assert len(vectors()) == (DATA / "avro-schema-tests.txt").read_text("utf-8").count("\n<<INPUT")
-    assert sum("fingerprint" in members for _, members in vectors()) >= 15
+    assert len(vectors()) == 34
+    assert sum("fingerprint" in members for _, members in vectors()) == 26
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id="/".join(path.parts[-4:])) for path in IGLU])

@@ -7,6 +7,7 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.avro.Schema;
@@ -54,8 +55,13 @@ public class AvroOracle {
     answer.put("parsing", form);
     for (String name : new String[] {"CRC-64-AVRO", "MD5", "SHA-256"}) {
       byte[] digest = SchemaNormalization.fingerprint(name, form.getBytes(StandardCharsets.UTF_8));
-      answer.put(name, String.format("%0" + 2 * digest.length + "x", new BigInteger(1, digest)));
+      answer.put(name, hex(digest));
     }
+    answer.put("PRAVEGA", hex(MessageDigest.getInstance("SHA-256").digest(schema.toString().getBytes(StandardCharsets.UTF_8))));
+  }
+
+  private static String hex(byte[] digest) {
+    return String.format("%0" + 2 * digest.length + "x", new BigInteger(1, digest));
   }
 
   private static void refuse(Throwable wrong, ObjectNode answer) {

@@ -1,8 +1,9 @@
-"""Parsing Canonical Form and the fingerprints of the Avro specification over it."""
+"""Fingerprints: those of the Avro specification over Parsing Canonical Form, and Pravega's over the printed schema."""
 
 import hashlib
 
 from treaty.core.limits import SCHEMA_DEPTH
+from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Schema, Type, Union
 from treaty.formats.avro.rules import EXPECTED
 from treaty.formats.text import fault
@@ -83,7 +84,11 @@ def rabin(data: bytes) -> int:
 
 
 def crc64(schema: Schema) -> bytes:
-    """CRC-64-AVRO, eight bytes, least significant first."""
+    """CRC-64-AVRO, eight bytes, the least significant first: the order in which single-object encoding has them.
+
+    Java's `SchemaNormalization.fingerprint` and both Python libraries give the same order; the specification's own test
+    vectors are signed numbers, and tools that print such a number in hexadecimal show the bytes the other way round.
+    """
     return rabin(_bytes(schema)).to_bytes(8, "little")
 
 
@@ -95,6 +100,27 @@ def md5(schema: Schema) -> bytes:
 def sha256(schema: Schema) -> bytes:
     """SHA-256 of the Parsing Canonical Form."""
     return hashlib.sha256(_bytes(schema)).digest()
+
+
+def pravega(schema: Schema, type_name: str = "") -> bytes:
+    """SHA-256 of the schema as Pravega's registry normalises it: printed anew, a union narrowed to one branch.
+
+    `type_name` is the full name of a type: the branch of a root that is a union, or the root itself. Without one the
+    root stays as it is. Raises `InvalidSchemaError` for a name that is neither.
+    """
+    return hashlib.sha256(print_schema(_narrowed(schema, type_name)).encode()).digest()
+
+
+def _narrowed(schema: Schema, type_name: str) -> Schema:
+    if not type_name:
+        return schema
+    root = schema.resolve(schema.root)
+    branches = tuple(map(schema.resolve, root.branches)) if isinstance(root, Union) else (root,)
+    names = {one.full if isinstance(one, Record | Enum | Fixed) else one.kind: one for one in branches}
+    if type_name not in names:
+        known = ", ".join(names) or "none: there are no branches"
+        raise fault("TYPE_UNKNOWN", f"the schema has no type called {type_name!r} at its root", known)
+    return Schema(names[type_name], schema.names)
 
 
 def _bytes(schema: Schema) -> bytes:

@@ -5,7 +5,7 @@ from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import columns
 from treaty.formats.avro.data.example import example
 from treaty.formats.avro.data.value import check
-from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, sha256
+from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, pravega, sha256
 from treaty.formats.avro.lint.rows import LINTS
 from treaty.formats.avro.model import Enum, Fixed, Record, Reference, Schema
 from treaty.formats.avro.normal import normal
@@ -33,7 +33,7 @@ FORMAT = Format(
     show=show,
     references=references,
     compare=compare,
-    fingerprints={"CRC-64-AVRO": crc64, "MD5": md5, "SHA-256": sha256},
+    fingerprints={"CRC-64-AVRO": crc64, "MD5": md5, "SHA-256": sha256, "PRAVEGA": pravega},
     views={"resolved": print_schema, "parsing": parsing_form},
     faults=EXPECTED,
     rules=RULES,
