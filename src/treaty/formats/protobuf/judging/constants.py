@@ -67,9 +67,10 @@ def shown(value: Constant) -> str:
 class Judge:
     """Judges constants inside the scope of one schema, in which extensions and types are looked up."""
 
-    def __init__(self, schema: Schema) -> None:
-        """Judge for this schema."""
+    def __init__(self, schema: Schema, descriptor: Schema) -> None:
+        """Judge for this schema; `descriptor` is the file that defines what options there are."""
         self.schema = schema
+        self.descriptor = descriptor
         self._enums: dict[int, tuple[frozenset[str], frozenset[int]]] = {}
         self._messages: dict[int, tuple[dict[str, str], tuple[Field, ...]]] = {}
 
@@ -177,7 +178,7 @@ class Judge:
 
     def home(self, symbol: Symbol) -> Schema:
         """The file that defines a symbol."""
-        return self.schema.files.get(symbol.path, self.schema)
+        return self.schema.files.get(symbol.path, self.descriptor)
 
     def _values(self, node: Enum) -> tuple[frozenset[str], frozenset[int]]:
         """Names and numbers of an enum, counted once."""

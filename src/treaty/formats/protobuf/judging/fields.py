@@ -12,7 +12,6 @@ from treaty.formats.protobuf.syntax.messages import SCALARS
 _KEYS = frozenset(LIMITS) | {"bool", "string"}
 _WIDE = frozenset(("int64", "uint64", "sint64", "fixed64", "sfixed64"))
 _UNPACKED = frozenset(("string", "bytes"))
-_TEXTS = frozenset(("string", "bytes"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +141,8 @@ class Fields:
             self.misplaced(field, here, "lazy", "fields that hold a message")
         if set_to.get("jstype", Word("JS_NORMAL")) != Word("JS_NORMAL") and scalar not in _WIDE:
             self.misplaced(field, here, "jstype", "fields of whole numbers with 64 bits")
-        if "ctype" in set_to and self.editions:
-            if self.dialect >= "2024":
-                self.misplaced(field, here, "ctype", "syntaxes before edition 2024")
-            elif scalar not in _TEXTS:
-                self.misplaced(field, here, "ctype", "fields of strings and bytes")
-            elif here.extends is not None and set_to["ctype"] == Word("CORD"):
-                self.misplaced(field, here, "ctype = CORD", "fields that are no extensions")
+        if "ctype" in set_to and self.editions and self.dialect >= "2024":
+            self.misplaced(field, here, "ctype", "syntaxes before edition 2024")
 
     def misplaced(self, field: Field, here: Here, what: str, where: str) -> None:
         """A fault for an option on a field that can't have it."""

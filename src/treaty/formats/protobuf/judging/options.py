@@ -47,8 +47,8 @@ class Options:
         """For the options of this schema; faults go to `faults`."""
         self.schema = schema
         self.faults = faults
-        self.judge = Judge(schema)
         self.descriptor = described(schema)
+        self.judge = Judge(schema, self.descriptor)
         self.edition = _DIALECTS[schema.file.dialect]
         self.legacy = not schema.file.edition
 
@@ -111,7 +111,7 @@ class Options:
         if part.startswith("("):
             scope = full or (f"{self.schema.file.package}.-" if self.schema.file.package else "")
             return self.judge.extension(target, part[1:-1], _around(scope))
-        home = self.judge.home(target) if target.path in self.schema.files else self.descriptor
+        home = self.judge.home(target)
         name = f"{target.full}.{part}"
         symbol = home.symbols.get(name)
         if symbol is None or symbol.kind != "field" or not isinstance(symbol.node, Field):

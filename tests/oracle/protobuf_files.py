@@ -1,0 +1,365 @@
+"""Protobuf files from a seed: made-up ones with much in them, and mutations of which about half are wrong."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from treaty.formats.draw import Draw
+
+DIALECTS = ("proto2", "proto3", "2023", "2024")
+SCALARS = (
+    "int32",
+    "int64",
+    "uint32",
+    "uint64",
+    "sint32",
+    "fixed64",
+    "sfixed32",
+    "bool",
+    "string",
+    "bytes",
+    "double",
+    "float",
+)
+KEYS = ("int32", "string", "bool", "uint64", "sint64")
+IMPORTS = (
+    ("google/protobuf/timestamp.proto", "google.protobuf.Timestamp"),
+    ("google/protobuf/any.proto", "google.protobuf.Any"),
+    ("google/type/money.proto", "google.type.Money"),
+    ("google/type/dayofweek.proto", "google.type.DayOfWeek"),
+)
+_TOKEN = re.compile(r'\s+|[A-Za-z_]\w*|"(?:[^"\\\n]|\\.)*"|[0-9][\w.]*|.', re.ASCII)
+_SPARE = (
+    "1", "0", "2", "19000", "536870911", "536870912", "2147483648", "-1", "1.5", '"x"', "max", "to", "optional", "required",
+    "repeated", "oneof", "map", "message", "enum", "group", "reserved", "extensions", "extend", "option", "import", "export",
+    "local", "stream", "string", "int32", "bytes", "true", "false", "inf", "nan", ";", "{", "}", "=", ",", "(", ")", "[", "]",
+    "<", ">", ".", "-", "/", "A", "B", "x", "value", "key", "default", "packed", "deprecated", "json_name", "lazy", "jstype",
+    "features", "proto2", "weak", "public", "0x1F", "010", "08", "1e3", '"\\n"', '"\\u00e4"', '"\\q"', "'y'",
+)  # fmt: skip
+
+
+class Maker:
+    """Makes one valid file, or one that is nearly so."""
+
+    def __init__(self, draw: Draw, dialect: str) -> None:
+        self.draw = draw
+        self.dialect = dialect
+        self.lines: list[str] = []
+        self.types: list[str] = []
+        self.enums: list[str] = []
+        self.serial = 0
+
+    @property
+    def editions(self) -> bool:
+        return self.dialect[0] == "2"
+
+    def name(self, prefix: str) -> str:
+        """A name that no other definition has."""
+        self.serial += 1
+        return f"{prefix}{self.serial}"
+
+    def put(self, depth: int, line: str) -> None:
+        self.lines.append("  " * depth + line)
+
+    def file(self) -> str:
+        """The text."""
+        draw = self.draw
+        self.put(0, f'edition = "{self.dialect}";' if self.editions else f'syntax = "{self.dialect}";')
+        if draw.chance(70):
+            self.put(0, "package acme." + draw.pick(("orders", "v1", "a.b")) + ";")
+        for path, type_ in IMPORTS:
+            if draw.chance(35):
+                self.put(0, f'import {draw.pick(("", "", "public "))}"{path}";')
+                (self.enums if type_.endswith("Week") else self.types).append(type_)
+        custom = draw.chance(50)
+        if custom:
+            late = "option " if self.dialect == "2024" and draw.chance(30) else ""
+            self.put(0, f'import {late}"google/protobuf/descriptor.proto";')
+        for option in (
+            'java_package = "com.acme"',
+            "deprecated = true",
+            "optimize_for = SPEED",
+            "cc_enable_arenas = false",
+        ):
+            if draw.chance(20):
+                self.put(0, f"option {option};")
+        if self.editions and draw.chance(40):
+            self.put(0, f"option features.{self.feature()};")
+        for _ in range(1 + draw.below(2)):
+            self.enum(0)
+        for _ in range(1 + draw.below(3)):
+            self.message(0)
+        if custom:
+            self.customs()
+        if draw.chance(40):
+            self.service()
+        return "\n".join(self.lines) + "\n"
+
+    def feature(self) -> str:
+        return self.draw.pick(
+            (
+                "field_presence = IMPLICIT", "field_presence = EXPLICIT", "enum_type = OPEN", "enum_type = CLOSED",
+                "repeated_field_encoding = EXPANDED", "utf8_validation = NONE", "message_encoding = DELIMITED",
+                "json_format = LEGACY_BEST_EFFORT", "enforce_naming_style = STYLE_LEGACY",
+                "default_symbol_visibility = EXPORT_ALL", "default_symbol_visibility = STRICT",
+            )
+        )  # fmt: skip
+
+    def enum(self, depth: int, scope: str = "") -> None:
+        name = self.name("Kind")
+        prefix = name.upper()
+        if self.dialect == "2024" and self.draw.chance(30):
+            self.put(depth, f"{self.draw.pick(('export', 'local'))} enum {name} {{")
+        else:
+            self.put(depth, f"enum {name} {{")
+        count = 1 + self.draw.below(4)
+        alias = self.draw.chance(15)
+        if alias:
+            self.put(depth + 1, "option allow_alias = true;")
+        if self.draw.chance(15):
+            self.put(
+                depth + 1, "reserved 20 to 30, -5;" if self.draw.chance(50) else f"reserved {self.reserved('OLD')};"
+            )
+        for index in range(count):
+            bracket = self.draw.pick(("", "", " [deprecated = true]"))
+            self.put(depth + 1, f"{prefix}_V{chr(65 + index)} = {index}{bracket};")
+        if alias:
+            self.put(depth + 1, f"{prefix}_OTHER = 0;")
+        self.put(depth, "}")
+        self.enums.append(f"{scope}{name}")
+
+    def reserved(self, name: str) -> str:
+        return name if self.editions else f'"{name}"'
+
+    def message(self, depth: int, scope: str = "") -> None:
+        draw = self.draw
+        name = self.name("Part")
+        shown = f"{draw.pick(('export', 'local'))} " if self.dialect == "2024" and draw.chance(20) else ""
+        self.put(depth, f"{shown}message {name} {{")
+        inner = f"{scope}{name}."
+        if draw.chance(15):
+            self.put(depth + 1, "option deprecated = true;")
+        if depth < 2 and draw.chance(40):
+            self.message(depth + 1, inner)
+        if draw.chance(30):
+            self.enum(depth + 1, inner)
+        number = 0
+        for _ in range(draw.below(6)):
+            number += 1 + draw.below(2)
+            self.field(depth + 1, number)
+        if draw.chance(30):
+            self.put(depth + 1, f"oneof {self.name('choice')} {{")
+            for _ in range(1 + draw.below(3)):
+                number += 1
+                self.put(depth + 2, f"{self.type()} {self.name('f')} = {number};")
+            self.put(depth + 1, "}")
+        if draw.chance(25):
+            self.put(depth + 1, f"reserved {number + 10} to {number + 15}, {number + 20};")
+        if draw.chance(20):
+            self.put(depth + 1, f"reserved {self.reserved('gone')}, {self.reserved('lost')};")
+        if self.dialect != "proto3" and draw.chance(25):
+            bracket = draw.pick(("", " [verification = UNVERIFIED]"))
+            self.put(depth + 1, f"extensions {number + 100} to {draw.pick(('max', str(number + 200)))}{bracket};")
+            self.put(depth, "}")
+            self.put(depth, f"extend {'.' if False else ''}{name} {{")
+            self.put(depth + 1, f"{self.label()}{self.type()} {self.name('f')} = {number + 101};")
+        self.put(depth, "}")
+        self.types.append(f"{scope}{name}")
+
+    def label(self) -> str:
+        if self.dialect == "proto2":
+            return self.draw.pick(("optional ", "repeated ", "optional "))
+        if self.dialect == "proto3":
+            return self.draw.pick(("", "repeated ", "optional "))
+        return self.draw.pick(("", "repeated ", ""))
+
+    def type(self) -> str:
+        draw = self.draw
+        if self.types and draw.chance(25):
+            return draw.pick(self.types)
+        if self.enums and draw.chance(20):
+            return draw.pick(self.enums)
+        return draw.pick(SCALARS)
+
+    def field(self, depth: int, number: int) -> None:
+        draw = self.draw
+        name = self.name(draw.pick(("f", "total", "customer_id", "x")))
+        if draw.chance(12):
+            self.put(depth, f"map<{draw.pick(KEYS)}, {self.type()}> {name} = {number};")
+            return
+        if self.dialect == "proto2" and draw.chance(8):
+            self.put(depth, f"optional group G{name} = {number} {{ optional int32 inner = 1; }}")
+            return
+        label, type_ = self.label(), self.type()
+        options: list[str] = []
+        if self.dialect != "proto3" and label in ("optional ", "") and type_ in SCALARS and draw.chance(25):
+            options.append(f"default = {self.default(type_)}")
+        if draw.chance(10):
+            options.append("deprecated = true")
+        if draw.chance(10):
+            options.append(f'json_name = "n{number}"')
+        if label == "repeated " and type_ in SCALARS[:8] and not self.editions and draw.chance(20):
+            options.append(f"packed = {draw.pick(('true', 'false'))}")
+        if self.editions and draw.chance(15):
+            options.append(f"features.{self.feature()}")
+        bracket = f" [{', '.join(options)}]" if options else ""
+        self.put(depth, f"{label}{type_} {name} = {number}{bracket};")
+
+    def default(self, type_: str) -> str:
+        draw = self.draw
+        if type_ == "bool":
+            return draw.pick(("true", "false"))
+        if type_ in ("string", "bytes"):
+            return draw.pick(('"a"', '"\\x41\\n"', "'it''s'", '"\\377"', '"ä"'))
+        if type_ in ("double", "float"):
+            return draw.pick(("1", "1.5", "-2e10", "inf", "-inf", "nan", "0.1", "1e400", "123456789.123456789", "0x10"))
+        return draw.pick(("1", "0", "0x7f", "017", "100"))
+
+    def customs(self) -> None:
+        """Options of the file's own, and their use."""
+        draw = self.draw
+        word = "optional " if self.dialect == "proto2" else ""
+        held = self.name("Rule")
+        self.put(0, f"message {held} {{")
+        self.put(1, f"{word}int32 max = 1;")
+        self.put(1, f"{word}string text = 2;")
+        self.put(1, f"repeated {held} more = 3;")
+        self.put(1, "map<string, int32> counts = 4;")
+        self.put(0, "}")
+        self.put(0, "extend google.protobuf.MessageOptions {")
+        rule, number = self.name("rule"), self.name("number")
+        self.put(1, f"{word}{held} {rule} = 50001;")
+        self.put(1, f"{draw.pick((word, 'repeated '))}{draw.pick(SCALARS[:7])} {number} = 50002;")
+        self.put(0, "}")
+        self.put(0, f"message {self.name('Used')} {{")
+        value = draw.pick(
+            (
+                '{ max: 5 text: "a" "b" }', "{ max: -1, more { max: 2 } more: <text: 'x'>; }", "{}",
+                '{ more: [{ max: 1 }, {}] counts { key: "k" value: 3 } }', "{ max: 0 }",
+            )
+        )  # fmt: skip
+        self.put(1, f"option ({rule}) = {value};" if draw.chance(60) else f"option ({rule}).max = 3;")
+        if draw.chance(60):
+            self.put(1, f"option ({number}) = {draw.pick(('1', '0', '77'))};")
+        self.put(0, "}")
+
+    def service(self) -> None:
+        draw = self.draw
+        messages = [one for one in self.types if not one.startswith("google")] or ["Missing"]
+        self.put(0, f"service {self.name('Shop')} {{")
+        for _ in range(1 + draw.below(2)):
+            sides = [f"({draw.pick(('', 'stream '))}{draw.pick(messages)})" for _ in range(2)]
+            end = draw.pick((";", " { option deprecated = true; }", " { option idempotency_level = IDEMPOTENT; }"))
+            self.put(1, f"rpc {self.name('Do')}{sides[0]} returns {sides[1]}{end}")
+        self.put(0, "}")
+
+
+def made(seed: int, dialect: str) -> str:
+    """A file of a dialect."""
+    return Maker(Draw(seed), dialect).file()
+
+
+def mutated(text: str, seed: int) -> str:
+    """The same text with one or two things changed, among its tokens or among its lines."""
+    draw = Draw(seed)
+    for _ in range(1 + draw.below(2)):
+        text = draw.pick(_MUTATIONS)(text, draw)
+    return text
+
+
+def _joined(tokens: Sequence[str]) -> str:
+    return "".join(tokens)
+
+
+def _tokens(text: str) -> tuple[list[str], list[int]]:
+    tokens = _TOKEN.findall(text)
+    return tokens, [at for at, one in enumerate(tokens) if not one.isspace()]
+
+
+def _replace(text: str, draw: Draw) -> str:
+    tokens, places = _tokens(text)
+    at = draw.pick(places)
+    tokens[at] = draw.pick(_SPARE) if draw.chance(50) else tokens[draw.pick(places)]
+    return _joined(tokens)
+
+
+def _delete(text: str, draw: Draw) -> str:
+    tokens, places = _tokens(text)
+    tokens[draw.pick(places)] = " "
+    return _joined(tokens)
+
+
+def _insert(text: str, draw: Draw) -> str:
+    tokens, places = _tokens(text)
+    tokens.insert(draw.pick(places), f" {draw.pick(_SPARE)} ")
+    return _joined(tokens)
+
+
+def _swap(text: str, draw: Draw) -> str:
+    tokens, places = _tokens(text)
+    one, other = draw.pick(places), draw.pick(places)
+    tokens[one], tokens[other] = tokens[other], tokens[one]
+    return _joined(tokens)
+
+
+def _number(text: str, draw: Draw) -> str:
+    tokens, _ = _tokens(text)
+    numbers = [at for at, one in enumerate(tokens) if one[0].isdigit()]
+    if numbers:
+        spare = ("0", "1", "2", "3", "5", "100", "101", "19500", "536870911", "536870912", "0x2", "02", "4294967296")
+        tokens[draw.pick(numbers)] = draw.pick(spare)
+    return _joined(tokens)
+
+
+def _rename(text: str, draw: Draw) -> str:
+    tokens, _ = _tokens(text)
+    names = [at for at, one in enumerate(tokens) if one[0].isalpha() and any(char.isdigit() for char in one)]
+    if names:
+        tokens[draw.pick(names)] = tokens[draw.pick(names)]
+    return _joined(tokens)
+
+
+def _retype(text: str, draw: Draw) -> str:
+    tokens, _ = _tokens(text)
+    types = [at for at, one in enumerate(tokens) if one in SCALARS]
+    if types:
+        tokens[draw.pick(types)] = draw.pick(SCALARS)
+    return _joined(tokens)
+
+
+def _relabel(text: str, draw: Draw) -> str:
+    tokens, _ = _tokens(text)
+    labels = [at for at, one in enumerate(tokens) if one in ("optional", "repeated", "required")]
+    if labels:
+        tokens[draw.pick(labels)] = draw.pick(("optional", "repeated", "required", ""))
+    return _joined(tokens)
+
+
+def _line(text: str, draw: Draw) -> str:
+    """Repeat, move, drop or copy a line that is a whole statement."""
+    lines = text.splitlines()
+    whole = [at for at, one in enumerate(lines) if one.rstrip().endswith(";")]
+    if len(whole) < 2:
+        return text
+    at, other = draw.pick(whole), draw.pick(whole)
+    kind = draw.below(3)
+    if kind == 0:
+        lines.insert(other, lines[at])
+    elif kind == 1:
+        del lines[at]
+    else:
+        lines[at] = lines[other]
+    return "\n".join(lines) + "\n"
+
+
+def _dialect(text: str, draw: Draw) -> str:
+    first, _, rest = text.partition("\n")
+    dialect = draw.pick(DIALECTS)
+    return (
+        (f'edition = "{dialect}";' if dialect[0] == "2" else f'syntax = "{dialect}";') + f"\n{rest}" if first else text
+    )
+
+
+_MUTATIONS: tuple[Callable[[str, Draw], str], ...] = (
+    _replace, _delete, _insert, _swap, _number, _number, _rename, _retype, _retype, _relabel, _relabel, _line, _line, _line,
+    _dialect,
+)  # fmt: skip
