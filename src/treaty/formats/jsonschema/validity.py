@@ -1,5 +1,6 @@
 """What makes a text no valid schema: its meta-schema, and what meta-schemas can't say."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.cycle import cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
 from treaty.formats.jsonschema.model import Document, Draft, Node
+from treaty.formats.jsonschema.regex import linear
 from treaty.formats.jsonschema.resolve import REFERRING, locate, reference
 from treaty.formats.jsonschema.uri import join, split
 from treaty.formats.place import escaped, positions
@@ -42,6 +44,8 @@ _SYNTAX = {
     name: jsonschema_rs.Draft7Validator({"format": name}, validate_formats=True, offline=True)
     for name in ("regex", "uri", "uri-reference")
 }
+
+_PROPERTY = re.compile(r"\\(?:[pP]\{([^}]*)\}|.)", re.DOTALL)
 
 
 def judge(document: Document, own: Sequence[Node], blocked: Sequence[tuple[Node, str]]) -> None:
@@ -85,6 +89,10 @@ def _said(error: Any) -> Iterator[Fault]:
                 if len(one.instance_path) == deepest:
                     yield from _said(one)
                     return
+        fitting = next((one for one in inner if one.kind.name not in ("type", "enum", "anyOf")), None)
+        if fitting is not None:
+            yield from _said(fitting)
+            return
         types = dict.fromkeys(name for one in inner if one.kind.name == "type" for name in one.kind.types)
         options = [option for one in inner if one.kind.name == "enum" for option in one.kind.options]
         allowed = [f"one of {', '.join(dict.fromkeys(options))}"] if options else []
@@ -175,8 +183,14 @@ def _regex(regex: str, path: str) -> Iterator[Fault]:
     if len(regex) > REGEX_LENGTH:
         message = f"a regular expression of {len(regex)} characters, more than the limit REGEX_LENGTH of {REGEX_LENGTH}"
         yield Fault("REGEX_TOO_LONG", path, message, EXPECTED["REGEX_TOO_LONG"])
-    elif not _SYNTAX["regex"].is_valid(regex):
+    elif not _SYNTAX["regex"].is_valid(regex) or not all(map(_exists, _PROPERTY.findall(regex))):
         yield Fault("REGEX_INVALID", path, f"{_shown(regex)} is not a regex", EXPECTED["REGEX_INVALID"])
+
+
+@lru_cache(maxsize=512)
+def _exists(words: str) -> bool:
+    """Whether a property of characters exists; the empty text stands for another escape."""
+    return not words or linear(f"\\p{{{words}}}")
 
 
 def _uri(text: str, syntax: str, path: str) -> Iterator[Fault]:

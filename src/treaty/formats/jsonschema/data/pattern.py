@@ -5,11 +5,9 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
-
-import jsonschema_rs
 
 from treaty.formats.draw import Draw
+from treaty.formats.jsonschema.regex import matches
 
 _DEPTH = 40
 _LENGTH = 2_000
@@ -27,32 +25,6 @@ _REPEAT = re.compile(r"([?*+])|\{(\d{1,4})(,(\d{0,4}))?\}")
 
 Part = Callable[[Draw], str]
 """Makes one text of those that a part of an expression matches."""
-
-
-@lru_cache(maxsize=512)
-def _judge(regex: str) -> Any:
-    for engine in (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=100_000)):
-        try:
-            return jsonschema_rs.Draft7Validator({"pattern": regex}, offline=True, pattern_options=engine)
-        except ValueError:
-            continue
-    return None
-
-
-@lru_cache(maxsize=512)
-def linear(regex: str) -> bool:
-    """Whether the expression can be searched in linear time; an invalid one can't."""
-    try:
-        jsonschema_rs.Draft7Validator({"pattern": regex}, offline=True, pattern_options=jsonschema_rs.RegexOptions())
-    except ValueError:
-        return False
-    return True
-
-
-def matches(regex: str, text: str) -> bool:
-    """Whether the expression is found in the text; False if it can't be compiled."""
-    judge = _judge(regex)
-    return judge is not None and bool(judge.is_valid(text))
 
 
 def matching(regex: str, draw: Draw, tries: int = 8) -> str:

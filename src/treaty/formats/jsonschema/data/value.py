@@ -13,11 +13,9 @@ from treaty.core.limits import FAULTS, VALUE_BYTES
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.bundle import parts
 from treaty.formats.jsonschema.model import Document, Draft, Json
+from treaty.formats.jsonschema.regex import ENGINES
 from treaty.formats.place import escaped, positions
 from treaty.formats.text import read_exact
-
-BACKTRACKING = 100_000
-"""Steps back that one regular expression may take where a linear search can't do it."""
 
 _CLASSES: dict[int, Any] = {
     4: jsonschema_rs.Draft4Validator,
@@ -45,9 +43,8 @@ def _compiled(document: Document) -> Any:
     own, others = parts(document)
     draft: Draft = document.root.draft
     registry = jsonschema_rs.Registry(list(others.items()))
-    engines = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACKING))
     wrong: Exception | None = None
-    for engine in engines:
+    for engine in ENGINES:
         try:
             return _CLASSES[draft.number](
                 own,

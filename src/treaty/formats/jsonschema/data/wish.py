@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from treaty.formats.draw import Draw
-from treaty.formats.jsonschema.data.pattern import matches
 from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.regex import matches
 from treaty.formats.jsonschema.resolve import child, follow, ignores_siblings
 
 TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")

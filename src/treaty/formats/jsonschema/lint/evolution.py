@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from treaty.formats.jsonschema.data.pattern import linear
 from treaty.formats.jsonschema.gathered import gather
 from treaty.formats.jsonschema.lint.places import Told, properties, row, schemas
 from treaty.formats.jsonschema.model import Document, Node
+from treaty.formats.jsonschema.regex import linear
 from treaty.formats.jsonschema.resolve import ignores_siblings
 from treaty.formats.place import escaped
 

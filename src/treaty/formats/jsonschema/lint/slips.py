@@ -5,11 +5,11 @@ from decimal import Decimal
 from difflib import get_close_matches
 
 from treaty.formats.jsonschema.canonical import printed
-from treaty.formats.jsonschema.data.pattern import matches
 from treaty.formats.jsonschema.drafts import KEYWORDS
 from treaty.formats.jsonschema.gathered import KINDS, gather
 from treaty.formats.jsonschema.lint.places import Told, row, schemas
 from treaty.formats.jsonschema.model import Document, Json
+from treaty.formats.jsonschema.regex import matches
 from treaty.formats.jsonschema.resolve import REFERRING, follow, ignores_siblings, own_uri, reference
 from treaty.formats.place import escaped
 

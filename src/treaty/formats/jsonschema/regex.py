@@ -1,0 +1,38 @@
+"""Regular expressions of ECMA-262, as the validator library runs them: in linear time, or with bounded steps."""
+
+from functools import lru_cache
+from typing import Any
+
+import jsonschema_rs
+
+BACKTRACKING = 100_000
+"""Steps back that one expression may take where a linear search can't do it."""
+
+ENGINES = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACKING))
+"""Ways to run expressions, the one in linear time first; it knows no looks around and no backward references."""
+
+
+@lru_cache(maxsize=512)
+def _judge(regex: str) -> Any:
+    for engine in ENGINES:
+        try:
+            return jsonschema_rs.Draft7Validator({"pattern": regex}, offline=True, pattern_options=engine)
+        except ValueError:
+            continue
+    return None
+
+
+@lru_cache(maxsize=512)
+def linear(regex: str) -> bool:
+    """Whether the expression can be searched in linear time; an invalid one can't."""
+    try:
+        jsonschema_rs.Draft7Validator({"pattern": regex}, offline=True, pattern_options=ENGINES[0])
+    except ValueError:
+        return False
+    return True
+
+
+def matches(regex: str, text: str) -> bool:
+    """Whether the expression is found in the text; False if it can't be compiled."""
+    judge = _judge(regex)
+    return judge is not None and bool(judge.is_valid(text))

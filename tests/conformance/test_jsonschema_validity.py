@@ -1,0 +1,91 @@
+"""Hand-made JSON Schemas get the verdict, canonical text and fault that are recorded beside them."""
+
+from typing import Any
+
+import pytest
+
+from tests.oracle.jsonschema_treaty import hand_made, meaning, text_of
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.jsonschema.canonical import show
+from treaty.formats.jsonschema.parse import parse
+from treaty.formats.jsonschema.validity import EXPECTED
+
+CASES = hand_made()
+TEXT_RULES = {"JSON_MALFORMED", "NUMBER_NOT_ALLOWED", "TEXT_NOT_UNICODE"}
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=name) for name, row in CASES])
+def test_a_hand_made_schema_gets_its_recorded_verdict(row: dict[str, Any]) -> None:
+    asked = meaning(text_of(row), row.get("references"))
+    if not row["valid"]:
+        with pytest.raises(InvalidSchemaError) as refused:
+            parse(asked, strict=True)
+        first = refused.value.faults[0]
+        assert (first.rule, first.path) == (row["rule"], row["path"])
+        assert first.message
+        assert first.expected
+        return
+    document = parse(asked, strict=True)
+    canonical = show(document, False).canonical
+    assert canonical == row.get("canonical", canonical)
+    assert show(parse(meaning(canonical, row.get("references")), strict=True), False).canonical == canonical
+
+
+def test_there_are_enough_of_each_kind_and_every_rule_of_validity_is_hit() -> None:
+    rules = {row["rule"] for _, row in CASES if not row["valid"]}
+    valid = sum(row["valid"] for _, row in CASES)
+
+    assert len(CASES) >= 200
+    assert 0.3 * len(CASES) <= valid <= 0.7 * len(CASES)
+    assert set(EXPECTED) - rules <= {"TOO_MANY", "REGEX_TOO_LONG"}, "limits have tests of their own"
+    assert rules <= {*EXPECTED, *TEXT_RULES}
+
+
+def faults(text: str) -> list[tuple[str, str, int, int]]:
+    with pytest.raises(InvalidSchemaError) as refused:
+        parse(meaning(text), strict=True)
+    return [(one.rule, one.path, one.line, one.column) for one in refused.value.faults]
+
+
+def test_all_faults_are_told_each_with_its_place_in_the_order_of_the_text() -> None:
+    text = """{"type": "object",
+  "properties": {
+    "a": {"type": "strin"},
+    "b": {"pattern": "("},
+    "c": {"$ref": "other.json"}, "d": {"minLength": -1},
+    "e": {"$ref": "#/definitions/f"}
+}}"""
+
+    assert faults(text) == [
+        ("KEYWORD_VALUE_UNKNOWN", "/properties/a/type", 3, 19),
+        ("REGEX_INVALID", "/properties/b/pattern", 4, 22),
+        ("REF_UNRESOLVED", "/properties/c/$ref", 5, 19),
+        ("KEYWORD_OUT_OF_RANGE", "/properties/d/minLength", 5, 53),
+        ("REF_DANGLING", "/properties/e/$ref", 6, 19),
+    ]
+
+
+def test_a_fault_reads_as_a_sentence() -> None:
+    with pytest.raises(InvalidSchemaError) as refused:
+        parse(meaning('{"properties": {"a": {"type": "strin"}}}'), strict=True)
+
+    assert str(refused.value) == (
+        "'strin' can't stand under 'type'; did you mean 'string'? at /properties/a/type (line 1, column 31); expected "
+        "one of array, boolean, integer, null, number, object, string or array"
+    )
+
+
+def test_what_is_not_known_is_named_as_the_reference_that_would_make_it_known() -> None:
+    with pytest.raises(InvalidSchemaError) as refused:
+        parse(meaning('{"$id": "http://example.org/dir/a.json", "items": {"$ref": "../b.json#/x"}}'), strict=True)
+
+    assert "'http://example.org/b.json'" in refused.value.faults[0].message
+    assert "'../b.json'" in refused.value.faults[0].expected
+
+
+def test_stored_schemas_are_read_whatever_their_keywords_hold() -> None:
+    text = '{"type": 3, "properties": {"a": {"$ref": "gone.json"}, "b": 7}, "pattern": "(", "allOf": {}, "$ref": 4}'
+    stored = parse(meaning(text), strict=False)
+
+    assert stored.blocked == ("gone.json",)
+    assert show(stored, False).canonical == text.replace(" ", "")

@@ -1,0 +1,43 @@
+"""JSON Schema cases and models for the tests."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.parse import parse
+
+CASES = Path(__file__).parents[1] / "cases" / "jsonschema"
+
+
+def hand_made() -> list[tuple[str, dict[str, Any]]]:
+    """Every case of validity: its name with the theme before it, and its row."""
+    return [
+        (f"{path.stem}: {row['case']}", row)
+        for path in sorted((CASES / "validity").glob("*.json"))
+        for row in json.loads(path.read_text("utf-8"))
+    ]
+
+
+def text_of(row: dict[str, Any]) -> str:
+    """The text of a case."""
+    return str(row["text"]) if "text" in row else json.dumps(row["schema"], ensure_ascii=False)
+
+
+def bindings(references: list[dict[str, Any]]) -> tuple[Binding, ...]:
+    """The references of a case, those that they have themselves included."""
+    return tuple(
+        Binding(one["name"], f"subject {one['name']}", 1, meaning(text_of(one), one.get("references", [])))
+        for one in references
+    )
+
+
+def meaning(text: str, references: list[dict[str, Any]] | None = None) -> Meaning:
+    """A text with references as they stand in a case."""
+    return Meaning("JSON", text, bindings(references or []))
+
+
+def model(text: str, references: list[dict[str, Any]] | None = None, *, strict: bool = True) -> Document:
+    """The model of a text."""
+    return parse(meaning(text, references), strict)
