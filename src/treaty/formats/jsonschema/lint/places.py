@@ -37,11 +37,12 @@ def properties(document: Document) -> Iterator[tuple[str, Node]]:
 
 
 def row(id_: str, purpose: str, look: Look) -> Lint[Document]:
-    """Advice as a row: what `look` tells becomes faults with line and column."""
+    """Advice as a row: what `look` tells becomes faults with line and column, in the text's order."""
 
     def find(document: Document) -> tuple[Fault, ...]:
         told = [Fault(id_, path, message, expected) for path, message, expected in look(document)]
         places = positions(document.written, {one.path for one in told}) if told else {}
-        return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in told)
+        placed = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in told)
+        return tuple(sorted(placed, key=lambda one: (one.line, one.column)))
 
     return Lint(id_, purpose, find)
