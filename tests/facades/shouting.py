@@ -12,7 +12,7 @@ GONE = Rule("WORD_GONE", "Words stay.", "The word {detail} is gone from the {rea
 CAME = Rule("WORD_CAME", "Words may come.", "The word {detail} came with the {reader} schema", "nothing", harm="none")
 
 
-def parse(meaning: Meaning, strict: bool) -> tuple[str, ...]:
+def parse(meaning: Meaning, strict: bool) -> tuple[str, ...]:  # noqa: FBT001 - the signature of `Format.parse`
     """The words; a question mark is a fault."""
     for number, line in enumerate(meaning.text.split("\n"), 1):
         if "?" in line:

@@ -5,6 +5,7 @@ from typing import Any
 
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import Source
+from treaty.core.finding import Fault
 from treaty.formats.verdict import History
 
 FITS, BREAKS, INVALID = 0, 1, 2
@@ -37,11 +38,11 @@ class Judged:
             "policy": self.policy,
             "format": self.new.format,
             "file": self.new.path,
-            "faults": [screen.as_json(fault) for fault in self.history.faults],
+            "faults": [screen.as_json(fault) for fault in screen.placed(self.new.text, self.history.faults)],
             "olds": [
                 {
                     "file": old.path,
-                    "faults": [screen.as_json(fault) for fault in step.faults],
+                    "faults": [screen.as_json(fault) for fault in screen.placed(old.text, step.faults)],
                     "reasons": [asdict(reason) for reason in reasons],
                 }
                 for old, step, reasons in earlier
@@ -63,10 +64,10 @@ class Judged:
             screen.say_reasons(found)
         self._say_verdict(sum(map(len, reasons)))
 
-    def _say_faults(self, one: Source, faults: tuple[Any, ...]) -> None:
+    def _say_faults(self, one: Source, faults: tuple[Fault, ...]) -> None:
         if faults:
             screen.say(f"{one.name} is not a valid schema ({one.format}):", "red", err=True)
-            screen.say_faults(one.name, faults, err=True)
+            screen.say_faults(one.name, screen.placed(one.text, faults), err=True)
 
     def _say_verdict(self, count: int) -> None:
         if not self.olds:

@@ -43,11 +43,15 @@ def say_json(value: object) -> None:
 
 
 def placed(text: str, faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """Faults of a text, with line and column where only the path was known."""
+    """Faults of a text, with line and column where only the path was known.
+
+    A fault without a path is about the whole text, which may be no JSON at all, or nest without end.
+    """
     found = tuple(faults)
-    if all(one.line for one in found) or text.lstrip()[:1] not in {"{", "["}:
-        return found
-    places = positions(text, {one.path for one in found})
+    unknown = {one.path for one in found if one.path and not one.line}
+    if not unknown or text.lstrip()[:1] not in {"{", "["}:
+        return tuple(one if one.line or one.path else replace(one, line=1, column=1) for one in found)
+    places = positions(text, {*unknown, ""})
     return tuple(
         one if one.line else replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found
     )

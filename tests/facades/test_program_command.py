@@ -1,0 +1,176 @@
+"""What all commands about schemas share, shown with the real program: help, colours, pipes, exit codes, start-up."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treaty.cli.main import COMMANDS
+
+TREATY = str(Path(sys.executable).with_name("treaty"))
+OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}'
+MORE = OLD.replace("]}", ',{"name":"b","type":"int"}]}')
+SCHEMA_COMMANDS = [name for name, place in COMMANDS.items() if ".schemas." in place.module]
+RUNS = {
+    "check": ["old.avsc", "{}"],
+    "diff": ["old.avsc", "{}"],
+    "lint": ["--all", "{}"],
+    "canonical": ["{}"],
+    "fingerprint": ["{}"],
+    "validate": ["{}", "one.json"],
+    "example": ["{}"],
+}
+"""How every command takes a schema file."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {"old.avsc": OLD, "more.avsc": MORE, "one.json": '{"a":1}', "text.avsc": "{ oops"}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "latin.avsc").write_bytes(b'{"type":"record","name":"\xe9"}')
+    (tmp_path / "huge.avsc").write_text(" " * 2**20 + OLD)
+    (tmp_path / "deep.avsc").write_text("[" * 500_000)
+    return tmp_path
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG": "C.UTF-8", **more}
+
+
+def run(folder: Path, *words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [TREATY, *words], cwd=folder, env=environment(), input=stdin, capture_output=True, text=True, check=False
+    )
+
+
+def on_a_terminal(folder: Path, *words: str, **more: str) -> str:
+    """What the program writes where stdout and stderr are a terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([TREATY, *words], cwd=folder, env=environment(**more), stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        parts = []
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # Linux says so at the end of a terminal
+                break
+            if not part:
+                break
+            parts.append(part)
+    os.close(ours)
+    return b"".join(parts).decode()
+
+
+def test_every_command_about_schemas_is_tried_here() -> None:
+    assert sorted(RUNS) == sorted(SCHEMA_COMMANDS)
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_has_help_and_those_about_schemas_have_examples_and_exit_codes(name: str, tmp_path: Path) -> None:
+    told = run(tmp_path, name, "--help")
+
+    assert told.returncode == 0, told.stderr
+    if name in SCHEMA_COMMANDS:
+        assert re.search(rf"Examples:\n    treaty {name} |Examples:\n.*\| treaty {name} ", told.stdout)
+        assert "Exit code 0:" in told.stdout
+        assert "--json" in told.stdout
+
+
+@pytest.mark.parametrize("name", SCHEMA_COMMANDS)
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("missing.avsc", "missing.avsc can't be read: No such file or directory; name a file"),
+        ("latin.avsc", "latin.avsc is not UTF-8: byte 25 is 0xe9"),
+        ("huge.avsc", "huge.avsc is larger than 1,048,576 bytes, the limit SCHEMA_BYTES"),
+        ("text.avsc", "text.avsc:1:3: JSON_MALFORMED"),
+        ("deep.avsc", "deep.avsc:1:1: SCHEMA_TOO_DEEP"),
+    ],
+)
+def test_what_is_unusable_is_told_and_ends_with_2(folder: Path, name: str, file: str, words: str) -> None:
+    told = run(folder, name, *[file if word == "{}" else word for word in RUNS[name]])
+
+    assert told.returncode == 2
+    assert words in told.stdout + told.stderr
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("name", SCHEMA_COMMANDS)
+def test_standard_input_is_a_file_and_json_is_json(folder: Path, name: str) -> None:
+    words = ["-" if word == "{}" else word for word in RUNS[name]]
+    told = run(folder, name, *words, "--json", stdin=OLD)
+
+    assert told.returncode == (1 if name == "lint" else 0), told.stderr
+    json.loads(told.stdout)
+    assert told.stderr == ""
+
+
+def test_colours_are_for_people_alone(folder: Path) -> None:
+    words = ["check", "old.avsc", "more.avsc"]
+
+    assert "\x1b[31m" in on_a_terminal(folder, *words)
+    assert "\x1b" not in on_a_terminal(folder, *words, NO_COLOR="1")
+    assert "\x1b[31m" in on_a_terminal(folder, *words, NO_COLOR="")
+    piped = run(folder, *words)
+    assert "\x1b" not in piped.stdout + piped.stderr
+
+
+def test_a_progress_bar_is_for_people_alone(folder: Path) -> None:
+    names = []
+    for number in range(30):
+        (folder / f"{number}.avsc").write_text(OLD)
+        names.append(f"{number}.avsc")
+    words = ["lint", "--rule", "UNION_SINGLE", *names]
+
+    assert "looking" in on_a_terminal(folder, *words)
+    assert "looking" not in on_a_terminal(folder, *words[:4])
+    assert run(folder, *words).stderr == "Nothing to say.\n"
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    program = f"{TREATY} example --count 100000 old.avsc | head -n 1"
+    told = subprocess.run(["bash", "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+
+    assert told.returncode == 0
+    assert json.loads(told.stdout)
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["check", "--help"], ["canonical", "old.avsc"]])
+def test_the_program_starts_without_server_and_spark(folder: Path, words: list[str]) -> None:
+    program = (
+        "import sys\nfrom treaty.cli.main import group\n"
+        f"group({words!r}, standalone_mode=False)\nprint('MODULES', *sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+
+    loaded = {name.split(".")[0] for name in told.stdout.rpartition("MODULES")[2].split()}
+    assert "click" in loaded
+    assert not loaded & {"starlette", "uvicorn", "pyspark", "sqlite3", "rich", "urllib3", "google", "jsonschema_rs"}
+
+
+def test_unknown_commands_are_told(tmp_path: Path) -> None:
+    told = run(tmp_path, "chekc")
+
+    assert told.returncode == 2
+    assert "No such command 'chekc'" in told.stderr
+
+
+# The page's own example.
+
+FLIGHT = '{"type":"record","name":"Flight","fields":[{"name":"carrier","type":"string"},{"name":"day","type":"int"}]}'
+
+
+def test_the_how_to_shows_what_is_printed(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "check.md").read_text("utf-8")
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "old.avsc").write_text(FLIGHT)
+    (tmp_path / "new.avsc").write_text(FLIGHT.replace("]}", ',{"name":"tail","type":"string"}]}'))
+    told = run(tmp_path, "check", "old.avsc", "new.avsc")
+
+    assert told.stdout + told.stderr == shown
