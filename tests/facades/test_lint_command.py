@@ -42,7 +42,7 @@ def test_advice_looks_like_a_compilers_in_the_order_of_the_text() -> None:
 
     assert result.exit_code == 1
     assert result.stdout.splitlines() == [
-        "loud.shout: SHORT there are 4 words; expected three",
+        "loud.shout:1:1: SHORT there are 4 words; expected three",
         "loud.shout:1:2: LOUD B is loud at /1; expected b",
         "loud.shout:1:3: LOUD C is loud at /2; expected c",
     ]
