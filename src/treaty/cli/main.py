@@ -8,7 +8,7 @@ import click
 
 
 class Place(NamedTuple):
-    """Where a command lies (the `command` of this module), and what it does."""
+    """Where a command lies (the `command` of a module, or what stands after a colon), and what it does."""
 
     module: str
     does: str
@@ -31,6 +31,8 @@ COMMANDS = {
     "context": Place("treaty.cli.nouns.context", "List contexts, delete empty ones."),
     "import": Place("treaty.cli.transfer.importing", "Take over what another registry or a dump holds."),
     "export": Place("treaty.cli.transfer.exporting", "Write what a registry holds as a dump."),
+    "plan": Place("treaty.cli.transfer.planning:plan", "Say what applying a folder of schemas would change."),
+    "apply": Place("treaty.cli.transfer.planning:apply_", "Make a registry have what a folder of schemas has."),
     "promote": Place("treaty.cli.transfer.promoting", "Copy subjects to another context or registry, checked first."),
     "spark": Place("treaty.cli.spark", "Packages and settings for Spark sessions."),
 }
@@ -49,7 +51,8 @@ class Commands(click.Group):
         """Load a command; None where there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(COMMANDS[cmd_name].module).command
+        module, _, name = COMMANDS[cmd_name].module.partition(":")
+        command = getattr(import_module(module), name or "command")
         assert isinstance(command, click.Command)
         return command
 

@@ -10,14 +10,15 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import click
 
 from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, member, new_loop, serve
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, Sharing, check_files, member, new_loop, serve
 from treaty.cli import journal
+from treaty.cli.safety import Safety, SafetyOptions, safety_of, safety_options
 
 T = TypeVar("T")
 BACKLOG = 2048
@@ -38,6 +39,21 @@ class Serving:
     workers: int
     json_logs: bool
     access_log: bool
+    safety: Safety
+
+
+class ServeOptions(SafetyOptions):
+    """The options as click gives them."""
+
+    url: str | None
+    host: str
+    port: int
+    workers: int
+    json_logs: bool
+    access_log: bool
+    data_home: str
+    worker: tuple[int, int, int, int] | None
+    board: Path | None
 
 
 @click.command("serve")
@@ -49,7 +65,15 @@ class Serving:
     help="Where the registry is kept: sqlite:///absolute/path.db or memory: (default: a SQLite file in the "
     "user's data folder).",
 )
-@click.option("--host", envvar="TREATY_HOST", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--bind",
+    "--host",
+    "host",
+    envvar="TREATY_HOST",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; others than this machine reach the server only where this says so.",
+)
 @click.option(
     "--port",
     envvar="TREATY_PORT",
@@ -66,37 +90,36 @@ class Serving:
     type=click.IntRange(1, 256),
     help="Processes that share the port.",
 )
+@safety_options
 @click.option("--json-logs", is_flag=True, help="Log lines as JSON.")
 @click.option("--access-log", is_flag=True, help="Log every request; hot reads take the slow path then.")
 @click.option("--data-home", envvar="XDG_DATA_HOME", default="~/.local/share", hidden=True)
 @click.option("--worker", nargs=4, type=int, hidden=True, help="Index, socket, parent and count of workers.")
 @click.option("--board", type=click.Path(path_type=Path), hidden=True, help="Folder where workers share their numbers.")
-def command(
-    *,
-    url: str | None,
-    host: str,
-    port: int,
-    workers: int,
-    json_logs: bool,
-    access_log: bool,
-    data_home: str,
-    worker: tuple[int, int, int, int] | None,
-    board: Path | None,
-) -> None:
+def command(**options: Unpack[ServeOptions]) -> None:
     """Run a registry on this machine.
 
     Without options it keeps its log in a SQLite file in your data folder and listens on the loopback address only.
     """
-    journal.set_up(as_json=json_logs, access=access_log)
-    serving = Serving(url or default_url(Path(data_home).expanduser()), host, port, workers, json_logs, access_log)
-    if worker:
-        index, descriptor, parent, _ = worker
-        listening = Listening(socket.socket(fileno=descriptor), access_log, parent)
-        sys.exit(_run(serve(serving.url, listening, worker=index, board=board)))
-    if workers > 1 and serving.url.startswith("memory:"):
+    journal.set_up(as_json=options["json_logs"], access=options["access_log"])
+    serving = Serving(
+        options["url"] or default_url(Path(options["data_home"]).expanduser()),
+        options["host"],
+        options["port"],
+        options["workers"],
+        options["json_logs"],
+        options["access_log"],
+        safety_of(options),
+    )
+    if options["worker"]:
+        index, descriptor, parent, _ = options["worker"]
+        listening = Listening(socket.socket(fileno=descriptor), serving.access_log, parent, serving.safety.tls)
+        sharing = Sharing(index, options["board"])
+        sys.exit(_run(serve(serving.url, listening, sharing=sharing, protection=serving.safety.protection)))
+    if serving.workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
-    with listen(host, port) as listener:
-        sys.exit(_alone(serving, listener) if workers == 1 else _together(serving, listener))
+    with listen(serving.host, serving.port) as listener:
+        sys.exit(_alone(serving, listener) if serving.workers == 1 else _together(serving, listener))
 
 
 def default_url(home: Path) -> str:
@@ -135,9 +158,10 @@ def banner(serving: Serving, listener: socket.socket) -> str:
     """What a person sees at the start: where it is, where it keeps its log, how to stop it."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    base = f"http://{shown}:{port}"
+    base = f"{serving.safety.scheme}://{shown}:{port}"
     return "\n".join(
         [
+            *serving.safety.warnings(host),
             f"Treaty {version('treaty')}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
             f"  serving  {base}",
             f"  log      {serving.url}",
@@ -148,29 +172,39 @@ def banner(serving: Serving, listener: socket.socket) -> str:
 
 
 def _alone(serving: Serving, listener: socket.socket) -> int:
-    listening = Listening(listener, serving.access_log)
+    listening = Listening(listener, serving.access_log, tls=serving.safety.tls)
 
     def ready() -> None:
         click.echo(banner(serving, listener), err=True)
 
-    return _run(serve(serving.url, listening, ready=ready))
+    return _run(serve(serving.url, listening, ready=ready, protection=serving.safety.protection))
 
 
-async def _tried(url: str) -> int:
-    """Open and close the log, so that what is wrong with it is said once, and not by every worker."""
-    async with member(url):
+async def _tried(serving: Serving) -> int:
+    """Open and close what workers will, so that what is wrong with it is said once, and not by every one of them."""
+    check_files(serving.safety.protection, serving.safety.tls)
+    async with member(serving.url):
         return 0
 
 
 def _together(serving: Serving, listener: socket.socket) -> int:
-    if wrong := _run(_tried(serving.url)):
+    if wrong := _run(_tried(serving)):
         return wrong
     with tempfile.TemporaryDirectory(prefix="treaty-") as board:
 
         def arguments(index: int) -> list[str]:
             numbers = map(str, (index, listener.fileno(), os.getpid(), serving.workers))
             flags = [*(["--json-logs"] if serving.json_logs else []), *(["--access-log"] if serving.access_log else [])]
-            command = [sys.executable, "-m", "treaty.cli.main", "serve", "--log", serving.url, *flags]
+            command = [
+                sys.executable,
+                "-m",
+                "treaty.cli.main",
+                "serve",
+                "--log",
+                serving.url,
+                *flags,
+                *serving.safety.flags(),
+            ]
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(banner(serving, listener), err=True)

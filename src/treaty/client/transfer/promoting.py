@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from treaty.client.transfer.reading import Told, silent
-from treaty.client.transfer.snapshot import Place, Problem, Snapshot, order_of
+from treaty.client.transfer.rehearsal import collect, latest, stand
+from treaty.client.transfer.snapshot import Place, Problem
 from treaty.client.transfer.writing import write
-from treaty.core.answers import Config, Registered, VersionFound
+from treaty.core.answers import Registered, VersionFound
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import NotFound, RegistryError
+from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, Expected, GetConfig, GetMode, GetVersion, ListVersions, Register, Scope
+from treaty.core.requests import LATEST, Expected, GetVersion, ListVersions, Register
 from treaty.core.schema import Draft, Reference
 
 
@@ -60,27 +61,9 @@ def promotion(
     for subject in subjects:
         numbers = source.ask(ListVersions(subject)).answer.numbers if every else (LATEST,)
         for number in numbers:
-            _collect(source, source.ask(GetVersion(subject, number)).answer, from_context, found)
+            collect(source, source.ask(GetVersion(subject, number)).answer, from_context, found)
     steps = (Step(one, Subject(to_context, subject_of(one.subject).name)) for one in found.values())
     return Promotion(tuple(steps), from_context, to_context)
-
-
-def _collect(source: Registry, root: VersionFound, context: str, found: dict[Place, VersionFound]) -> None:
-    """Put a version behind everything that it refers to; depth first, without recursion."""
-    waiting: list[tuple[VersionFound, bool]] = [(root, False)]
-    while waiting:
-        one, ready = waiting.pop()
-        place = (one.subject, one.number)
-        if place in found:
-            continue
-        if ready:
-            found[place] = one
-            continue
-        waiting.append((one, True))
-        for reference in reversed(one.references):
-            target = subject_of(one.subject).sibling(reference.subject)
-            if target.context == context and (str(target), reference.version) not in found:
-                waiting.append((source.ask(GetVersion(target, reference.version, deleted=True)).answer, False))
 
 
 def promote(
@@ -91,41 +74,21 @@ def promote(
     The real run says what it believes to be the latest version of each subject, so that a change in between is
     refused and not overlooked; run it again then.
     """
-    before = _stand(plan, target)
+    before = stand(target, (*plan.subjects, *sorted(_outside(plan))))
     prepared = write(before, rehearsal)
     if prepared.problems:
         return Promoted(problems=prepared.problems)
     tried = _Run(plan, rehearsal, {}).go(silent)
     if tried.problems or dry_run:
         return tried
-    latest = dict.fromkeys(plan.subjects, -1)
-    for one in before.versions:
-        if not one.deleted and subject_of(one.subject) in latest:
-            latest[subject_of(one.subject)] = max(latest[subject_of(one.subject)], one.number)
-    return _Run(plan, target, latest).go(told)
+    return _Run(plan, target, latest(before, plan.subjects)).go(told)
 
 
-def _stand(plan: Promotion, target: Registry) -> Snapshot:
-    """What the target has under the names that are written or referred to, and what is in force there."""
-    versions: dict[Place, VersionFound] = {}
-    configs: list[tuple[Scope, Config]] = []
-    modes: list[tuple[Scope, str]] = []
-    outside = {
-        subject_of(one.subject).sibling(each.subject)
-        for one in (step.source for step in plan.steps)
-        for each in one.references
-    }
-    for subject in (*plan.subjects, *sorted(one for one in outside if one.context != plan.from_context)):
-        scope = Scope(subject.context, subject.name)
-        configs.append((scope, target.ask(GetConfig(scope, resolve=True)).answer.config))
-        modes.append((scope, target.ask(GetMode(scope, resolve=True)).answer.mode or "READWRITE"))
-        try:
-            numbers = target.ask(ListVersions(subject, "all")).answer.numbers
-        except NotFound:
-            continue
-        for number in numbers:
-            _collect(target, target.ask(GetVersion(subject, number, deleted=True)).answer, subject.context, versions)
-    return Snapshot(tuple(sorted(versions.values(), key=order_of)), tuple(configs), tuple(modes))
+def _outside(plan: Promotion) -> set[Subject]:
+    """Subjects that are referred to and stay where they are."""
+    sources = (step.source for step in plan.steps)
+    used = {subject_of(one.subject).sibling(each.subject) for one in sources for each in one.references}
+    return {one for one in used if one.context != plan.from_context}
 
 
 @dataclass(slots=True)

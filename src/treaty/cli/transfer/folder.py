@@ -1,0 +1,112 @@
+"""A folder of schema files as the desired state of subjects, with what `[plan]` of its `treaty.toml` says."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from treaty.cli.terminal.source import UnusableError, sources
+from treaty.client.transfer.desired import Wish
+from treaty.core.names import Subject, context_of, subject_of
+from treaty.core.policy import LEVELS
+from treaty.formats.table import Table
+
+SETTINGS = "treaty.toml"
+
+
+class SubjectPlan(msgspec.Struct, forbid_unknown_fields=True):
+    """One subject: its file, and where it differs from the others."""
+
+    file: str
+    level: str = ""
+    normalize: bool | None = None
+    references: dict[str, str] = {}
+    properties: dict[str, str] = {}
+    format: str | None = None
+
+
+class FolderPlan(msgspec.Struct, forbid_unknown_fields=True):
+    """What holds for all subjects of a folder, and for single ones."""
+
+    context: str = ""
+    level: str = ""
+    normalize: bool | None = None
+    subjects: dict[str, SubjectPlan] = {}
+    ignore: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder and its plan."""
+
+    path: Path
+    plan: FolderPlan
+    formats: Table
+    _suffixes: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Learn the suffixes of all formats, the longest ones first."""
+        found = {suffix for name in self.formats.names for suffix in self.formats[name].suffixes}
+        object.__setattr__(self, "_suffixes", tuple(sorted(found, key=len, reverse=True)))
+
+    def wishes(self) -> tuple[Wish, ...]:
+        """Every subject, by name. Raises `UnusableError` for two files with one subject, and for files that are not there."""
+        found: dict[Subject, Wish] = {}
+        named = {one.file for one in self.plan.subjects.values()}
+        everything = (*self.plan.subjects.items(), *((stem, SubjectPlan(path)) for stem, path in self._others(named)))
+        for name, one in everything:
+            wish = self._wish(name, one)
+            if wish.subject in found:
+                other = found[wish.subject].path
+                raise UnusableError(
+                    f"{other} and {one.file} are both {wish.subject}; name their subjects in {SETTINGS}"
+                )
+            found[wish.subject] = wish
+        return tuple(found[subject] for subject in sorted(found))
+
+    def _others(self, named: set[str]) -> Iterator[tuple[str, str]]:
+        """Files that the plan does not name: the subject is the file's name without its ending."""
+        for file in sorted(self.path.rglob("*")):
+            inside = file.relative_to(self.path)
+            suffix = next((one for one in self._suffixes if file.name.endswith(one)), "")
+            hidden = any(part.startswith((".", "_")) for part in inside.parts)
+            if not suffix or hidden or not file.is_file() or inside.as_posix() in named or self._ignored(inside):
+                continue
+            yield file.name.removesuffix(suffix), inside.as_posix()
+
+    def _ignored(self, path: Path) -> bool:
+        return any(path.match(pattern) for pattern in self.plan.ignore)
+
+    def _wish(self, name: str, one: SubjectPlan) -> Wish:
+        (source,) = sources([str(self.path / one.file)], one.format, self.formats)
+        context = context_of(self.plan.context) if self.plan.context else "."
+        level = (one.level or self.plan.level).upper()
+        if level and level not in LEVELS:
+            raise UnusableError(f"{SETTINGS}: there is no level {level!r}; there are {', '.join(LEVELS)}")
+        return Wish(
+            subject=subject_of(name, context),
+            path=one.file,
+            text=source.text,
+            format=source.format,
+            level=level,
+            normalize=self.plan.normalize if one.normalize is None else one.normalize,
+            references=tuple(sorted(one.references.items())),
+            properties=tuple(sorted(one.properties.items())),
+        )
+
+
+def folder_of(path: str, formats: Table) -> Folder:
+    """Read a folder's settings. Raises `UnusableError` where they can't be read, or say what is not known."""
+    root = Path(path)
+    file = root / SETTINGS
+    told: Mapping[str, Any] = {}
+    try:
+        if file.is_file():
+            told = tomllib.loads(file.read_text("utf-8"))
+        plan = msgspec.convert(told.get("plan", {}), FolderPlan)
+    except (OSError, ValueError) as error:
+        raise UnusableError(f"{file} can't be used: {error}") from error
+    return Folder(root, plan, formats)

@@ -1,0 +1,59 @@
+"""What a registry has under some names, as a snapshot in which a change can be rehearsed."""
+
+from collections.abc import Iterable
+
+from treaty.client.transfer.snapshot import Place, Snapshot, order_of
+from treaty.core.answers import Config, VersionFound
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import NotFound
+from treaty.core.registry import Registry
+from treaty.core.requests import GetConfig, GetMode, GetVersion, ListVersions, Scope
+
+ANY = "*"
+"""In place of a context: references are followed into every one."""
+
+
+def stand(registry: Registry, subjects: Iterable[Subject]) -> Snapshot:
+    """All versions of these subjects and what they refer to, and the config and mode in force at each."""
+    versions: dict[Place, VersionFound] = {}
+    configs: list[tuple[Scope, Config]] = []
+    modes: list[tuple[Scope, str]] = []
+    for subject in dict.fromkeys(subjects):
+        scope = Scope(subject.context, subject.name)
+        configs.append((scope, registry.ask(GetConfig(scope, resolve=True)).answer.config))
+        modes.append((scope, registry.ask(GetMode(scope, resolve=True)).answer.mode or "READWRITE"))
+        try:
+            numbers = registry.ask(ListVersions(subject, "all")).answer.numbers
+        except NotFound:
+            continue
+        for number in numbers:
+            collect(registry, registry.ask(GetVersion(subject, number, deleted=True)).answer, ANY, versions)
+    return Snapshot(tuple(sorted(versions.values(), key=order_of)), tuple(configs), tuple(modes))
+
+
+def latest(snapshot: Snapshot, subjects: Iterable[Subject]) -> dict[Subject, int]:
+    """The number of the latest live version of each subject, -1 where there is none."""
+    found = dict.fromkeys(subjects, -1)
+    for one in snapshot.versions:
+        subject = subject_of(one.subject)
+        if not one.deleted and subject in found:
+            found[subject] = max(found[subject], one.number)
+    return found
+
+
+def collect(registry: Registry, root: VersionFound, context: str, found: dict[Place, VersionFound]) -> None:
+    """Put a version behind everything that it refers to in a context; depth first, without recursion."""
+    waiting: list[tuple[VersionFound, bool]] = [(root, False)]
+    while waiting:
+        one, ready = waiting.pop()
+        place = (one.subject, one.number)
+        if place in found:
+            continue
+        if ready:
+            found[place] = one
+            continue
+        waiting.append((one, True))
+        for reference in reversed(one.references):
+            target = subject_of(one.subject).sibling(reference.subject)
+            if context in {ANY, target.context} and (str(target), reference.version) not in found:
+                waiting.append((registry.ask(GetVersion(target, reference.version, deleted=True)).answer, False))
