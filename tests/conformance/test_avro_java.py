@@ -13,6 +13,7 @@ import pytest
 from tests.oracle.avro_schemas import pairs, singles
 from tests.oracle.avro_treaty import CASES, described, excused, found, hand_made, text_of, unlike
 from tests.oracle.java import AvroOracle, avro_oracle
+from treaty.formats.avro.data.logical import LOGICAL_RULES
 from treaty.formats.avro.rules import COMPARISON_TOO_LARGE, FIELD_MATCHES_SEVERAL, RULES
 
 pytestmark = pytest.mark.jvm
@@ -51,7 +52,11 @@ def test_java_finds_what_is_recorded_in_each_folder(java: AvroOracle) -> None:
                 assert "matches multiple fields" in said["error"], recorded
                 assert [one["rule"] for one in ours] == [FIELD_MATCHES_SEVERAL.id], recorded
             else:
-                told = [{"type": one["rule"], "path": one["path"], "detail": one["detail"]} for one in ours]
+                told = [
+                    {"type": one["rule"], "path": one["path"], "detail": one["detail"]}
+                    for one in ours
+                    if one["rule"] not in LOGICAL_RULES
+                ]
                 assert told == said["findings"], recorded
 
 
@@ -89,7 +94,7 @@ def test_java_and_treaty_agree_on_who_can_read_whom(java: AvroOracle, figure: Ca
 
     figure(f"pairs: {dict(verdicts)}, rules {dict(rules)}, excused {dict(excuses)}")
     assert min(verdicts.values()) >= 0.3 * sum(verdicts.values())
-    assert set(rules) == set(RULES) - {COMPARISON_TOO_LARGE.id}
+    assert set(rules) == {one.id for one in RULES.values() if "STRICT" in one.policies} - {COMPARISON_TOO_LARGE.id}
 
 
 def test_java_and_treaty_agree_on_slips_of_the_pen(java: AvroOracle, figure: Callable[[str], None]) -> None:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.oracle.avro_logical import dressed
 from tests.oracle.avro_schemas import PRIMITIVES, Maker, changed
 from tests.oracle.avro_treaty import meaning, model
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.answer import Parser
 from treaty.formats.avro.compatibility import compare
+from treaty.formats.avro.data.logical import LOGICAL_RULES
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.avro.parse import parse
 from treaty.formats.format import InvalidSchemaError
@@ -110,6 +112,31 @@ def test_full_is_backward_and_forward(seed: int, change: int) -> None:
     assert said["FULL"].fits == (said["BACKWARD"].fits and said["FORWARD"].fits)
     assert said["FULL"].reasons == said["FULL_TRANSITIVE"].reasons
     assert said["NONE"].reasons == ()
+
+
+def undressed(node: Any) -> Any:
+    """The same schema without logical types."""
+    if isinstance(node, dict):
+        return {name: undressed(member) for name, member in node.items() if name != "logicalType"}
+    return [undressed(member) for member in node] if isinstance(node, list) else node
+
+
+@given(seeds, seeds)
+def test_logical_types_count_under_their_own_policy_only(seed: int, change: int) -> None:
+    old = schema_of(seed)
+    pair = [dressed(old, random.Random(seed)), dressed(changed(old, random.Random(change)), random.Random(change))]
+    try:
+        reader, writer = (parse(meaning(json.dumps(node)), strict=False) for node in pair)
+    except InvalidSchemaError:
+        return  # a change may take away what is used elsewhere
+    bare_reader, bare_writer = (parse(meaning(json.dumps(undressed(node))), strict=False) for node in pair)
+    strict, logical = compare(reader, writer, "STRICT"), compare(reader, writer, "LOGICAL")
+
+    assert strict == compare(reader, writer, "LENIENT") == compare(bare_reader, bare_writer, "STRICT")
+    assert not {one.rule for one in strict} & LOGICAL_RULES
+    assert bool(logical) >= bool(strict)
+    if not {one.rule for one in logical} & LOGICAL_RULES:
+        assert bool(logical) == bool(strict)
 
 
 @given(seeds)

@@ -4,6 +4,7 @@ from collections.abc import Generator, Mapping
 
 from treaty.core.finding import Finding
 from treaty.core.limits import COMPARE_STEPS, FINDINGS
+from treaty.formats.avro.data.logical import LOGICAL_RULES, logical_findings
 from treaty.formats.avro.model import (
     ABSENT,
     Array,
@@ -65,11 +66,11 @@ class _StopError(Exception):
 def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Finding, ...]:
     """All findings, none if `reader` can read data written with `writer`.
 
-    Names match without their namespaces, promotions and defaults of enums count; logical types, docs and the order
-    of fields do not. Never raises.
+    Names match without their namespaces, promotions and defaults of enums count; docs and the order of fields do not,
+    and logical types only under the policy ``LOGICAL``. Never raises.
     """
     try:
-        return tuple(_Comparison(reader, writer).run())
+        return tuple(_Comparison(reader, writer, policy == "LOGICAL").run())
     except _StopError as stop:
         return (stop.finding,)
 
@@ -77,9 +78,10 @@ def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Fin
 class _Comparison:
     """One comparison. Pairs wait on a list and not on Python's stack, so that no chain of types is too long for it."""
 
-    __slots__ = ("_branches", "_memo", "_reader", "_steps", "_writer", "_writer_fields")
+    __slots__ = ("_branches", "_logical", "_memo", "_reader", "_steps", "_writer", "_writer_fields")
 
-    def __init__(self, reader: Schema, writer: Schema) -> None:
+    def __init__(self, reader: Schema, writer: Schema, logical: bool) -> None:  # noqa: FBT001
+        self._logical = logical
         self._reader = reader
         self._writer = writer
         self._memo: dict[tuple[int, int], Found] = {}
@@ -123,13 +125,21 @@ class _Comparison:
     def _calculate(self, reader: Resolved, writer: Resolved, path: Path) -> Task:
         match reader, writer:
             case (Primitive(), Primitive()):
-                return [] if _simply_reads(reader, writer) else [_mismatch(reader, writer, path)]
+                return (
+                    self._meant(reader, writer, path)
+                    if _simply_reads(reader, writer)
+                    else [_mismatch(reader, writer, path)]
+                )
             case (Array(), Array()):
                 return (yield reader.items, writer.items, (path, "items"))
             case (Map(), Map()):
                 return (yield reader.values, writer.values, (path, "values"))
             case (Fixed(), Fixed()):
-                return [*_names(reader, writer, path), *_sizes(reader, writer, path)]
+                return [
+                    *_names(reader, writer, path),
+                    *_sizes(reader, writer, path),
+                    *self._meant(reader, writer, path),
+                ]
             case (Enum(), Enum()):
                 return [*_names(reader, writer, path), *_symbols(reader, writer, path)]
             case (Record(), Record()):
@@ -146,24 +156,36 @@ class _Comparison:
                 return (yield from self._some_branch(reader, writer, path))
         return [_mismatch(reader, writer, path)]
 
+    def _meant(self, reader: Primitive | Fixed, writer: Primitive | Fixed, path: Path) -> Found:
+        """What differs in the logical types of two leaves that Avro itself resolves."""
+        return list(logical_findings(reader, writer, path)) if self._logical and reader.props and writer.props else []
+
     def _each_branch(self, reader: Union, writer: Union, path: Path) -> Task:
         found: Found = []
         for at, branch in enumerate(writer.branches):
-            if (yield reader, branch, None):
+            # What is wrong inside a branch is not told, so its place counts from the branch; of what is meant it is.
+            told = yield reader, branch, (path, at) if self._logical else None
+            if _only_meant(told):
+                found += told
+            elif told:
                 found.append(_no_branch(reader, self._writer.resolve(branch), (path, at)))
         return found
 
     def _some_branch(self, reader: Union, writer: Resolved, path: Path) -> Task:
+        inside = path if self._logical else None
         if len(reader.branches) > _LARGE_UNION and isinstance(writer, Record | Enum | Fixed):
             # The branch of the writer's own name first, or two large unions would take a step for every two branches.
             named = self._branch_of_name(reader, writer.full)
-            if named is not None and not (yield named, writer, None):
+            if named is not None and not (yield named, writer, inside):
                 return []
+        meant: Found = []
         for branch in reader.branches:
-            # What is wrong inside a branch is not told, so its place counts from the branch.
-            if not (yield branch, writer, None):
+            told = yield branch, writer, inside
+            if not told:
                 return []
-        return [_no_branch(reader, writer, path)]
+            if not meant and _only_meant(told):
+                meant = told
+        return meant or [_no_branch(reader, writer, path)]
 
     def _branch_of_name(self, union: Union, full: str) -> Type | None:
         if id(union) not in self._branches:
@@ -183,7 +205,7 @@ class _Comparison:
         for at, field in enumerate(reader.fields):
             source = _aliased(field, written, (path, at)) if field.aliases else written.get(field.name)
             if source is not None:
-                if not _simply_reads(field.type, source.type):
+                if self._logical or not _simply_reads(field.type, source.type):
                     found += yield field.type, source.type, ((path, at), "type")
             elif field.default is ABSENT:
                 own = self._reader.resolve(field.type)
@@ -213,6 +235,11 @@ def _aliased(field: Field, written: Mapping[str, Field], path: Path) -> Field | 
         names = ", ".join(match.name for match in matches)
         raise _StopError(FIELD_MATCHES_SEVERAL.finding(pointer(path), field.name, writer=names, reader=field.name))
     return matches[0] if matches else None
+
+
+def _only_meant(found: Found) -> bool:
+    """Whether there are findings, and all are about what values mean; under most policies there is none such."""
+    return bool(found) and all(one.rule in LOGICAL_RULES for one in found)
 
 
 def _tell(rule: Rule, path: Path, detail: str, reader: str, writer: str) -> Finding:
