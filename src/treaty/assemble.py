@@ -5,15 +5,21 @@ Nothing else builds a node or a server; what a deployment decides (which log, wh
 
 import asyncio
 import gc
+import ipaddress
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from treaty.api.application import application
+from treaty.api.auth.admission import refuse_unfit
+from treaty.api.auth.watched import AuthFileError
 from treaty.api.metrics import Metrics
+from treaty.api.protection import Protection, guarded
 from treaty.api.serving import Listening
 from treaty.api.serving import serve as serve_application
+from treaty.api.tls import Tls, TlsError
 from treaty.client.connection import Connection
 from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
@@ -23,7 +29,7 @@ from treaty.node.node import Node
 from treaty.node.pool import process_desk, thread_desk
 from treaty.node.world import real_world
 
-HOPELESS_ERRORS = (LogUrlError, LogDamagedError)
+HOPELESS_ERRORS = (LogUrlError, LogDamagedError, AuthFileError, TlsError)
 """Starting again the same way will fail again."""
 GARBAGE = 50_000
 """Objects that a server makes before it looks for garbage: rows stay for good, and Python's 700 walk them too often."""
@@ -49,20 +55,54 @@ async def member(url: str) -> AsyncIterator[Node]:
         await node.close()
 
 
+def check_files(protection: Protection, tls: Tls | None) -> None:
+    """Try the files of rights and of TLS, and whether they fit; raises `AuthFileError` or `TlsError`."""
+    if tls is not None:
+        tls.context()
+    if protection.auth is not None:
+        refuse_unfit(protection.auth, certificates=tls is not None and tls.client_ca is not None)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address; a name that is none is taken for one that others reach."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def nothing() -> None:
     """Nobody wants to know that the server is ready."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Which of several workers this is, and the folder where they share their numbers."""
+
+    worker: int = 0
+    board: Path | None = None
+
+
+ALONE = Sharing()
+OPEN = Protection()
+
+
 async def serve(
-    url: str, listening: Listening, *, worker: int = 0, board: Path | None = None, ready: Callable[[], None] = nothing
+    url: str,
+    listening: Listening,
+    *,
+    sharing: Sharing = ALONE,
+    protection: Protection = OPEN,
+    ready: Callable[[], None] = nothing,
 ) -> int:
     """Run one worker of a server until it is told to stop; returns its exit code.
 
-    `board` is the folder where workers share their numbers; `ready` is called once the log is open.
+    `ready` is called once the log is open. Raises `AuthFileError` or `TlsError` where a file can't be used.
     """
     gc.set_threshold(GARBAGE, 20, 20)
-    async with member(url) as node:
-        app = application(node, Metrics(board, worker))
+    check_files(protection, listening.tls)
+    async with guarded(protection) as guards, member(url) as node:
+        app = application(node, Metrics(sharing.board, sharing.worker), guards=guards)
         ready()
         await serve_application(app, listening)
     return 0

@@ -1,5 +1,6 @@
 """The ASGI application of one worker, put together."""
 
+import secrets
 from dataclasses import dataclass, field
 
 from treaty.api.confluent.dialect import Dialect
@@ -9,6 +10,9 @@ from treaty.api.hot import Memo
 from treaty.api.member import Member
 from treaty.api.metrics import Metrics
 from treaty.api.operations import Operations
+from treaty.api.protection import Guards
+from treaty.core.limits import HOT_BLOCKS
+from treaty.core.registry import AsyncRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +23,26 @@ class Application:
     memo: Memo
     metrics: Metrics
     member: Member = field(repr=False)
+    guards: Guards | None = None
 
 
-def application(member: Member, metrics: Metrics | None = None, memo: Memo | None = None) -> Application:
-    """Build the application over a running member; its commits make it forget hot reads and aliases."""
+def application(
+    member: Member, metrics: Metrics | None = None, memo: Memo | None = None, guards: Guards | None = None
+) -> Application:
+    """Build the application over a running member; its commits make it forget hot reads and aliases.
+
+    With `guards`, dialects have the member only through them.
+    """
     metrics, memo = metrics or Metrics(), memo or Memo()
     aliases = Aliases(member)
     member.on_change(memo.empty)
     member.on_change(aliases.empty)
     pages = Operations(member, metrics, memo).paths()
-    return Application(Gate(Dialect(member, aliases), metrics, pages), memo, metrics, member)
+    registry: AsyncRegistry = member
+    if guards is not None:
+        registry = guards.before(member)
+        if guards.admission is not None:
+            memo.seal, memo.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
+            guards.admission.forget = memo.forget
+    gate = Gate(Dialect(registry, aliases), metrics, pages, admit=guards.admit if guards is not None else None)
+    return Application(gate, memo, metrics, member, guards)

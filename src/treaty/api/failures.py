@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from treaty.core.refusals import OutcomeUnknown, RegistryError, Unavailable
+from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated, Unavailable
 from treaty.core.requests import Request
 from treaty.wire.confluent.errors import ErrorBody, error_body, status_of
 from treaty.wire.confluent.headers import COMMAND, V1
@@ -43,4 +43,7 @@ def told(
     else:
         log.error("%s failed in a way that nobody foresaw", where[:200] or "a request", exc_info=failure)
         body = ErrorBody(500, "Internal Server Error")
-    return Response(msgspec.json.encode(body), status_of(body.error_code), headers, media)
+    response = Response(msgspec.json.encode(body), status_of(body.error_code), headers, media)
+    if isinstance(failure, Unauthenticated):
+        response.raw_headers.extend((b"www-authenticate", one.encode()) for one in failure.challenges)
+    return response

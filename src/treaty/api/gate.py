@@ -4,20 +4,21 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from treaty.api.caller import REQUEST_ID, request_id_of
 from treaty.api.failures import HttpError, told
 from treaty.api.metrics import OTHER, Metrics
 from treaty.api.ticket import ROUTE
 from treaty.core.limits import IN_FLIGHT
 from treaty.core.refusals import Unavailable
-
-MAX_REQUEST_ID = 200
-"""Characters of a request id that are echoed; a longer one is not."""
-_REQUEST_ID = b"x-request-id"
+from treaty.wire.confluent.headers import V1, negotiate
 
 Page = Callable[[], Awaitable[Response]]
+Admit = Callable[[Scope], Awaitable[None]]
+"""Finds out who asks; raises a refusal where they may not come in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,14 @@ class Gate:
     metrics: Metrics
     pages: Mapping[bytes, Page] = field(default_factory=dict)
     in_flight: int = IN_FLIGHT
+    admit: Admit | None = None
+    """None: everybody may come in, and nobody asks who they are."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
         if scope["type"] != "http":
             return
-        answer = _Answer(send, _request_id(scope))
+        answer = _Answer(send, request_id_of(scope))
         began = time.perf_counter()
         self.metrics.in_flight += 1
         try:
@@ -42,7 +45,8 @@ class Gate:
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
             where = f"{scope['method']} {scope['raw_path'].decode()}"
-            await told(failure, where=where)(scope, receive, answer)
+            media = negotiate(Headers(scope=scope).get("accept", "")) or V1
+            await told(failure, media=media, where=where)(scope, receive, answer)
         finally:
             self.metrics.in_flight -= 1
             route = scope.get(ROUTE, OTHER)
@@ -51,13 +55,16 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         page = self.pages.get(scope["raw_path"])
+        if page is None and self.metrics.in_flight > self.in_flight:
+            busy = Unavailable(f"more than {self.in_flight} requests are being answered; come again")
+            await told(busy)(scope, receive, send)
+            return
+        if self.admit is not None:
+            await self.admit(scope)
         if page is not None:
             scope[ROUTE] = scope["raw_path"].decode()
             response = await page() if scope["method"] in {"GET", "HEAD"} else told(HttpError(405, allow="GET, HEAD"))
             await response(scope, receive, send)
-        elif self.metrics.in_flight > self.in_flight:
-            busy = Unavailable(f"more than {self.in_flight} requests are being answered; come again")
-            await told(busy)(scope, receive, send)
         else:
             await self.dialect(scope, receive, send)
 
@@ -78,12 +85,5 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             if self.request_id:
-                message["headers"] = [*message["headers"], (_REQUEST_ID, self.request_id)]
+                message["headers"] = [*message["headers"], (REQUEST_ID, self.request_id)]
         await self.send(message)
-
-
-def _request_id(scope: Scope) -> bytes:
-    for name, value in scope["headers"]:
-        if name == _REQUEST_ID and len(value) <= MAX_REQUEST_ID and value.isascii() and value.decode().isprintable():
-            return bytes(value)
-    return b""

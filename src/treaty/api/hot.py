@@ -10,12 +10,15 @@ the slow path (see `supported`), and `pyproject.toml` keeps uvicorn within the r
 """
 
 import asyncio
-from dataclasses import dataclass, field
+import math
+import time
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b, sha256
 from typing import Any, ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from treaty.api.ticket import leave_ticket
+from treaty.api.ticket import PEER, leave_ticket
 from treaty.core.limits import HOT_BYTES, REQUEST_SECONDS
 
 HARMLESS = frozenset({
@@ -31,9 +34,12 @@ BLOCK_BYTES = 8_192
 HEAD_BYTES = 65_536
 """Bytes of a request before its headers are complete; a longer one is refused."""
 
+BEARING = HARMLESS | {b"authorization"}
+"""The same where there are rights: a block with credentials belongs to the rights of who they are."""
+
 Answers = dict[bytes, bytes]
 Headers = list[tuple[bytes, bytes]]
-Variant = tuple[str, bool]
+Variant = tuple[object, ...]
 
 
 @dataclass(slots=True)
@@ -41,7 +47,12 @@ class Memo:
     """Finished answers by request line, in one table for each variant, reached through the header block."""
 
     limit: int = HOT_BYTES
+    most_blocks: int = BLOCKS
+    seal: bytes = b""
+    """With rights, header blocks are kept as digests with this key, so that no credentials are."""
     blocks: dict[bytes, Answers] = field(default_factory=dict)
+    until: dict[bytes, float] = field(default_factory=dict)
+    """When the credentials in a block end (monotonic seconds), where they do."""
     variants: dict[Variant, Answers] = field(default_factory=dict)
     epoch: int = 0
     """Rises whenever the memo is emptied; an answer that was begun before is not kept."""
@@ -59,15 +70,33 @@ class Memo:
                 answers.clear()
             self.size = 0
 
+    def forget(self) -> None:
+        """Forget answers, and who may have them: somebody may have lost a right or a credential."""
+        self.empty()
+        self.blocks.clear()
+        self.until.clear()
+        self.variants.clear()
+
+    def late(self, block: bytes) -> bool:
+        """Tell whether the credentials in a block have ended; they are looked at again then."""
+        until = self.until.get(block)
+        if until is None or time.monotonic() < until:
+            return False
+        del self.blocks[block], self.until[block]
+        return True
+
     def keep(self, request: "Begun", variant: Variant, answer: bytes) -> None:
         """Keep an answer, unless it may be stale or there is no room."""
         size = len(request.line) + len(answer)
         if request.epoch != self.epoch or self.size + size > self.limit:
             return
-        answers = self.variants.setdefault(variant, {})
-        if request.block not in self.blocks and len(self.blocks) >= BLOCKS:
+        answers = self.variants.setdefault((request.rights, *variant), {})
+        if request.block not in self.blocks and len(self.blocks) >= self.most_blocks:
             self.blocks.clear()
+            self.until.clear()
         self.blocks[request.block] = answers
+        if request.until < math.inf:
+            self.until[request.block] = request.until
         if answers.get(request.line) is None:
             self.size += size
         answers[request.line] = answer
@@ -88,6 +117,13 @@ class Begun:
     line: bytes
     block: bytes
     epoch: int
+    rights: object = None
+    """Whoever has the same rights gets the same answer."""
+    until: float = math.inf
+
+    def bound(self, rights: object, until: float) -> "Begun":
+        """Return the same for these rights alone, and until a time (monotonic seconds)."""
+        return replace(self, rights=rights, until=until)
 
     def keep(self, variant: Variant, headers: Headers, body: bytes) -> None:
         """Keep a finished answer, in the bytes that uvicorn would send."""
@@ -109,13 +145,23 @@ class HotProtocol(HttpToolsProtocol):
     """Loop time when the connection was made."""
     began = 0.0
     """Loop time when the message began that is not complete yet."""
+    sealing: "blake2b | None" = None
+    """With rights: a digest that has the client's certificate in it, and takes a header block."""
+    certificate: dict[str, Any] | None = None
+    """With rights: what the client's certificate says."""
     last_answer = 0.0
     """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being set anew."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        """Note when it was."""
+        """Note when it was, and with rights who the client is by its certificate."""
         self.opened = self.loop.time()
         super().connection_made(transport)
+        if self.memo.seal:
+            shown = b""
+            layer = transport.get_extra_info("ssl_object")
+            if layer is not None and (whole := layer.getpeercert(binary_form=True)):
+                shown, self.certificate = sha256(whole).digest(), layer.getpeercert()
+            self.sealing = blake2b(shown, key=self.memo.seal, digest_size=32)
 
     def overdue(self) -> bool:
         """Tell whether the peer has kept the connection too long without a whole request."""
@@ -129,22 +175,30 @@ class HotProtocol(HttpToolsProtocol):
         """Answer from memory, or feed the parser."""
         if self.at_rest:
             line, _, block = data.partition(b"\r\n")
-            answers = self.memo.blocks.get(block)
+            known = block if self.sealing is None else self._sealed(block)
+            answers = self.memo.blocks.get(known)
             if answers is not None:
                 answer = answers.get(line)
-                if answer is not None and self._free():
+                if answer is not None and self._free() and not (self.memo.until and self.memo.late(known)):
                     self.transport.write(self.memo.head_for(self.server_state.default_headers) + answer)
                     self.memo.hits += 1
                     self.last_answer = self.loop.time()
                     if self.timeout_keep_alive_task is None:
                         self._arm(self.timeout_keep_alive)
                     return
-            self._feed(data, line, block)
+            self._feed(data, line, block, known)
         else:
             before = self.messages
             super().data_received(data)
             if before == self.messages:
                 self._bound(len(data))
+
+    def _sealed(self, block: bytes) -> bytes:
+        """The digest of a header block and of this connection's certificate."""
+        assert self.sealing is not None
+        digest = self.sealing.copy()
+        digest.update(block)
+        return digest.digest()
 
     def _free(self) -> bool:
         """Tell whether nothing is being answered on this connection and the peer reads what it gets."""
@@ -152,7 +206,7 @@ class HotProtocol(HttpToolsProtocol):
         done = cycle is None or (cycle.response_complete and cycle.keep_alive)
         return done and not self.flow.write_paused and not self.pipeline
 
-    def _feed(self, data: bytes, line: bytes, block: bytes) -> None:
+    def _feed(self, data: bytes, line: bytes, block: bytes, known: bytes) -> None:
         """Let the parser have a chunk that begins a message, and give the slow path a ticket if it was one message."""
         self.messages = 0
         super().data_received(data)
@@ -160,9 +214,10 @@ class HotProtocol(HttpToolsProtocol):
             return
         cycle = self.cycle
         if self.scope["method"] == "GET" and cycle.keep_alive and not cycle.response_complete and not self.pipeline:
-            harmless = all(name in HARMLESS for name, _ in self.headers)
+            names = HARMLESS if self.sealing is None else BEARING
+            harmless = all(name in names for name, _ in self.headers)
             if harmless and line.endswith(b" HTTP/1.1") and block.endswith(b"\r\n\r\n") and not cycle.body:
-                leave_ticket(cast("dict[str, Any]", self.scope), Begun(self.memo, line, block, self.memo.epoch))
+                leave_ticket(cast("dict[str, Any]", self.scope), Begun(self.memo, line, known, self.memo.epoch))
 
     def _bound(self, size: int) -> None:
         """Refuse a message whose headers don't end; the chunk that it began in is not counted."""
@@ -180,6 +235,8 @@ class HotProtocol(HttpToolsProtocol):
         self.messages += 1
         self.waiting = 0
         super().on_message_begin()
+        if self.certificate is not None:
+            cast("dict[str, Any]", self.scope)[PEER] = self.certificate
 
     def on_headers_complete(self) -> None:
         """Note that only a body can follow."""

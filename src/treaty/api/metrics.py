@@ -28,7 +28,7 @@ class Metrics:
     worker: int = 0
     in_flight: int = 0
     board: Board = field(init=False)
-    counted_hits: int = 0
+    counted: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Open this worker's numbers."""
@@ -46,9 +46,14 @@ class Metrics:
 
     def hot(self, hits: int) -> None:
         """Take over the number of answers from memory so far."""
-        if hits != self.counted_hits:
-            self.board.add(_key("count", "hot_hits"), hits - self.counted_hits)
-            self.counted_hits = hits
+        self.total("hot_hits", hits)
+
+    def total(self, name: str, so_far: int) -> None:
+        """Take over a number that this worker has counted since its start."""
+        before = self.counted.get(name)
+        if so_far != before:
+            self.board.add(_key("count", name), so_far - (before or 0))
+            self.counted[name] = so_far
 
     def gauge(self, name: str, value: float) -> None:
         """Set a number that is shown for each worker."""
@@ -67,6 +72,9 @@ def _key(*parts: str) -> str:
 
 HELP = {
     "hot_hits": "Answers given from memory without parsing the request",
+    "credentials_refused": "Requests whose credentials were missing or wrong",
+    "audit_lines": "Lines of the audit log that were written",
+    "audit_lost": "Lines of the audit log that could not be written and are lost",
     "starts": "Times that a worker was started",
     "start_time_seconds": "When the worker started, in seconds since the epoch",
     "sequence": "Last sequence of the log that the worker has applied",

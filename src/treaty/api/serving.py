@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Generator
 from dataclasses import dataclass, fields, is_dataclass
 
@@ -15,6 +16,7 @@ from uvicorn.server import ServerState
 
 from treaty.api.application import Application
 from treaty.api.hot import HotProtocol, Memo, protocol, supported
+from treaty.api.tls import Tls, TlsError
 
 log = logging.getLogger("treaty.server")
 
@@ -22,6 +24,8 @@ DRAIN_SECONDS = 15
 """Requests that are being answered when the server is told to stop get this long."""
 KEEP_ALIVE_SECONDS = 65
 """An idle connection is closed after this: longer than common proxies keep theirs, so that they close first."""
+RENEW_SECONDS = 5.0
+"""How often a worker looks whether its certificate was renewed."""
 BEAT_SECONDS = 1.0
 """How often a worker writes its gauges and looks after its parent."""
 
@@ -34,6 +38,7 @@ class Listening:
     access_log: bool = False
     parent: int = 0
     """Process that started this worker; the worker stops when it is gone. 0: nobody."""
+    tls: Tls | None = None
 
 
 class _Server(uvicorn.Server):
@@ -59,11 +64,19 @@ async def serve(application: Application, listening: Listening, stopping: asynci
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
+    config.load()
+    if listening.tls is not None:
+        config.ssl = listening.tls.context()
     server, stopping = _Server(config), stopping or asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    works = (_beat(application, listening, stopping), _end(server, stopping), _cut(server))
+    works = (
+        _beat(application, listening, stopping),
+        _end(server, stopping),
+        _cut(server),
+        _renew(listening, config.ssl),
+    )
     others = [asyncio.create_task(work) for work in works]
     try:
         await server.serve(sockets=[listening.socket])
@@ -80,6 +93,24 @@ async def _end(server: uvicorn.Server, stopping: asyncio.Event) -> None:
     server.should_exit = True
 
 
+async def _renew(listening: Listening, context: ssl.SSLContext | None) -> None:
+    """Show new connections the certificate that is in the files, when it is renewed."""
+    tls = listening.tls
+    if tls is None or context is None:
+        return
+    shown = tls.stamp()
+    while True:
+        await asyncio.sleep(RENEW_SECONDS)
+        now = tls.stamp()
+        if now and now != shown:
+            shown = now
+            try:
+                tls.show(context)
+                log.info("the certificate was renewed")
+            except TlsError as wrong:
+                log.error("the old certificate is shown on: %s", wrong)
+
+
 async def _cut(server: uvicorn.Server) -> None:
     """Close connections whose peers take too long to ask."""
     while True:
@@ -91,18 +122,26 @@ async def _cut(server: uvicorn.Server) -> None:
 
 def _protocol(application: Application, *, access_log: bool) -> type[HttpToolsProtocol]:
     """The protocol with hot reads, which keep nothing where each request has to be logged; uvicorn's if it has changed."""
+    seal = application.memo.seal
     probe = uvicorn.Config(application.gate, ws="none", lifespan="off", log_config=None)
     made = HttpToolsProtocol(probe, ServerState(), {})
     if supported(HotProtocol, made):
-        return protocol(Memo(limit=0) if access_log else application.memo)
+        return protocol(Memo(limit=0, seal=seal) if access_log else application.memo)
+    if seal:
+        raise RuntimeError("this uvicorn does not tell who its clients are; install the version that Treaty names")
     log.warning("this uvicorn lacks what the hot reads lean on; all requests take the slow path")
     return HttpToolsProtocol
 
 
 async def _beat(application: Application, listening: Listening, stopping: asyncio.Event) -> None:
-    metrics = application.metrics
+    metrics, guards = application.metrics, application.guards
     while True:
         metrics.hot(application.memo.hits)
+        if guards is not None and guards.admission is not None:
+            metrics.total("credentials_refused", guards.admission.refused)
+        if guards is not None and guards.lines is not None:
+            metrics.total("audit_lines", guards.lines.written)
+            metrics.total("audit_lost", guards.lines.lost)
         metrics.gauge("in_flight", metrics.in_flight)
         for name, value in _gauges(application.member.status()).items():
             metrics.gauge(name, value)

@@ -6,6 +6,8 @@ from starlette.types import Scope
 
 ROUTE = "treaty.route"
 """The path pattern of the route that took the request; metrics count by it."""
+PEER = "treaty.peer"
+"""The certificate that the client of this connection has shown, verified by TLS, as `getpeercert` tells it."""
 _TICKET = "treaty.ticket"
 
 
@@ -14,6 +16,10 @@ class Ticket(Protocol):
 
     def keep(self, variant: tuple[str, bool], headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         """Keep a complete answer with status 200. `variant` is what the bytes depend on besides the request line."""
+        ...
+
+    def bound(self, rights: object, until: float) -> "Ticket":
+        """Return a ticket for those alone who have the same rights, and until a time (monotonic seconds)."""
         ...
 
 

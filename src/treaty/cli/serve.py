@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import click
 
@@ -18,7 +18,7 @@ from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
 from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, Sharing, check_files, member, new_loop, serve
 from treaty.cli import journal
-from treaty.cli.safety import Safety, SafetyOptions, safety_of, safety_options
+from treaty.cli.safety import Safety, safety_of, safety_options
 
 T = TypeVar("T")
 BACKLOG = 2048
@@ -42,7 +42,7 @@ class Serving:
     safety: Safety
 
 
-class ServeOptions(SafetyOptions):
+class ServeOptions(TypedDict):
     """The options as click gives them."""
 
     url: str | None
@@ -51,6 +51,12 @@ class ServeOptions(SafetyOptions):
     workers: int
     json_logs: bool
     access_log: bool
+    auth: Path | None
+    audit: Path | None
+    read_only: bool
+    tls_cert: Path | None
+    tls_key: Path | None
+    tls_client_ca: Path | None
     data_home: str
     worker: tuple[int, int, int, int] | None
     board: Path | None
@@ -109,7 +115,14 @@ def command(**options: Unpack[ServeOptions]) -> None:
         options["workers"],
         options["json_logs"],
         options["access_log"],
-        safety_of(options),
+        safety_of(
+            auth=options["auth"],
+            audit=options["audit"],
+            read_only=options["read_only"],
+            tls_cert=options["tls_cert"],
+            tls_key=options["tls_key"],
+            tls_client_ca=options["tls_client_ca"],
+        ),
     )
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]

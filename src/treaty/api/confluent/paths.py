@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
+from treaty.api.caller import refuse_hidden_alias
 from treaty.api.confluent.query import Query
 from treaty.core.limits import ALIASES_KNOWN, NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, context_of, subject_of
@@ -72,9 +73,11 @@ class Aliases:
         at = _subject_place(segments)
         if at is not None:
             alias = await self._alias(segments[at], call)
+            refuse_hidden_alias(segments[at], alias)
             return ((*segments[:at], alias, *segments[at + 1 :]) if alias else segments), query
         named = query.get("subject") if segments[:2] == ("schemas", "ids") else None
         alias = await self._alias(named, call) if named else None
+        refuse_hidden_alias(named or "", alias)
         return segments, query.with_member("subject", alias) if alias else query
 
     async def _alias(self, text: str, call: Call) -> str | None:

@@ -1,0 +1,245 @@
+"""The audit log: a line of JSON for every change that somebody asked for, whatever came of it.
+
+Lines go through a queue to a thread of their own, so that no request waits for a disk. One that can't be written is
+tried again; where the queue is full it is lost, counted and said. A process that is killed loses what is queued.
+"""
+
+import contextlib
+import logging
+import os
+import secrets
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from treaty.api.auth.doorkeeper import Asking
+from treaty.api.caller import Caller, caller
+from treaty.core import answers as a
+from treaty.core import requests as q
+from treaty.core.law.memory import request_digest
+from treaty.core.limits import AUDIT_LINES
+from treaty.core.names import Subject
+from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError
+from treaty.core.registry import AsyncRegistry, Call, Reply
+from treaty.core.requests import Request
+
+log = logging.getLogger("treaty.audit")
+
+AGAIN_SECONDS = 1.0
+"""How long the thread waits before it tries again to write."""
+CLOSE_SECONDS = 5.0
+"""How long the end of the process waits for lines that are queued."""
+Members = dict[str, object]
+
+
+@dataclass(slots=True)
+class Lines:
+    """Lines on their way to a file (None: stderr), which others may rotate or append to. `lost` counts those dropped."""
+
+    path: Path | None = None
+    most: int = AUDIT_LINES
+    lost: int = 0
+    written: int = 0
+    queue: deque[bytes] = field(default_factory=deque)
+    wake: threading.Condition = field(default_factory=threading.Condition)
+    closing: bool = False
+    thread: threading.Thread | None = None
+    descriptor: int = -1
+    rest: bytes = b""
+    resting: int = 0
+    """Lines in `rest`, which are taken and not written."""
+
+    def open(self) -> None:
+        """Open the file and start the thread; raises `OSError`."""
+        self._reopen()
+        self.thread = threading.Thread(target=self._run, name="treaty-audit", daemon=True)
+        self.thread.start()
+
+    def put(self, line: bytes) -> None:
+        """Queue a line, or count it as lost."""
+        with self.wake:
+            if len(self.queue) + self.resting >= self.most:
+                self.lost += 1
+                if self.lost == 1 or self.lost % 1000 == 0:
+                    log.error("the audit log can't be written: %d lines are lost", self.lost)
+                return
+            self.queue.append(line)
+            self.wake.notify()
+
+    def close(self) -> None:
+        """Write what is queued, within bounds; what is left then is lost and counted."""
+        with self.wake:
+            self.closing = True
+            self.wake.notify()
+        if self.thread is not None:
+            self.thread.join(CLOSE_SECONDS)
+        left = len(self.queue) + self.resting
+        if left:
+            self.lost += left
+            log.error("the audit log could not be written to its end: %d lines are lost", self.lost)
+        if self.path is not None and self.descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self.descriptor)
+
+    def _run(self) -> None:
+        trouble = ""
+        while self._take():
+            try:
+                self._write()
+            except OSError as reason:
+                if str(reason) != trouble:
+                    trouble = str(reason)
+                    log.error("the audit log can't be written, it is tried again: %s", reason)
+                with self.wake:
+                    if self.closing:
+                        return
+                    self.wake.wait(AGAIN_SECONDS)
+            else:
+                trouble = ""
+
+    def _take(self) -> bool:
+        """Wait for lines and take them all; False at the end."""
+        with self.wake:
+            while not (self.queue or self.rest or self.closing):
+                self.wake.wait()
+            self.rest += b"".join(self.queue)
+            self.resting += len(self.queue)
+            self.queue.clear()
+            return bool(self.rest)
+
+    def _write(self) -> None:
+        if self.path is not None and self._rotated():
+            self._reopen()
+        while self.rest:
+            size = os.write(self.descriptor, self.rest)
+            self.rest = self.rest[size:]
+        with self.wake:
+            self.written += self.resting
+            self.resting = 0
+
+    def _rotated(self) -> bool:
+        assert self.path is not None
+        try:
+            there = self.path.stat()
+            mine = os.fstat(self.descriptor)
+        except OSError:
+            return True
+        return (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino)
+
+    def _reopen(self) -> None:
+        if self.path is None:
+            self.descriptor = 2
+            return
+        opened = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        old, self.descriptor = self.descriptor, opened
+        if old >= 0:
+            os.close(old)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Writes down who asked for which change, and what stood there before and after."""
+
+    registry: AsyncRegistry
+    lines: Lines
+
+    async def told(self, request: Request[Any], call: Call, ask: Asking) -> Reply[Any]:
+        """Ask, write a line, and return or raise what came of it."""
+        if not call.command_id:
+            call = replace(call, command_id=secrets.token_hex(16))
+        began, who = time.time(), caller() or Caller()
+        members: Members = {
+            "time": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+            "principal": call.principal,
+            "request": who.request_id,
+            "command": call.command_id,
+            "kind": type(request).__name__,
+            **_object(request),
+        }
+        before = await self._before(request)
+        try:
+            reply = await ask(request, call)
+        except RegistryError as failure:
+            self._put(members | _failed(failure) | {"before": before})
+            raise
+        except BaseException as failure:
+            self._put(members | {"outcome": "unknown", "rule": type(failure).__name__, "before": before})
+            raise
+        changed = not (isinstance(reply.answer, a.Registered) and not reply.answer.created)
+        done = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
+        self._put(members | done | {"before": before, "after": _after(reply.answer)})
+        return reply
+
+    def _put(self, members: Mapping[str, object]) -> None:
+        self.lines.put(msgspec.json.encode(members) + b"\n")
+
+    async def _before(self, request: Request[Any]) -> object:
+        """What stands there now, as this worker sees it; None where nothing does, or it can't be said."""
+        asked: Request[Any]
+        match request:
+            case q.Register(subject=subject) | q.DeleteSubject(subject=subject):
+                asked = q.GetVersion(subject, q.LATEST, deleted=True)
+            case q.DeleteVersion(subject=subject, version=version):
+                asked = q.GetVersion(subject, version, deleted=True)
+            case q.SetConfig(scope=scope) | q.DeleteConfig(scope=scope):
+                asked = q.GetConfig(scope)
+            case q.SetMode(scope=scope) | q.DeleteMode(scope=scope):
+                asked = q.GetMode(scope)
+            case _:
+                return None
+        try:
+            answer = (await self.registry.ask(asked, Call("eventual", timeout=1.0))).answer
+        except RegistryError as none:
+            return None if isinstance(none, NotFound) else "unknown"
+        if isinstance(answer, a.VersionFound) and answer.subject != str(getattr(request, "subject", "")):
+            return None  # an unqualified name that another context has
+        return _after(answer)
+
+
+def _object(request: Request[Any]) -> Members:
+    """What a command is about: a subject, or a context."""
+    match request:
+        case q.DeleteContext(context=context):
+            return {"context": context}
+        case (
+            q.SetConfig(scope=scope) | q.DeleteConfig(scope=scope) | q.SetMode(scope=scope) | q.DeleteMode(scope=scope)
+        ):
+            return (
+                {"context": scope.context}
+                if scope.name is None
+                else {"subject": str(Subject(scope.context, scope.name))}
+            )
+        case _:
+            return {"subject": str(getattr(request, "subject", ""))}
+
+
+def _after(answer: object) -> object:
+    """What stands there, with its digest: a version's guid, or a digest of a config."""
+    match answer:
+        case a.Registered(version=version):
+            return _after(version)
+        case a.VersionFound(number=number, schema_id=schema_id, guid=guid, deleted=deleted):
+            return {"version": number, "id": schema_id, "guid": guid, "deleted": deleted}
+        case a.Deleted(numbers=numbers):
+            return {"deleted": numbers}
+        case a.ConfigStored(config=config):
+            return {"digest": request_digest(config), "level": config.level}
+        case a.ModeStored(mode=mode):
+            return {"mode": mode}
+        case _:
+            return None
+
+
+def _failed(failure: RegistryError) -> Members:
+    if isinstance(failure, Refusal):
+        return {"outcome": "refused", "rule": failure.reason.rule}
+    if isinstance(failure, OutcomeUnknown):
+        return {"outcome": "unknown"}
+    return {"outcome": "not now"}

@@ -1,0 +1,188 @@
+"""Admission: who asks is found out before anything else is done for them, and what they may do is held for the answer."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from starlette.types import Scope
+
+from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
+from treaty.api.auth.basic import basic
+from treaty.api.auth.bearer import bearer
+from treaty.api.auth.certificate import certificate
+from treaty.api.auth.settings import AuthSettings, read_settings
+from treaty.api.auth.watched import AuthFileError, Watched
+from treaty.api.caller import Caller, enter, request_id_of
+from treaty.api.ticket import PEER, leave_ticket, ticket_of
+from treaty.core.limits import CREDENTIALS_BYTES
+from treaty.core.names import EVERYWHERE
+from treaty.core.refusals import Forbidden, Reason, Unauthenticated
+from treaty.core.rights import ANONYMOUS
+
+log = logging.getLogger("treaty.auth")
+
+OPEN = frozenset({b"/healthz", b"/readyz"})
+"""Pages for everybody: those who start and stop servers have no credentials, and nothing is told there."""
+OPERATORS = frozenset({b"/status"})
+"""Pages for who is admin of everything: they name subjects and places."""
+LOOK_SECONDS = 1.0
+"""How often the files are looked at."""
+_NOBODY = Vouched(ANONYMOUS)
+_SECTIONS = ("basic", "bearer", "certificate")
+
+
+@dataclass(slots=True)
+class Admission:
+    """What one file of rights says, followed while it changes. Make it with `open_admission`.
+
+    `forget` is called whenever somebody may have lost a right or a credential.
+    """
+
+    watched: Watched
+    settings: AuthSettings
+    methods: dict[str, Authenticator] = field(default_factory=dict)
+    forget: Callable[[], None] = lambda: None
+    refused: int = 0
+    """Requests whose credentials were missing or wrong."""
+
+    async def __call__(self, scope: Scope) -> None:
+        """Let a request in: raises `Unauthenticated`, `Forbidden` for an operator's page, `Unavailable`."""
+        enter(None)
+        if scope["raw_path"] in OPEN:
+            return
+        vouched = await self._vouched(scope)
+        access = self.settings.rights.access(vouched.principal, vouched.groups)
+        if scope["raw_path"] in OPERATORS and not access.may_whole("admin", EVERYWHERE):
+            message = f"{vouched.principal} is not allowed to do this: it needs the permission admin on all contexts"
+            raise Forbidden.of("RIGHTS", message, allowed="a rule that gives admin on subjects * and contexts *")
+        enter(Caller(vouched.principal, access, request_id_of(scope).decode()))
+        ticket = ticket_of(scope)
+        if ticket is not None:
+            leave_ticket(scope, ticket.bound(access, vouched.until))
+
+    async def _vouched(self, scope: Scope) -> Vouched:
+        shown = [value for name, value in scope["headers"] if name == b"authorization"]
+        credentials = Credentials(shown[0] if shown else b"", scope.get(PEER))
+        verdict: Vouched | Refused
+        if len(shown) > 1:
+            verdict = Refused("there are several Authorization headers")
+        elif len(credentials.authorization) > CREDENTIALS_BYTES:
+            verdict = Refused(f"the Authorization header is longer than {CREDENTIALS_BYTES} bytes")
+        elif shown:
+            scheme = credentials.authorization.partition(b" ")[0].lower()
+            method = next((one for one in self.methods.values() if one.scheme and one.scheme == scheme), None)
+            unknown = Refused("the Authorization header is of no scheme that is open here")
+            verdict = await method.check(credentials) if method else unknown
+        elif credentials.certificate is not None and "certificate" in self.methods:
+            verdict = await self.methods["certificate"].check(credentials)
+        elif self.settings.anonymous:
+            return _NOBODY
+        else:
+            verdict = Refused("the request shows no credentials")
+        if isinstance(verdict, Vouched):
+            return verdict
+        self.refused += 1
+        challenges = tuple(one.challenge for one in self.methods.values() if one.challenge)
+        ways = ", ".join(one for one in _SECTIONS if one in self.methods) or "none"
+        raise Unauthenticated(Reason("CREDENTIALS", f"Unauthorized: {verdict.why}", allowed=ways), challenges)
+
+    async def follow(self) -> None:
+        """Follow the files until cancelled; each way to show who asks has its own pace."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_file())
+            for name in _SECTIONS:
+                group.create_task(self._follow_method(name))
+
+    async def _follow_file(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if not self.watched.changed():
+                continue
+            try:
+                settings = read_settings(self.watched.read(), self.watched.path)
+                self.take(settings)
+            except AuthFileError as wrong:
+                log.error("the rights stay as they were: %s", wrong)
+            else:
+                log.info("read %s again: %d rules", self.watched.path, len(settings.rights.rules))
+
+    async def _follow_method(self, name: str) -> None:
+        while True:
+            method = self.methods.get(name)
+            try:
+                if method is not None and await method.refresh():
+                    self.forget()
+            except Exception:
+                log.exception("what [%s] depends on could not be looked at", name)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def take(self, settings: AuthSettings) -> None:
+        """Change to other settings; a section that is as it was keeps what it knows. Raises `AuthFileError`."""
+        methods: dict[str, Authenticator] = {}
+        opened = []
+        try:
+            for name in _SECTIONS:
+                section = getattr(settings, name)
+                if section is None:
+                    continue
+                if name in self.methods and section == getattr(self.settings, name):
+                    methods[name] = self.methods[name]
+                else:
+                    _refuse_without_library(self.watched.path, name)
+                    methods[name] = _MAKERS[name](section)
+                    opened.append(methods[name])
+        except AuthFileError:
+            for one in opened:
+                one.close()
+            raise
+        for name, one in self.methods.items():
+            if methods.get(name) is not one:
+                one.close()
+        self.methods, self.settings = methods, settings
+        self.forget()
+
+    def close(self) -> None:
+        """Give back threads."""
+        for one in self.methods.values():
+            one.close()
+
+
+_MAKERS: dict[str, Callable[[object], Authenticator]] = {"basic": basic, "bearer": bearer, "certificate": certificate}  # type: ignore[dict-item]  # each is given its own section
+
+
+_LIBRARIES = {"basic": "bcrypt", "bearer": "jwt"}
+
+
+def _refuse_without_library(path: Path, section: str) -> None:
+    library = _LIBRARIES.get(section)
+    if library is not None and find_spec(library) is None:
+        raise AuthFileError(
+            path, 0, f"[{section}] needs the library {library}", "install it with: pip install 'treaty[auth]'"
+        )
+
+
+def open_admission(path: Path) -> Admission:
+    """Read a file of rights and what it names; raises `AuthFileError`."""
+    watched = Watched(path)
+    settings = read_settings(watched.read(), path)
+    empty = replace(settings, basic=None, bearer=None, certificate=None)
+    admission = Admission(watched, empty)
+    admission.take(settings)
+    return admission
+
+
+def refuse_unfit(path: Path, *, certificates: bool) -> None:
+    """Raise `AuthFileError` where the files can't be used, or need certificates of clients that nobody verifies."""
+    admission = open_admission(path)
+    admission.close()
+    if admission.settings.certificate is not None and not certificates:
+        remedy = "start the server with --tls-cert and --tls-client-ca"
+        raise AuthFileError(path, 0, "[certificate] needs clients whose certificates are verified", remedy)
+
+
+async def everybody(scope: Scope) -> None:
+    """Let everybody in, where there are no rights."""
+    enter(Caller(request_id=request_id_of(scope).decode()))

@@ -1,0 +1,57 @@
+"""`Authenticator`: one way to show who asks, as a record of functions."""
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+Certificate = dict[str, object]
+"""A client's certificate that TLS has verified, as `ssl.SSLSocket.getpeercert` tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a request shows: its Authorization header as sent, and the certificate of its connection."""
+
+    authorization: bytes = b""
+    certificate: Certificate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """Who asks: ``user:alice``, ``token:…`` or ``cert:…``, in which groups, and until when (monotonic seconds)."""
+
+    principal: str
+    groups: tuple[str, ...] = ()
+    until: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The credentials are not good, and why; never a word of the secret."""
+
+    why: str
+
+
+async def never() -> bool:
+    """Nothing that could change."""
+    return False
+
+
+def nothing() -> None:
+    """Nothing to give back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticator:
+    """One way to show who asks.
+
+    `scheme` is the first word of the Authorization header that it reads, in small letters, empty for what comes with
+    the connection. `refresh` looks once at the files it depends on, and tells whether what was verified before has to
+    be forgotten. `check` may raise `Unavailable` where it can't say now.
+    """
+
+    scheme: bytes
+    challenge: str
+    check: Callable[[Credentials], Awaitable[Vouched | Refused]]
+    refresh: Callable[[], Awaitable[bool]] = never
+    close: Callable[[], None] = nothing

@@ -1,0 +1,143 @@
+"""HTTP basic: passwords against bcrypt hashes, checked off the event loop and once for each password.
+
+Whether a user is there can't be told from the time that a refusal takes: an unknown one's password is checked too,
+against a hash that no password has.
+"""
+
+import asyncio
+import base64
+import binascii
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
+from treaty.api.auth.passwords import PasswordFile, read_passwords
+from treaty.api.auth.remembered import Remembered
+from treaty.api.auth.watched import AuthFileError, Watched
+from treaty.core.limits import PASSWORD_CHECKS
+from treaty.core.refusals import Unavailable
+
+log = logging.getLogger("treaty.auth")
+
+THREADS = 2
+"""Threads of one worker that check passwords; bcrypt lets others run meanwhile."""
+WRONG_SECONDS = 10.0
+"""How long a wrong password is remembered, so that a client that repeats it costs nothing."""
+BCRYPT_BYTES = 72
+"""bcrypt reads no more of a password; a longer one is refused and never cut."""
+_WRONG = Refused("the name or the password is wrong")
+
+
+@dataclass(frozen=True, slots=True)
+class BasicSettings:
+    """The section ``[basic]``: `remember` is how many seconds a right password is not checked again."""
+
+    file: Path
+    realm: str = "Treaty"
+    remember: float = 300.0
+
+
+def basic(settings: BasicSettings, clock: Callable[[], float] = time.monotonic) -> Authenticator:
+    """Build the authenticator; raises `AuthFileError` where the file can't be used."""
+    users = _Users(settings, clock, Watched(settings.file))
+    users.read()
+    challenge = f'Basic realm="{settings.realm}", charset="UTF-8"'
+    return Authenticator(b"basic", challenge, users.check, users.refresh, users.close)
+
+
+@dataclass(slots=True)
+class _Users:
+    settings: BasicSettings
+    clock: Callable[[], float]
+    watched: Watched
+    file: PasswordFile = field(init=False)
+    generation: int = 0
+    right: Remembered[Vouched] = field(init=False)
+    wrong: Remembered[Refused] = field(init=False)
+    checks: dict[bytes, "asyncio.Task[Vouched | Refused]"] = field(default_factory=dict)
+    threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "treaty-password"))
+
+    def __post_init__(self) -> None:
+        self.right, self.wrong = Remembered(self.clock), Remembered(self.clock)
+        self.wrong.key = self.right.key
+
+    def read(self) -> None:
+        self.file = read_passwords(self.watched.read(), self.watched.path)
+        self.generation += 1
+        self.right.forget()
+        self.wrong.forget()
+
+    async def refresh(self) -> bool:
+        """Read the file again where it has changed; one that can't be used leaves things as they were."""
+        if not self.watched.changed():
+            return False
+        try:
+            self.read()
+        except AuthFileError as wrong:
+            log.error("the passwords stay as they were: %s", wrong)
+            return False
+        log.info("read %s again: %d users", self.settings.file, len(self.file.hashes))
+        return True
+
+    async def check(self, credentials: Credentials) -> Vouched | Refused:
+        header = credentials.authorization
+        digest = self.right.digest(header)
+        known = self.right.get(digest) or self.wrong.get(digest)
+        if known is not None:
+            return known
+        pair = _pair(header)
+        if isinstance(pair, Refused):
+            return pair
+        task = self.checks.get(digest)
+        if task is None:
+            if len(self.checks) >= PASSWORD_CHECKS:
+                raise Unavailable(f"more than {PASSWORD_CHECKS} passwords are being checked; come again")
+            task = self.checks[digest] = asyncio.create_task(self._checked(digest, *pair))
+            task.add_done_callback(lambda _done: self.checks.pop(digest, None))
+        return await asyncio.shield(task)
+
+    async def _checked(self, digest: bytes, name: str, password: bytes) -> Vouched | Refused:
+        """Check a password, again where the file changed meanwhile, and remember what came of it."""
+        loop = asyncio.get_running_loop()
+        while True:
+            generation, file = self.generation, self.file
+            right = await loop.run_in_executor(self.threads, _matches, file, name, password)
+            if generation == self.generation:
+                break
+        if not right:
+            self.wrong.put(digest, _WRONG, self.clock() + WRONG_SECONDS)
+            return _WRONG
+        until = self.clock() + self.settings.remember
+        vouched = Vouched(f"user:{name}", until=until)
+        self.right.put(digest, vouched, until)
+        return vouched
+
+    def close(self) -> None:
+        self.threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _pair(header: bytes) -> tuple[str, bytes] | Refused:
+    """Read name and password from the header's value."""
+    _, _, word = header.partition(b" ")
+    try:
+        text = base64.b64decode(word.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return Refused("the Authorization header is not the base64 of name:password in UTF-8")
+    name, colon, password = text.partition(":")
+    if not colon:
+        return Refused("the Authorization header has no colon between name and password")
+    return name, password.encode()
+
+
+def _matches(file: PasswordFile, name: str, password: bytes) -> bool:
+    import bcrypt  # noqa: PLC0415 (an extra that servers without passwords need not have)
+
+    hashed = file.hashes.get(name) if len(password) <= BCRYPT_BYTES else None
+    nobody = hashed is None
+    if hashed is None:
+        hashed = bcrypt.gensalt(file.cost) + b"." * 31
+    return bcrypt.checkpw(password[:BCRYPT_BYTES], hashed) and not nobody

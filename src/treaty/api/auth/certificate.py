@@ -1,0 +1,44 @@
+"""Certificates of clients: TLS has verified the chain; here it is read whose it is."""
+
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
+from treaty.core.limits import PRINCIPAL_LENGTH
+
+Naming = Literal["cn", "dns", "uri", "email"]
+NAMINGS: tuple[Naming, ...] = get_args(Naming)
+_ALTERNATIVES = {"dns": "DNS", "uri": "URI", "email": "email"}
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateSettings:
+    """The section ``[certificate]``: which member names the client, the common name or an alternative name."""
+
+    name: Naming = "cn"
+
+
+def certificate(settings: CertificateSettings, clock: Callable[[], float] = time.monotonic) -> Authenticator:
+    """Build the authenticator. It has no challenge: a certificate can't be asked for when TLS has begun."""
+
+    async def check(credentials: Credentials) -> Vouched | Refused:
+        shown: Any = credentials.certificate or {}
+        names = _names(shown, settings.name)
+        if len(names) != 1 or not names[0].isprintable() or not 0 < len(names[0]) <= PRINCIPAL_LENGTH:
+            return Refused(f"the certificate has {len(names)} names of kind {settings.name}; expected one")
+        left = ssl.cert_time_to_seconds(shown["notAfter"]) - time.time()
+        if left <= 0:
+            return Refused("the certificate has expired")
+        return Vouched(f"cert:{names[0]}", until=clock() + left)
+
+    return Authenticator(b"", "", check)
+
+
+def _names(shown: Any, naming: Naming) -> list[str]:
+    if naming == "cn":
+        return [value for part in shown.get("subject", ()) for name, value in part if name == "commonName"]
+    kind = _ALTERNATIVES[naming]
+    return [value for name, value in shown.get("subjectAltName", ()) if name == kind]

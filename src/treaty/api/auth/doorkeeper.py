@@ -1,0 +1,106 @@
+"""`Doorkeeper`: the registry as those see it who were let in. Rights are asked here, once, for every dialect."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar, cast
+
+from treaty.api.caller import Caller, caller
+from treaty.core import answers as a
+from treaty.core import requests as q
+from treaty.core.decide import is_command
+from treaty.core.names import EVERYWHERE, subject_of
+from treaty.core.needs import refuse_unless_allowed
+from treaty.core.refusals import NotPermitted, Reason, Referenced, Unauthenticated
+from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
+from treaty.core.requests import Request
+from treaty.core.rights import Access
+
+A = TypeVar("A")
+Asking = Callable[[Request[Any], Call], Awaitable[Reply[Any]]]
+
+
+class Scribe(Protocol):
+    """Writes down what commands did: asks on, and keeps a line of it."""
+
+    async def told(self, request: Request[Any], call: Call, ask: Asking) -> Reply[Any]:
+        """Ask, write a line, and return or raise what came of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Doorkeeper:
+    """An `AsyncRegistry` before another one. `rights`: who was not let in is refused, whatever they ask.
+
+    `read_only` refuses every command; `scribe` writes the audit log.
+    """
+
+    registry: AsyncRegistry
+    rights: bool = False
+    read_only: bool = False
+    scribe: Scribe | None = None
+
+    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+        """Answer a request, if the caller may have it answered."""
+        who = caller()
+        if self.rights and (who is None or who.access is None):
+            raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: nobody was let in for this request"))
+        who = who or Caller()
+        everything = who.access is None or who.access.may_whole("read", EVERYWHERE)
+        call = replace(call, principal=who.principal, access=None if everything else who.access)
+        if isinstance(request, q.Register) and request.force is not None:
+            request = cast("Request[A]", replace(request, force=replace(request.force, who=who.principal)))
+        if self.scribe is not None and is_command(request):
+            return await self.scribe.told(request, call, self._ask)
+        return await self._ask(request, call)
+
+    async def _ask(self, request: Request[Any], call: Call) -> Reply[Any]:
+        who = caller()
+        access = who.access if who is not None else None
+        if access is not None:
+            refuse_unless_allowed(access, call.principal, request)
+        if self.read_only and is_command(request):
+            raise NotPermitted.of(
+                "READ_ONLY",
+                "This server is read-only: it was started with --read-only",
+                new=type(request).__name__,
+                allowed="reads; send changes to a server that writes",
+            )
+        try:
+            reply = await self.registry.ask(request, call)
+        except Referenced as told:
+            if access is None or _may_hear_of(access, told.reason.old):
+                raise
+            raise Referenced(replace(told.reason, old="")) from None
+        if call.access is None:
+            return reply
+        if isinstance(request, q.ListContexts):
+            return Reply(await self._contexts(reply.answer, call), reply.token)
+        if isinstance(request, q.GetOutcome):
+            return Reply(_bounded(reply.answer, call.access), reply.token)
+        return reply
+
+    async def _contexts(self, found: a.Contexts, call: Call) -> a.Contexts:
+        """Keep the contexts that have something to read, the default one, and those that are all the caller's."""
+        listed = await self.registry.ask(q.ListSubjects(visible="all"), replace(call, consistency="eventual"))
+        seen = {subject_of(name).context for name in listed.answer.names}
+        access = cast("Access", call.access)
+        return a.Contexts(
+            tuple(name for name in found.names if name == "." or name in seen or access.may_whole("read", name))
+        )
+
+    async def close(self) -> None:
+        """Close the registry."""
+        await self.registry.close()
+
+
+def _may_hear_of(access: Access, place: str) -> bool:
+    """Tell whether somebody may know who refers to what they would delete (``subject version …``)."""
+    return access.may("read", subject_of(place.rpartition(" version ")[0]))
+
+
+def _bounded(outcome: a.Outcome, access: Access) -> a.Outcome:
+    """Tell of a command what became of it; its answer only where the caller may read its subject."""
+    subject = dict(outcome.members).get("subject")
+    if subject is not None and access.may("read", subject_of(subject)):
+        return outcome
+    return replace(outcome, members=())

@@ -1,0 +1,212 @@
+"""Public keys for bearer tokens (a JWKS), from a file or an address, and again when they change."""
+
+import asyncio
+import http.client
+import json
+import logging
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from treaty.api.auth.watched import AuthFileError, Watched
+from treaty.core.limits import KEYS, RIGHTS_BYTES
+from treaty.core.refusals import Unavailable
+
+log = logging.getLogger("treaty.auth")
+
+FETCH_SECONDS = 5.0
+"""An answer with keys has to be complete after this time."""
+AGAIN_SECONDS = 10.0
+"""The shortest time between two fetches, however many unknown keys are asked for."""
+REFRESH_SECONDS = 600.0
+"""How often keys are fetched without being asked for."""
+STALE_SECONDS = 86_400.0
+"""Keys that can't be fetched anew are believed for this long."""
+RSA_BITS = 2048
+"""A shorter RSA key is not used."""
+
+FAMILIES: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("RSA", ""): ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    ("EC", "P-256"): ("ES256",),
+    ("EC", "P-384"): ("ES384",),
+    ("EC", "P-521"): ("ES512",),
+    ("OKP", "Ed25519"): ("EdDSA",),
+    ("OKP", "Ed448"): ("EdDSA",),
+}
+"""Which algorithms a kind of key may verify. Symmetric keys are in none, so no token is signed with a public key."""
+ALGORITHMS = tuple(dict.fromkeys(name for names in FAMILIES.values() for name in names))
+_PUBLIC = frozenset({"kty", "crv", "n", "e", "x", "y"})
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A public key: its id (empty: none), the algorithms it may verify, and what the library made of it."""
+
+    kid: str
+    algorithms: frozenset[str]
+    value: Any
+
+
+class BadKeysError(ValueError):
+    """A text is no set of keys that can be used."""
+
+
+def read_keys(data: bytes) -> tuple[Key, ...]:
+    """Read a JWKS; keys that are not for verifying signatures, or of a kind that is not known here, are left out.
+
+    Raises `BadKeysError` where it is none, or none of its keys can be used.
+    """
+    try:
+        members = json.loads(data)["keys"]
+        listed = [one for one in members if isinstance(one, dict)]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise BadKeysError('it is no JWKS: expected a JSON object with a list "keys"') from None
+    if len(listed) > KEYS:
+        raise BadKeysError(f"it has {len(listed)} keys; at most {KEYS} (KEYS)")
+    keys = tuple(key for key in map(_key, listed) if key is not None)
+    if not keys:
+        raise BadKeysError("none of its keys can be used: expected RSA from 2048 bits, EC P-256 to P-521, or Ed25519")
+    return keys
+
+
+def _key(members: Mapping[str, Any]) -> Key | None:
+    import jwt  # noqa: PLC0415 (an extra that servers without tokens need not have)
+
+    kind = (str(members.get("kty")), str(members.get("crv", "")))
+    algorithms = frozenset(FAMILIES.get(kind, ()))
+    if "alg" in members:
+        algorithms &= {str(members["alg"])}
+    if not algorithms or members.get("use", "sig") != "sig" or "verify" not in members.get("key_ops", ["verify"]):
+        return None
+    public = {name: value for name, value in members.items() if name in _PUBLIC}
+    try:
+        value = jwt.PyJWK(public, algorithm=min(algorithms)).key
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError):
+        return None
+    if kind[0] == "RSA" and value.key_size < RSA_BITS:
+        return None
+    return Key(str(members.get("kid", "")), algorithms, value)
+
+
+@dataclass(slots=True)
+class Keys:
+    """The keys that are believed now. `place` is a file, or an address that is fetched."""
+
+    place: Path | str
+    ca: Path | None = None
+    clock: Callable[[], float] = time.monotonic
+    known: tuple[Key, ...] = ()
+    data: bytes = b""
+    fetched: float = float("-inf")
+    tried: float = float("-inf")
+    watched: Watched | None = None
+    fetching: "asyncio.Task[bool] | None" = None
+    trouble: str = field(default="they have not been fetched yet")
+
+    def open(self) -> None:
+        """Read a file at the start; raises `AuthFileError`. An address is fetched when it is needed."""
+        if isinstance(self.place, Path):
+            self.watched = Watched(self.place)
+            try:
+                self._take(self.watched.read())
+            except BadKeysError as wrong:
+                raise AuthFileError(self.place, 0, str(wrong), "give a file with public keys as JWKS") from None
+
+    async def find(self, kid: str, algorithm: str) -> Key | None:
+        """Return the key that may verify this; an unknown one has the set fetched again, but not too often.
+
+        Raises `Unavailable` where no keys could be fetched, or not for too long.
+        """
+        if self.watched is None and self.clock() - self.fetched > STALE_SECONDS:
+            await self._fetch_in_turn()
+            if self.clock() - self.fetched > STALE_SECONDS:
+                raise Unavailable(f"bearer tokens can't be checked now: {self.trouble}", AGAIN_SECONDS)
+        found = self._find(kid, algorithm)
+        if found is None and self.watched is None:
+            await self._fetch_in_turn()
+            found = self._find(kid, algorithm)
+        return found
+
+    def _find(self, kid: str, algorithm: str) -> Key | None:
+        """By id; a token that names no key is checked with the only one that fits, if there is only one."""
+        fitting = [key for key in self.known if algorithm in key.algorithms and (key.kid == kid or not kid)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    async def refresh(self) -> bool:
+        """Look whether the file has changed, or it is time to fetch; tell whether the keys are others now."""
+        if self.watched is not None:
+            if not self.watched.changed():
+                return False
+            try:
+                return self._take(self.watched.read())
+            except (AuthFileError, BadKeysError) as wrong:
+                log.error("the keys of %s stay as they were: %s", self.place, wrong)
+                return False
+        if self.clock() - self.fetched < REFRESH_SECONDS:
+            return False
+        return await self._fetch_in_turn()
+
+    async def _fetch_in_turn(self) -> bool:
+        """Fetch, unless that was tried just now; who comes meanwhile waits for the same fetch."""
+        if self.fetching is None:
+            if self.clock() - self.tried < AGAIN_SECONDS:
+                return False
+            self.tried = self.clock()
+            self.fetching = asyncio.create_task(self._fetch())
+        return await asyncio.shield(self.fetching)
+
+    async def _fetch(self) -> bool:
+        try:
+            fetched = asyncio.to_thread(fetch, str(self.place), self.ca)
+            changed = self._take(await asyncio.wait_for(fetched, 2 * FETCH_SECONDS))
+        except (OSError, http.client.HTTPException, BadKeysError) as reason:
+            self.trouble = f"{self.place} gave no keys ({type(reason).__name__}: {reason})"
+            log.error("%s", self.trouble)
+            return False
+        else:
+            self.fetched = self.clock()
+            return changed
+        finally:
+            self.fetching = None
+
+    def _take(self, data: bytes) -> bool:
+        if data == self.data:
+            return False
+        self.known = read_keys(data)
+        self.data = data
+        log.info("read %d keys for bearer tokens from %s", len(self.known), self.place)
+        return True
+
+
+def fetch(address: str, ca: Path | None = None, seconds: float = FETCH_SECONDS) -> bytes:
+    """Fetch a short text by http or https: no redirects, no proxies, bounded in time and size.
+
+    Raises `OSError` or `http.client.HTTPException`; blocks, so call it in a thread.
+    """
+    parts = urlsplit(address)
+    deadline = time.monotonic() + seconds
+    if parts.scheme == "https":
+        context = ssl.create_default_context(cafile=ca)
+        host = http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=seconds, context=context)
+    else:
+        host = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=seconds)  # type: ignore[assignment]  # the plain one
+    try:
+        target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+        host.request("GET", target, headers={"Accept": "application/json"})
+        answer = host.getresponse()
+        if answer.status != 200:
+            raise http.client.HTTPException(f"status {answer.status}")
+        data = b""
+        while chunk := answer.read1(65_536):
+            data += chunk
+            if len(data) > RIGHTS_BYTES:
+                raise http.client.HTTPException(f"more than {RIGHTS_BYTES} bytes")
+            if time.monotonic() > deadline:
+                raise TimeoutError("the answer took too long")
+        return data
+    finally:
+        host.close()

@@ -1,0 +1,144 @@
+"""The file of ``treaty serve --auth``: who may show who they are in which way, and who may do what."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+from treaty.api.auth.basic import BasicSettings
+from treaty.api.auth.bearer import BearerSettings
+from treaty.api.auth.certificate import NAMINGS, CertificateSettings
+from treaty.api.auth.keys import ALGORITHMS
+from treaty.api.auth.tables import Table, read_tables
+from treaty.core.names import EVERYWHERE
+from treaty.core.rights import ANONYMOUS, PERMISSIONS, Permission, Rights, Rule, complete
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Hosts from which keys may be fetched without TLS."""
+_KINDS = ("user:", "token:", "cert:")
+_WHO = 'write "user:NAME", "token:NAME", "cert:NAME", "group:NAME", "anonymous" or "*"'
+
+
+@dataclass(frozen=True, slots=True)
+class AuthSettings:
+    """What the file says. A way to show who asks that has no section (None) is not open."""
+
+    rights: Rights
+    anonymous: bool = False
+    basic: BasicSettings | None = None
+    bearer: BearerSettings | None = None
+    certificate: CertificateSettings | None = None
+
+
+def read_settings(data: bytes, path: Path) -> AuthSettings:
+    """Read the file; raises `AuthFileError` with the line, and with what to write instead."""
+    top = read_tables(data, path)
+    anonymous = top.flag("anonymous")
+    basic, bearer, certificate = (top.table(name) for name in ("basic", "bearer", "certificate"))
+    groups, rules = top.table("groups"), top.tables("rule")
+    top.end()
+    settings = AuthSettings(
+        rights=Rights(tuple(_rule(one) for one in rules), _groups(groups) if groups else {}),
+        anonymous=anonymous,
+        basic=_basic(basic) if basic else None,
+        bearer=_bearer(bearer) if bearer else None,
+        certificate=_certificate(certificate) if certificate else None,
+    )
+    if not (basic or bearer or certificate or anonymous):
+        raise top.wrong("nobody could come in", "write a section [basic], [bearer] or [certificate]")
+    _refuse_unknown_groups(settings, rules)
+    return settings
+
+
+def _basic(table: Table) -> BasicSettings:
+    settings = BasicSettings(
+        file=table.path_of("file"), realm=_realm(table), remember=table.number("remember", 300, 0, 86_400)
+    )
+    table.end()
+    return settings
+
+
+def _bearer(table: Table) -> BearerSettings:
+    address = table.text("keys")
+    parts = urlsplit(address)
+    remote = parts.scheme in {"http", "https"}
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+        raise table.wrong(
+            "keys would be fetched without TLS, so anybody on the way could put in theirs", "use https://", "keys"
+        )
+    algorithms = table.texts("algorithms", ALGORITHMS)
+    for name in algorithms:
+        if name not in ALGORITHMS:
+            raise table.wrong(f"algorithm {name!r} is not known here", f"known: {', '.join(ALGORITHMS)}", "algorithms")
+    settings = BearerSettings(
+        issuer=table.text("issuer"),
+        audience=table.texts("audience"),
+        keys=address if remote else table.path_of("keys"),
+        algorithms=algorithms,
+        leeway=table.number("leeway", 30, 0, 600),
+        principal=table.text("principal", "sub"),
+        groups=table.text("groups", ""),
+        ca=table.path_of("ca") if "ca" in table.members else None,
+        realm=_realm(table),
+    )
+    table.taken.add("ca")
+    table.end()
+    return settings
+
+
+def _certificate(table: Table) -> CertificateSettings:
+    name = table.text("name", "cn")
+    if name not in NAMINGS:
+        raise table.wrong(f"name {name!r} is no member of a certificate", f"take one of {', '.join(NAMINGS)}", "name")
+    table.end()
+    return CertificateSettings(name)
+
+
+def _realm(table: Table) -> str:
+    realm = table.text("realm", "Treaty")
+    if not realm.isascii() or not realm.isprintable() or '"' in realm or "\\" in realm:
+        raise table.wrong("realm goes into a header", "take letters, digits and blanks", "realm")
+    return realm
+
+
+def _groups(table: Table) -> Mapping[str, frozenset[str]]:
+    groups = {}
+    for name in table.members:
+        groups[name] = frozenset(table.texts(name))
+        for one in groups[name]:
+            if not one.startswith(_KINDS):
+                raise table.wrong(
+                    f"{one!r} is no member of a group", 'write "user:NAME", "token:NAME" or "cert:NAME"', name
+                )
+    return groups
+
+
+def _rule(table: Table) -> Rule:
+    may = table.texts("may")
+    for word in may:
+        if word not in PERMISSIONS:
+            raise table.wrong(f"there is no permission {word!r}", f"take some of {', '.join(PERMISSIONS)}", "may")
+    who = table.texts("who")
+    for word in who:
+        if not word.startswith((*_KINDS, "group:")) and word not in {ANONYMOUS, "*"}:
+            raise table.wrong(f"who {word!r} does not say by which way they come in", _WHO, "who")
+    contexts = table.texts("contexts", (".",))
+    for word in contexts:
+        if not word.startswith(".") and word != EVERYWHERE:
+            raise table.wrong(f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts")
+    rule = Rule(who, complete(cast("tuple[Permission, ...]", may)), table.texts("subjects", ("*",)), contexts)
+    table.end()
+    return rule
+
+
+def _refuse_unknown_groups(settings: AuthSettings, tables: list[Table]) -> None:
+    """A group is in the file, or it may be in tokens; else its name is misspelt."""
+    if settings.bearer is not None and settings.bearer.groups:
+        return
+    for rule, table in zip(settings.rights.rules, tables, strict=True):
+        for word in rule.who:
+            group = word.removeprefix("group:")
+            if group != word and "*" not in group and "?" not in group and group not in settings.rights.groups:
+                known = ", ".join(sorted(settings.rights.groups)) or "none"
+                raise table.wrong(f"there is no group {group!r}", f"known in [groups]: {known}", "who")

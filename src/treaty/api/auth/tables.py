@@ -1,0 +1,133 @@
+"""Tables of a TOML file, read with their types; what is wrong is told with its line and with what to write."""
+
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from treaty.api.auth.watched import AuthFileError
+
+Places = dict[tuple[str, int, str], int]
+_HEADER = re.compile(r"\[\[?\s*([\w-]+)\s*\]\]?\s*(#.*)?")
+_MEMBER = re.compile(r"\"?([\w-]+)\"?\s*=")
+
+
+@dataclass(slots=True)
+class Table:
+    """One table of a file: its name (empty: the top), which of several it is, and its members. Take them, then `end`."""
+
+    path: Path
+    members: dict[str, Any]
+    places: Places
+    name: str = ""
+    index: int = 0
+    taken: set[str] = field(default_factory=set)
+
+    def wrong(self, what: str, remedy: str, member: str = "") -> AuthFileError:
+        """Return the error for a member, or for the whole table."""
+        line = self.places.get((self.name, self.index, member)) or self.places.get((self.name, self.index, ""), 0)
+        return AuthFileError(self.path, line, what, remedy)
+
+    def table(self, name: str) -> "Table | None":
+        """Return a table inside; None where it is not there."""
+        self.taken.add(name)
+        found = self.members.get(name)
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            raise self.wrong(f"{name} is no table", f"write [{name}]", name)
+        return Table(self.path, found, self.places, name)
+
+    def tables(self, name: str) -> list["Table"]:
+        """Return all tables of this name."""
+        self.taken.add(name)
+        found = self.members.get(name, [])
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise self.wrong(f"{name} is no list of tables", f"write [[{name}]] before each", name)
+        return [Table(self.path, one, self.places, name, index) for index, one in enumerate(found)]
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return a text that is not empty; without a default it has to be there."""
+        value = self._taken(name, default)
+        if not isinstance(value, str) or not (value or default == ""):
+            raise self.wrong(f"{name} is no text", f'write {name} = "…"', name)
+        return value
+
+    def texts(self, name: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """Return a list of texts; one alone may stand without its list."""
+        value = self._taken(name, default)
+        listed = [value] if isinstance(value, str) else value
+        if (
+            not isinstance(listed, list | tuple)
+            or not listed
+            or not all(isinstance(one, str) and one for one in listed)
+        ):
+            raise self.wrong(f"{name} is no list of texts", f'write {name} = ["…"]', name)
+        return tuple(listed)
+
+    def number(self, name: str, default: float, least: float, most: float) -> float:
+        """Return a number within bounds."""
+        value = self._taken(name, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise self.wrong(f"{name} is no number of seconds that may be", f"take {least:g} to {most:g}", name)
+        return float(value)
+
+    def flag(self, name: str) -> bool:
+        """Return true or false; false where it is not there."""
+        value = self._taken(name, default=False)
+        if not isinstance(value, bool):
+            raise self.wrong(f"{name} is neither true nor false", f"write {name} = true", name)
+        return value
+
+    def path_of(self, name: str, default: str | None = None) -> Path:
+        """Return a path; one that is not absolute lies beside the file."""
+        return self.path.parent / self.text(name, default)
+
+    def end(self) -> None:
+        """Raise `AuthFileError` where a member was not taken: nobody knows what it should mean."""
+        for name in self.members:
+            if name not in self.taken:
+                where = f" in [{self.name}]" if self.name else ""
+                raise self.wrong(
+                    f"nobody knows the member {name}{where}", f"known: {', '.join(sorted(self.taken))}", name
+                )
+
+    def _taken(self, name: str, default: Any) -> Any:
+        self.taken.add(name)
+        value = self.members.get(name, default)
+        if value is None:
+            raise self.wrong(f"{name} is missing in [{self.name}]", f"write {name} = …")
+        return value
+
+
+def read_tables(data: bytes, path: Path) -> Table:
+    """Read a TOML file; raises `AuthFileError`."""
+    try:
+        text = data.decode()
+        members = tomllib.loads(text)
+    except UnicodeDecodeError:
+        raise AuthFileError(path, 0, "it is not UTF-8", "save the file as UTF-8") from None
+    except tomllib.TOMLDecodeError as wrong:
+        found = re.search(r"\(at line (\d+), column \d+\)", str(wrong))
+        raise AuthFileError(path, int(found[1]) if found else 0, f"it is not TOML: {wrong}", "mend the line") from None
+    except RecursionError:
+        raise AuthFileError(path, 0, "it is nested too deeply", "no table is deeper than two levels") from None
+    return Table(path, members, _places(text))
+
+
+def _places(text: str) -> Places:
+    """Find the lines of tables and of their members."""
+    places: Places = {}
+    seen: Counter[str] = Counter()
+    name, index = "", 0
+    for number, line in enumerate(text.splitlines(), 1):
+        word = line.strip()
+        if header := _HEADER.fullmatch(word):
+            name, index = header[1], seen[header[1]]
+            seen[name] += 1
+            places[name, index, ""] = number
+        elif member := _MEMBER.match(word):
+            places.setdefault((name, index, member[1]), number)
+    return places

@@ -1,0 +1,82 @@
+"""What stands between the network and a member: rights, an audit log, a server that only reads."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from treaty.api.audit import Audit, Lines
+from treaty.api.auth.admission import Admission, everybody, open_admission
+from treaty.api.auth.doorkeeper import Doorkeeper
+from treaty.api.auth.watched import AuthFileError
+from treaty.api.gate import Admit
+from treaty.api.member import Member
+
+STDERR = Path("-")
+"""The path that means stderr."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What was asked for; by default nothing, and then nothing is in the way of a request.
+
+    `auth` is a file of rights. `audit` is a file, or `STDERR`.
+    """
+
+    auth: Path | None = None
+    audit: Path | None = None
+    read_only: bool = False
+
+    def __bool__(self) -> bool:
+        return self.auth is not None or self.audit is not None or self.read_only
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """The same, open and at work."""
+
+    admission: Admission | None = None
+    lines: Lines | None = None
+    read_only: bool = False
+
+    @property
+    def admit(self) -> Admit:
+        """What lets requests in."""
+        return everybody if self.admission is None else self.admission
+
+    def before(self, member: Member) -> Doorkeeper:
+        """Return the member as those see it who were let in."""
+        scribe = None if self.lines is None else Audit(member, self.lines)
+        return Doorkeeper(member, self.admission is not None, self.read_only, scribe)
+
+
+@asynccontextmanager
+async def guarded(protection: Protection) -> AsyncIterator[Guards | None]:
+    """Open what was asked for, and follow its files while the block runs; None where nothing was asked for.
+
+    Raises `AuthFileError` where a file can't be used.
+    """
+    if not protection:
+        yield None
+        return
+    admission = None if protection.auth is None else open_admission(protection.auth)
+    lines = None
+    if protection.audit is not None:
+        lines = Lines(None if protection.audit == STDERR else protection.audit)
+        try:
+            lines.open()
+        except OSError as reason:
+            wrong = f"the audit log can't be opened ({reason.strerror})"
+            raise AuthFileError(protection.audit, 0, wrong, "give a file that can be written") from None
+    following = asyncio.create_task(admission.follow()) if admission is not None else None
+    try:
+        yield Guards(admission, lines, protection.read_only)
+    finally:
+        if following is not None:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+        if admission is not None:
+            admission.close()
+        if lines is not None:
+            await asyncio.to_thread(lines.close)

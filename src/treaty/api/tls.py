@@ -1,0 +1,60 @@
+"""TLS of a server: which certificate it shows, and whose clients' certificates it believes."""
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class TlsError(Exception):
+    """A certificate or key can't be used; the sentence says which, why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Files in PEM. With `client_ca`, clients show a certificate that it vouches for, or (`optional`) may show one."""
+
+    certificate: Path
+    key: Path | None = None
+    client_ca: Path | None = None
+    optional: bool = False
+
+    def context(self) -> ssl.SSLContext:
+        """Read the files; raises `TlsError`."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.show(context)
+        if self.client_ca is not None:
+            try:
+                context.load_verify_locations(self.client_ca)
+            except (OSError, ssl.SSLError) as reason:
+                raise TlsError(f"{self.client_ca}: {_why(reason)}; give a file with certificates in PEM") from None
+            context.verify_mode = ssl.CERT_OPTIONAL if self.optional else ssl.CERT_REQUIRED
+        return context
+
+    def show(self, context: ssl.SSLContext) -> None:
+        """Have new connections shown the certificate that is in the files now; raises `TlsError`."""
+        for path in filter(None, (self.certificate, self.key)):
+            if not path.is_file():
+                raise TlsError(f"{path}: there is no such file; give a file in PEM")
+        try:
+            context.load_cert_chain(self.certificate, self.key, password=_no_password)
+        except (OSError, ssl.SSLError, ValueError) as reason:
+            files = self.certificate if self.key is None else f"{self.certificate} and {self.key}"
+            message = f"{files}: {_why(reason)}; give a certificate and its key in PEM, the key without a password"
+            raise TlsError(message) from None
+
+    def stamp(self) -> tuple[int, ...]:
+        """A number of the files' present state; it changes when a certificate is renewed."""
+        paths = filter(None, (self.certificate, self.key))
+        try:
+            return tuple(path.stat().st_mtime_ns for path in paths)
+        except OSError:
+            return ()
+
+
+def _no_password() -> str:
+    raise ValueError("the key is protected by a password")
+
+
+def _why(reason: Exception) -> str:
+    return getattr(reason, "strerror", None) or getattr(reason, "reason", None) or str(reason) or "it can't be read"

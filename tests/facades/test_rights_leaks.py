@@ -1,0 +1,133 @@
+"""Nothing leaks to who may not read it: not by ids, by names in other contexts, by references, aliases or reasons."""
+
+import json
+from pathlib import Path
+
+from tests.facades.doors import ROOT, STRING, Door, basic, play
+
+
+def test_an_id_that_may_not_be_read_looks_like_one_that_is_not_there(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.put("open-a", STRING, ROOT)
+        secret = await it.put("shut-a", '"int"', ROOT)
+        _, known = await it.ask("GET", f"/schemas/ids/{secret}", ROOT)
+        reader = basic("reader")
+        for path in (
+            "/schemas/ids/{}",
+            "/schemas/ids/{}/schema",
+            "/schemas/ids/{}/subjects",
+            "/schemas/ids/{}/versions",
+        ):
+            hidden = await it.ask("GET", path.format(secret), reader)
+            missing = await it.ask("GET", path.format(secret + 1), reader)
+            assert json.dumps(hidden).replace(f"Schema {secret}", "") == json.dumps(missing).replace(
+                f"Schema {secret + 1}", ""
+            )
+            assert hidden[0] == 404
+            named = await it.code("GET", path.format(secret) + "?subject=shut-a", reader)
+            assert named == 40403
+        assert await it.code("GET", f"/schemas/guids/{known['guid']}", reader) == 40403
+        assert await it.ask("GET", f"/schemas/guids/{known['guid']}/ids", reader) == (200, [])
+        assert await it.put("open-b", '"int"', basic("writer")) == secret, "an id belongs to the text, whoever has it"
+        assert await it.code("GET", f"/schemas/ids/{secret}", reader) == 200, "and now it may be read"
+
+    play(tmp_path, story)
+
+
+def test_a_name_that_is_looked_for_in_other_contexts_is_found_only_where_it_may_be_read(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.put(":.a-secret:x", '"int"', ROOT)
+        await it.put(":.team:x", STRING, ROOT)
+        tim = basic("tim")
+        status, found = await it.ask("GET", "/subjects/x/versions/1", tim)
+        assert (status, found["subject"], found["schema"]) == (200, ":.team:x", STRING)
+        assert await it.code("POST", "/subjects/x", tim, {"schema": '"int"'}) == 40401
+        assert (await it.ask("POST", "/subjects/x", tim, {"schema": STRING}))[1]["subject"] == ":.team:x"
+        assert await it.code("GET", "/schemas/ids/1?subject=x", tim) == 200
+        await it.put("x", '"long"', ROOT)
+        assert (await it.ask("GET", "/subjects/x/versions/1", tim))[1]["subject"] == ":.team:x"
+        assert await it.code("GET", "/subjects/y/versions/1", tim) == 40401
+        assert await it.code("GET", "/subjects/:.a-secret:x/versions/1", tim) == 40301
+
+    play(tmp_path, story)
+
+
+RECORD = '{"type":"record","name":"R","fields":[{"name":"s","type":"S"}]}'
+NAMED = '{"type":"record","name":"S","fields":[{"name":"a","type":"int"}]}'
+
+
+def test_a_reference_needs_a_right_to_read_what_it_names(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        for subject in ("shut-s", "open-s"):
+            await it.put(subject, NAMED, ROOT)
+        writer = basic("writer")
+
+        def body(subject: str) -> dict[str, object]:
+            return {"schema": RECORD, "references": [{"name": "S", "subject": subject, "version": 1}]}
+
+        for path in ("/subjects/open-r/versions", "/subjects/open-r", "/compatibility/subjects/open-r/versions"):
+            status, told = await it.ask("POST", path, writer, body("shut-s"))
+            assert (status, told["error_code"]) == (403, 40301)
+            assert "shut-s" in told["message"]
+            missing = await it.ask("POST", path, writer, body("shut-missing"))
+            assert missing[1]["message"] == told["message"].replace("shut-s", "shut-missing"), "the state plays no part"
+        assert await it.code("POST", "/subjects/open-r/versions", writer, body("open-s")) == 200
+
+        await it.put("shut-r", RECORD, ROOT, body("open-s")["references"])
+        shown = await it.ask("GET", "/subjects/open-s/versions/1/referencedby", basic("reader"))
+        assert shown == (200, [2]), "the same schema is in open-r too"
+        await it.code("DELETE", "/subjects/open-r", ROOT)
+        assert await it.ask("GET", "/subjects/open-s/versions/1/referencedby", basic("reader")) == (200, [])
+
+        answer = await it.http.request(
+            "DELETE", "/subjects/open-s", headers={**basic("deleter"), "Treaty-Details": "true"}
+        )
+        assert answer.json()["error_code"] == 42206
+        assert "shut-r" not in answer.text
+        answer = await it.http.request("DELETE", "/subjects/open-s", headers={**ROOT, "Treaty-Details": "true"})
+        assert "shut-r" in answer.text
+
+    play(tmp_path, story)
+
+
+def test_an_alias_does_not_tell_what_it_stands_for(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.put("shut-target", STRING, ROOT)
+        await it.code("PUT", "/config/open-alias", ROOT, {"alias": "shut-target"})
+        for method, path in (("GET", "/subjects/open-alias/versions/1"), ("POST", "/subjects/open-alias/versions")):
+            status, told = await it.ask(method, path, basic("writer"), {"schema": STRING} if method == "POST" else None)
+            assert (status, told["error_code"]) == (403, 40301)
+            assert "shut-target" not in told["message"]
+        assert (await it.ask("GET", "/subjects/open-alias/versions/1", ROOT))[1]["subject"] == "shut-target"
+
+    play(tmp_path, story)
+
+
+def test_skipping_the_policy_needs_more_than_to_register_and_is_signed(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.put("open-a", STRING, ROOT)
+        forced = "/subjects/open-a/versions?force=true"
+        assert await it.code("POST", forced, basic("writer"), {"schema": '"int"'}) == 40301
+        assert await it.code("POST", forced, basic("chief"), {"schema": '"int"'}) == 200
+        tables = it.app.member._tables  # type: ignore[attr-defined]  # the row is told in no answer
+        forced_by = [tables.get("version", key).forced for key in tables.keys("version")]
+        assert [one.who for one in forced_by if one] == ["user:chief"]
+
+    play(tmp_path, story)
+
+
+def test_the_outcome_of_a_command_is_told_without_what_may_not_be_read(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        for subject, command in (("open-a", "c1"), ("shut-a", "c2")):
+            await it.code(
+                "POST", f"/subjects/{subject}/versions", {**ROOT, "Treaty-Command": command}, {"schema": STRING}
+            )
+        reader = basic("reader")
+        assert "open-a" in json.dumps((await it.ask("GET", "/treaty/outcome/c1", reader))[1])
+        status, told = await it.ask("GET", "/treaty/outcome/c2", reader)
+        assert status == 200
+        assert "shut-a" not in json.dumps(told)
+        assert "shut-a" in json.dumps((await it.ask("GET", "/treaty/outcome/c2", ROOT))[1])
+        assert await it.code("GET", "/treaty/outcome/c1", basic("nobody")) == 40301
+
+    play(tmp_path, story)
