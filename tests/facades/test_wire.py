@@ -11,7 +11,7 @@ from treaty.core import answers as a
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.finding import Fault, Finding
-from treaty.core.messages import Failed, messages
+from treaty.core.messages import OTHER_FORMAT, Failed, messages
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.wire.confluent import receiving, sending
@@ -365,7 +365,7 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
             ),
         ),
         (
-            Failed(1, "{}", other_format=True),
+            Failed(1, "{}", sentence=OTHER_FORMAT),
             "BACKWARD",
             ("Incompatible because of different schema type", "{validateFields: 'false', compatibility: 'BACKWARD'}"),
         ),

@@ -1,7 +1,8 @@
 """A toy format and a bench of tables on which the law can be tried without a node.
 
 A toy schema is a JSON list of field names; one ending in ``?`` has a default. A reader can read a writer's data when it
-has a default for every field that the writer lacks.
+has a default for every field that the writer lacks. The policies differ: a default ``!`` counts under LENIENT only, a
+default ``^`` not under LOGICAL.
 """
 
 import json
@@ -34,6 +35,16 @@ def fields_of(meaning: Meaning) -> tuple[str, ...]:
     return own + tuple(name for bound in meaning.bindings for name in fields_of(bound.meaning))
 
 
+COUNTED = {"STRICT": "?^", "LENIENT": "?^!", "LOGICAL": "?"}
+"""Endings of names that are defaults, by compatibility policy."""
+
+
+def lacking(reader: tuple[str, ...], writer: tuple[str, ...], strictness: str) -> list[str]:
+    """The reader's fields that a writer's data does not have, and that have no default that counts."""
+    written = {name.rstrip("?!^") for name in writer}
+    return [name for name in reader if not name.endswith(tuple(COUNTED[strictness])) and name not in written]
+
+
 class ToyGrammar:
     """Answers at once, or (`slow`) only after having been asked once before."""
 
@@ -59,14 +70,14 @@ def toy_answer(question: Question) -> Answer:
         if question.strict and any(name.startswith("-") for name in names):
             return Invalid((Fault("NAME", "/0", "a name begins with a dash", "a letter"),))
         canonical = json.dumps(sorted(names) if question.normalize else names, separators=(",", ":"))
-        return Parsed(canonical, json.dumps(fields_of(question.meaning)))
+        return Parsed(canonical, json.dumps(fields_of(question.meaning)), fields=tuple(n.rstrip("?!^") for n in names))
     if isinstance(question, Inspect):
-        long = [name for name in fields_of(question.meaning) if len(name) > 8]
-        return Inspected(tuple(Fault("NAME_SHORT", "", f"{name} is long", "eight letters") for name in long))
-    writer = {name.rstrip("?") for name in fields_of(question.writer)}
-    lacking = [name for name in fields_of(question.reader) if not name.endswith("?") and name not in writer]
+        assert question.validators == ("NAME_SHORT",)
+        long = [(at, name) for at, name in enumerate(fields_of(question.meaning)) if len(name) > 8]
+        return Inspected(tuple(Fault("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long))
+    names = lacking(fields_of(question.reader), fields_of(question.writer), question.policy)
     sentence = "the {reader} schema needs a field that the {writer} schema lacks"
-    return Compared(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in lacking))
+    return Compared(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))
 
 
 class Bench:

@@ -79,6 +79,8 @@ class Config:
     """STRICT, LENIENT or LOGICAL."""
     group: str | None = None
     """Name of the metadata property whose value partitions the versions that are compared."""
+    validators: tuple[str, ...] | None = None
+    """Names of what every new version must follow beside its compatibility: lints of its format."""
     default_metadata: Metadata | None = None
     override_metadata: Metadata | None = None
     default_rules: RuleSet | None = None

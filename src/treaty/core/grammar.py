@@ -50,12 +50,14 @@ class Parsed:
 
     `canonical` is the text that is stored, returned and hashed. `resolved` is the digest (hex SHA-256) of the
     canonical text with every reference inlined: equal for two schemas that differ only in how they are cut
-    into references. `type_name` is the full name of the top-level type, or "" where the format has none.
+    into references. `type_name` is the full name of the top-level type, or "" where the format has none. `fields`
+    are the names at its top level, in order: fields of a record or of the first message, properties.
     """
 
     canonical: str
     resolved: str
     type_name: str = ""
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

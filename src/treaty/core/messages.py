@@ -8,6 +8,7 @@ SHOWN = 10_240
 """Characters of the old schema's text that are printed; the rest is cut."""
 
 OTHER_FORMAT = "Incompatible because of different schema type"
+EXTERNAL_REFERENCE = "A previous schema version contains an unsupported external reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,15 +16,20 @@ class Failed:
     """The version that a new schema does not fit, and why, in both directions.
 
     `backward` holds what stops the new schema from reading old data, `forward` what stops the old one from reading new
-    data; a direction that the level does not ask for is empty. `other_format` says that the two are of different
-    formats, so that nothing could be compared.
+    data; a direction that the level does not ask for is empty. `sentence` stands alone in their place where nothing
+    could be compared: `OTHER_FORMAT` or `EXTERNAL_REFERENCE`.
     """
 
     number: int
     text: str
     backward: tuple[Finding, ...] = ()
     forward: tuple[Finding, ...] = ()
-    other_format: bool = False
+    sentence: str = ""
+
+
+def closing(level: str, *, validate_fields: bool = False) -> str:
+    """Return the message that ends every list: what was in force."""
+    return f"{{validateFields: '{str(validate_fields).lower()}', compatibility: '{level}'}}"
 
 
 def messages(failed: Failed, *, level: str, format: str = "AVRO", validate_fields: bool = False) -> tuple[str, ...]:  # noqa: A002 (the word of the protocol)
@@ -33,9 +39,9 @@ def messages(failed: Failed, *, level: str, format: str = "AVRO", validate_field
     findings come first; the old text follows the findings of the last direction that was tried, so a FULL check that
     fails forward only shows none. The level always closes the list.
     """
-    last = f"{{validateFields: '{str(validate_fields).lower()}', compatibility: '{level}'}}"
-    if failed.other_format:
-        return (OTHER_FORMAT, last)
+    last = closing(level, validate_fields=validate_fields)
+    if failed.sentence:
+        return (failed.sentence, last)
     forward = tuple(shown(finding, format, reader="old", writer="new") for finding in failed.forward)
     backward = tuple(shown(finding, format, reader="new", writer="old") for finding in failed.backward)
     mutual = level.startswith("FULL")

@@ -1,11 +1,13 @@
-"""Policies: directions × range × partition. Names such as FULL_TRANSITIVE are names for values."""
+"""Policies: directions × range × partition × strictness. Names such as FULL_TRANSITIVE are names for values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from treaty.core.values import PolicyValue
 
 DEFAULT_LEVEL = "BACKWARD"
+STRICTNESS = ("STRICT", "LENIENT", "LOGICAL")
+"""Confluent's compatibility policies: how strictly differences are judged. The first one is meant where none is named."""
 
 LEVELS: Mapping[str, PolicyValue] = {
     "NONE": PolicyValue(),
@@ -33,3 +35,9 @@ def level_of(policy: PolicyValue) -> str:
 def with_group(policy: PolicyValue, group: str | None) -> PolicyValue:
     """Return the policy with versions parted by a metadata property (Confluent's `compatibilityGroup`)."""
     return replace(policy, partition=f"property:{group}") if group else policy
+
+
+def completed(policy: PolicyValue, strictness: str | None, validators: Iterable[str]) -> PolicyValue:
+    """Return the policy with what the config adds: a strictness where it has none, and further validators."""
+    names = tuple(dict.fromkeys((*policy.validators, *validators)))
+    return replace(policy, strictness=policy.strictness or strictness or "", validators=names)

@@ -88,6 +88,8 @@ class PolicyValue:
     deny: bool = False
     """Refuse every change."""
     validators: tuple[str, ...] = ()
+    strictness: str = ""
+    """How strictly differences are judged: STRICT, LENIENT or LOGICAL; empty leaves it to the config, else STRICT."""
     extra: Extra = ()
 
 

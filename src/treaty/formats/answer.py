@@ -52,7 +52,8 @@ class Parser:
     def _parsed(self, question: Parse) -> Parsed:
         form, model = self.model(question.meaning, strict=question.strict)
         shown = form.show(model, question.normalize)
-        return Parsed(shown.canonical, hashlib.sha256(shown.resolved.encode()).hexdigest(), shown.type_name)
+        resolved = hashlib.sha256(shown.resolved.encode()).hexdigest()
+        return Parsed(shown.canonical, resolved, shown.type_name, shown.fields)
 
     def _compared(self, question: Compare) -> Compared:
         form, reader = self.model(question.reader, strict=False)

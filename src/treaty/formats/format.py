@@ -32,11 +32,15 @@ class ReferenceName:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A parsed schema's texts: `canonical` as stored, `resolved` with every reference inlined, `type_name` or ""."""
+    """A parsed schema's texts: `canonical` as stored, `resolved` with every reference inlined, `type_name` or "".
+
+    `fields` are the names at the top level, in order: fields of the record or first message, properties of the object.
+    """
 
     canonical: str
     resolved: str
     type_name: str
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Format(Generic[Model]):
 
     - ``parse(meaning, strict)``: the model of a text with its references resolved through the bindings.
       `strict` adds the checks for new schemas; without it what was once accepted still parses.
-    - ``show(model, normalize)``: canonical text, resolved text, type name.
+    - ``show(model, normalize)``: canonical text, resolved text, type name, names of the top-level fields.
     - ``references(text)``: names that the text needs and does not define, without resolving anything.
     - ``compare(reader, writer, policy)``: findings, empty when `reader` can read data written with `writer`;
       `policy` is one of `treaty.formats.rule.POLICIES`, a format without variants takes them all alike.

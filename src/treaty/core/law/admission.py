@@ -1,18 +1,70 @@
-"""Admission: does a schema pass the policy in force, against which versions, and if not, why."""
+"""Admission: does a schema pass the policy in force, against which versions, and if not, why.
+
+Direction × range × partition × strictness × denial multiply here and nowhere else: registration and both forms of the
+compatibility check ask `judge`.
+"""
+
+from dataclasses import dataclass
 
 from treaty.core.answers import Checked, Config
 from treaty.core.finding import Finding
 from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid
 from treaty.core.law.references import meaning_of
+from treaty.core.law.reserved import reserved_findings
 from treaty.core.law.schemas import Read, answers
 from treaty.core.law.versions import Kept, schema_row
-from treaty.core.messages import Failed, messages
-from treaty.core.policy import level_of
+from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
+from treaty.core.policy import STRICTNESS, level_of
 from treaty.core.schema import Metadata
 from treaty.core.values import PolicyValue, Schema
 from treaty.core.view import View
 
 PASSED = Checked(compatible=True)
+
+DENIED = Finding(
+    "POLICY_DENIES", "", "The policy of this subject refuses every change", remedy="another policy, or another subject"
+)
+
+BLOCKED = "REFERENCE_EXTERNAL"
+"""The rule of a fault that says: a text refers to something outside the registry, which is never fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What a new version has to pass: the policy and config in force, and what validators said of it already."""
+
+    policy: PolicyValue
+    config: Config
+    said: tuple[Finding, ...] = ()
+
+
+def judge(view: View, grammar: Grammar, new: Read, live: list[Kept], *, bar: Bar, only: Kept | None = None) -> Checked:
+    """Judge a schema that would follow the `live` versions: against those that the policy compares, or the `only` one.
+
+    The first of them that fails ends it. Reserved names and what validators said come first in the list of reasons.
+    """
+    if bar.policy.deny and live:
+        return Checked(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
+    against = compared_with(view, bar.policy, new, live) if only is None else [only]
+    first: tuple[Finding, ...] = ()
+    if bar.config.validate_fields and live:
+        first = reserved_findings(new, schema_row(view, str(live[-1][0][0]), live[-1][1].schema_id).metadata)
+    failed, found = _compared(view, grammar, new, against, bar)
+    if failed is None and not first and not bar.said:
+        return PASSED
+    told = (
+        *(one.sentence for one in first),
+        *(shown(one, new.draft.format, reader="new", writer="old") for one in bar.said),
+        *_last(failed, new.draft.format, bar),
+    )
+    return Checked(compatible=False, messages=told, findings=(*first, *bar.said, *found))
+
+
+def _last(failed: Failed | None, format_: str, bar: Bar) -> tuple[str, ...]:
+    level, validate_fields = level_of(bar.policy), bool(bar.config.validate_fields)
+    if failed is None:
+        return (closing(level, validate_fields=validate_fields),)
+    return messages(failed, level=level, format=format_, validate_fields=validate_fields)
 
 
 def compared_with(view: View, policy: PolicyValue, new: Read, live: list[Kept]) -> list[Kept]:
@@ -37,56 +89,53 @@ def _same_part(view: View, partition: str, new: Read, one: Kept) -> bool:
     return old.get(name) == (new.draft.metadata or Metadata()).get(name)
 
 
-def check(
-    view: View, grammar: Grammar, new: Read, against: list[Kept], *, policy: PolicyValue, config: Config
-) -> Checked:
-    """Compare a schema with versions, the first of `against` first, and stop at the first that fails."""
-    if policy.deny and against:
-        return Checked(compatible=False, messages=("The policy of this subject refuses every change",))
-    if not (policy.backward or policy.forward):
-        return PASSED
+_Pair = tuple[Answer | None, Answer | None]
+"""What was answered backward and forward; None where the policy does not ask."""
+
+
+def _compared(
+    view: View, grammar: Grammar, new: Read, against: list[Kept], bar: Bar
+) -> tuple[Failed | None, tuple[Finding, ...]]:
+    """Compare with versions, the first of `against` first: the first that fails, and what was found."""
+    if not (bar.policy.backward or bar.policy.forward):
+        return None, ()
     olds = [(one, schema_row(view, str(one[0][0]), one[1].schema_id)) for one in against]
-    for (one, old), pair in zip(olds, _pairs(view, policy, new, olds, grammar), strict=True):
-        backward, forward = pair
-        other = old.format != new.draft.format
-        if other or backward or forward:
-            failed = Failed(one[1].number, old.text, backward, forward, other_format=other)
-            told = messages(
-                failed, level=level_of(policy), format=new.draft.format, validate_fields=bool(config.validate_fields)
-            )
-            return Checked(compatible=False, messages=told, findings=(*forward, *backward))
-    return PASSED
-
-
-_Findings = tuple[tuple[Finding, ...], tuple[Finding, ...]]
+    for (one, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, grammar), strict=True):
+        number = one[1].number
+        if old.format != new.draft.format:
+            return Failed(number, old.text, sentence=OTHER_FORMAT), (_other_format(old.format, new.draft.format),)
+        if any(_blocked(answer) for answer in pair):
+            return Failed(number, old.text, sentence=EXTERNAL_REFERENCE), _findings(pair[0] or pair[1])
+        if old.format not in grammar.formats:
+            opaque = (_opaque(old.format),)
+            return Failed(number, old.text, opaque), opaque
+        backward, forward = map(_findings, pair)
+        if backward or forward:
+            return Failed(number, old.text, backward, forward), (*forward, *backward)
+    return None, ()
 
 
 def _pairs(
     view: View, policy: PolicyValue, new: Read, olds: list[tuple[Kept, Schema]], grammar: Grammar
-) -> list[_Findings]:
-    """Return (backward, forward) findings for each old schema; all open questions are asked together."""
-    questions: list[Compare] = []
-    for one, old in olds:
+) -> list[_Pair]:
+    """Return the answers for each old schema; all open questions are asked together."""
+    questions: dict[tuple[int, str], Compare] = {}
+    strictness = policy.strictness or STRICTNESS[0]
+    for at, (one, old) in enumerate(olds):
         if old.format != new.draft.format or old.format not in grammar.formats:
             continue
         meaning = meaning_of(view, str(one[0][0]), old)
         if policy.backward:
-            questions.append(Compare(new.meaning, meaning))
+            questions[at, "backward"] = Compare(new.meaning, meaning, strictness)
         if policy.forward:
-            questions.append(Compare(meaning, new.meaning))
-    told = iter(answers(grammar, tuple(questions)))
-    pairs: list[_Findings] = []
-    for _, old in olds:
-        if old.format != new.draft.format:
-            pairs.append(((), ()))
-            continue
-        if old.format not in grammar.formats:
-            pairs.append(((_opaque(old.format),), ()))
-            continue
-        backward = _findings(next(told)) if policy.backward else ()
-        forward = _findings(next(told)) if policy.forward else ()
-        pairs.append((backward, forward))
-    return pairs
+            questions[at, "forward"] = Compare(meaning, new.meaning, strictness)
+    told = dict(zip(questions, answers(grammar, tuple(questions.values())), strict=True))
+    return [(told.get((at, "backward")), told.get((at, "forward"))) for at in range(len(olds))]
+
+
+def _other_format(old: str, new: str) -> Finding:
+    remedy = "the format of the earlier versions, another subject, or the level NONE"
+    return Finding("FORMAT_CHANGED", "", OTHER_FORMAT, writer=old, reader=new, remedy=remedy)
 
 
 def _opaque(format_: str) -> Finding:
@@ -96,8 +145,14 @@ def _opaque(format_: str) -> Finding:
     return Finding("FORMAT_OPAQUE", "", sentence, told, remedy="set the level to NONE, or install the plug-in")
 
 
-def _findings(answer: Answer) -> tuple[Finding, ...]:
+def _blocked(answer: Answer | None) -> bool:
+    return isinstance(answer, Invalid) and any(fault.rule == BLOCKED for fault in answer.faults)
+
+
+def _findings(answer: Answer | None) -> tuple[Finding, ...]:
     """A stored schema that no longer parses (an imported one may not) can't be compared: that is a finding too."""
+    if answer is None:
+        return ()
     if isinstance(answer, Compared):
         return answer.findings
     assert isinstance(answer, Invalid)

@@ -2,17 +2,19 @@
 
 from dataclasses import replace
 
-from treaty.core.answers import Checked, VersionFound
+from treaty.core.answers import Checked, Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar, Invalid
-from treaty.core.law.admission import PASSED, check, compared_with
+from treaty.core.law.admission import Bar, judge
+from treaty.core.law.extras import metadata_for, rules_for
+from treaty.core.law.inspection import as_finding, inspect
+from treaty.core.law.reserved import internal_names
 from treaty.core.law.schemas import Read, read, refuse, with_extras
 from treaty.core.law.settings import config_in_force, policy_in_force
 from treaty.core.law.versions import Kept, found, no_subject, schema_row, select, shown
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
-from treaty.core.schema import Draft
 from treaty.core.values import Version
 from treaty.core.view import View
 
@@ -100,30 +102,38 @@ def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Deci
     config = config_in_force(view, Scope(*subject))
     policy = policy_in_force(view, subject, config)
     live = shown(view, subject)
-    against = _against(view, request, live)
-    normalize = bool(request.normalize) or bool(config.normalize)
-    one = _read_strictly(view, subject, request.draft, grammar, normalize=normalize)
-    if request.version is None:
-        against = compared_with(view, policy, one, live)
-    if not against:
-        return Decision((), PASSED)
-    return Decision((), check(view, grammar, one, against, policy=policy, config=config))
+    only = _named(view, request, live)
+    one = _read_strictly(view, request, config, grammar)
+    last = schema_row(view, subject.context, live[-1][1].schema_id) if live else None
+    metadata, rules = (last.metadata, last.rules) if last else (None, None)
+    metadata = metadata_for(one.draft.metadata, metadata, config, 0)
+    one = with_extras(one, metadata, rules_for(one.draft.rules, rules, config))
+    faults = inspect(grammar, subject, one, policy)
+    bar = Bar(policy, config, tuple(map(as_finding, faults)))
+    return Decision((), judge(view, grammar, one, live, bar=bar, only=only))
 
 
-def _against(view: View, request: Check, live: list[Kept]) -> list[Kept]:
+def _named(view: View, request: Check, live: list[Kept]) -> Kept | None:
+    """The one version to compare with; None where the policy says with which."""
     if request.version is None or (request.version == LATEST and not live):
-        return []
+        return None
     try:
-        return [select(view, request.subject, request.version)]
+        return select(view, request.subject, request.version)
     except NotFound as absent:
         # A missing number is told as such even where the whole subject is missing.
         raise VersionNotFound(replace(absent.reason, rule="VERSION_NOT_FOUND", version=str(request.version))) from None
 
 
-def _read_strictly(view: View, subject: Subject, draft: Draft, grammar: Grammar, *, normalize: bool) -> Read:
+def _read_strictly(view: View, request: Check, config: Config, grammar: Grammar) -> Read:
+    """Read a draft as a registration would."""
+    draft = request.draft
     if not draft.text:
         raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", allowed="a schema text")
-    one = read(view, subject, draft, grammar, visible="live", strict=True, normalize=normalize)
+    strict, normalize = config.validate_new_schemas is not False, bool(request.normalize) or bool(config.normalize)
+    one = read(view, request.subject, draft, grammar, visible="live", strict=strict, normalize=normalize)
     if isinstance(one, Invalid):
         raise refuse(one, draft)
+    wrong = internal_names(one) if config.validate_fields else None
+    if wrong is not None:
+        raise refuse(wrong, draft)
     return one

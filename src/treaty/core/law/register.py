@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from treaty.core.answers import Config, Registered
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar, Invalid
-from treaty.core.law.admission import check, compared_with
+from treaty.core.law.admission import Bar, judge
 from treaty.core.law.extras import metadata_for, rules_for
+from treaty.core.law.inspection import inspect, refuse_faults
 from treaty.core.law.lookup import same_version
 from treaty.core.law.places import new_version, next_number
+from treaty.core.law.reserved import internal_names
 from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.schemas import Read, read, refuse, with_extras
 from treaty.core.law.settings import config_in_force, mode_in_force, policy_in_force
@@ -24,7 +26,6 @@ from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, No
 from treaty.core.requests import Register, Scope
 from treaty.core.schema import Draft
 from treaty.core.values import PolicyValue, Schema
-from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
 IMPORTING = ("IMPORT", "FORWARD")
@@ -78,7 +79,7 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
         if match is not None:
             return Decision((), Registered(found(view, match), created=False))
     if not case.importing and request.force is None:
-        _refuse_without_validators(view, case)
+        refuse_faults(request.subject, new, inspect(grammar, request.subject, new, case.policy))
         _refuse_incompatible(view, case, new, grammar)
     return new_version(view, command, new, imported=case.importing, policy=case.policy)
 
@@ -213,26 +214,14 @@ def _read_new(view: View, case: Case, draft: Draft, grammar: Grammar) -> Read:
     )
     if isinstance(new, Invalid):
         raise refuse(new, draft)
+    wrong = internal_names(new) if case.config.validate_fields and not case.importing else None
+    if wrong is not None:
+        raise refuse(wrong, draft)
     return new
 
 
-def _refuse_without_validators(view: View, case: Case) -> None:
-    """A validator that is named and not here refuses the write; it is never skipped."""
-    subject = view.get("subject", tuple(case.request.subject))
-    named = case.policy.validators + (subject.validators if isinstance(subject, SubjectValue) else ())
-    if named:
-        raise NotPermitted.of(
-            "VALIDATOR_MISSING",
-            f"Validator {named[0]} of subject {case.request.subject} is not installed on this node",
-            subject=str(case.request.subject),
-            old=", ".join(named),
-            allowed="a node that has it, or a policy without it",
-        )
-
-
 def _refuse_incompatible(view: View, case: Case, new: Read, grammar: Grammar) -> None:
-    against = compared_with(view, case.policy, new, case.live)
-    verdict = check(view, grammar, new, against, policy=case.policy, config=case.config)
+    verdict = judge(view, grammar, new, case.live, bar=Bar(case.policy, case.config))
     if verdict.compatible:
         return
     subject = case.request.subject

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 from treaty.core.answers import Config
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
-from treaty.core.policy import DEFAULT_LEVEL, LEVELS, with_group
+from treaty.core.policy import DEFAULT_LEVEL, LEVELS, completed, with_group
 from treaty.core.refusals import InvalidSetting, NotPermitted
 from treaty.core.requests import Scope
 from treaty.core.rows import Key
@@ -15,7 +15,7 @@ from treaty.core.view import View
 DEFAULT_MODE = "READWRITE"
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
 
-_FILLED = ("normalize", "validate_fields", "validate_new_schemas", "validate_rules", "policy", "group")
+_FILLED = ("normalize", "validate_fields", "validate_new_schemas", "validate_rules", "policy", "group", "validators")
 """Members that a subject's own config takes from the root where it leaves them unset."""
 
 
@@ -86,12 +86,21 @@ def mode_in_force(view: View, scope: Scope) -> str:
 def policy_in_force(view: View, subject: Subject, config: Config, created_with: str = "") -> PolicyValue:
     """Return the policy that a new version has to pass: the subject's own named one, else its level's.
 
-    `created_with` is the policy of a subject that is about to be made. A policy that is named and not there refuses.
+    Either way the config adds its strictness where the policy names none, and the validators of subject and config
+    are added. `created_with` is the policy of a subject that is about to be made. A policy that is named and not there
+    refuses.
     """
     value = view.get("subject", tuple(subject))
     name = value.policy if isinstance(value, SubjectValue) else created_with
-    if not name:
-        return with_group(LEVELS[config.level or DEFAULT_LEVEL], config.group)
+    own = value.validators if isinstance(value, SubjectValue) else ()
+    policy = _named_policy(view, subject, name) if name else None
+    if policy is None:
+        policy = with_group(LEVELS[config.level or DEFAULT_LEVEL], config.group)
+    return completed(policy, config.policy, (*own, *(config.validators or ())))
+
+
+def _named_policy(view: View, subject: Subject, name: str) -> PolicyValue:
+    """Named policies are rows; the names of Confluent's levels are there without one."""
     named = view.get("policy", (name,))
     if isinstance(named, PolicyValue):
         return named

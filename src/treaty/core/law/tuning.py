@@ -23,7 +23,7 @@ from treaty.core.law.settings import (
 from treaty.core.law.versions import Kept, kept
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
-from treaty.core.policy import DEFAULT_LEVEL, LEVELS
+from treaty.core.policy import DEFAULT_LEVEL, LEVELS, STRICTNESS
 from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
 from treaty.core.rows import Row
@@ -46,14 +46,15 @@ def set_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> 
             new=change.level,
             allowed=", ".join(LEVELS),
         )
-    if change.policy is not None and change.policy not in {"STRICT", "LENIENT", "LOGICAL"}:
+    if change.policy is not None and change.policy not in STRICTNESS:
         raise InvalidSetting.of(
             "COMPATIBILITY_POLICY",
             "Invalid compatibility policy. Valid values are strict, lenient and logical",
             path="/compatibilityPolicy",
             new=change.policy,
-            allowed="STRICT, LENIENT, LOGICAL",
+            allowed=", ".join(STRICTNESS),
         )
+    _refuse_unknown_validators(change.validators, grammar)
     refuse_bad_rules(change.default_rules)
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(view, request.scope)
@@ -61,6 +62,19 @@ def set_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> 
     new = merged(old, change, request.clear)
     rows = () if new == old else (Row("config", scope_key(request.scope), ConfigValue(new)),)
     return Decision(rows, ConfigStored(new))
+
+
+def _refuse_unknown_validators(named: tuple[str, ...] | None, grammar: Grammar) -> None:
+    """A name that nobody here knows would stop every new version; better to hear of it now."""
+    missing = [name for name in named or () if name not in grammar.validators]
+    if missing:
+        raise InvalidSetting.of(
+            "VALIDATOR_MISSING",
+            f"Invalid validators. There is no validator {missing[0]} on this node",
+            path="/validators",
+            new=", ".join(missing),
+            allowed=", ".join(sorted(grammar.validators)) or "none; no format here has one",
+        )
 
 
 def delete_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:

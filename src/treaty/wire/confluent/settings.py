@@ -16,7 +16,10 @@ GLOBAL = "__GLOBAL"
 
 
 class ConfigBody(Struct, rename="camel"):
-    """A config, as put, and as answered. Of the two names of the level one is used at a time."""
+    """A config, as put, and as answered. Of the two names of the level one is used at a time.
+
+    `validators` is not Confluent's: clients that do not know it never see it, unless somebody has set it.
+    """
 
     alias: str | UnsetType | None = UNSET
     alias_for_deks: str | UnsetType | None = UNSET
@@ -28,6 +31,7 @@ class ConfigBody(Struct, rename="camel"):
     compatibility_level: str | UnsetType | None = UNSET
     compatibility_policy: str | UnsetType | None = UNSET
     compatibility_group: str | UnsetType | None = UNSET
+    validators: list[str] | UnsetType | None = UNSET
     default_metadata: MetadataBody | UnsetType | None = UNSET
     override_metadata: MetadataBody | UnsetType | None = UNSET
     default_rule_set: RuleSetBody | UnsetType | None = UNSET
@@ -44,6 +48,7 @@ MEMBERS = {
     "validate_rules": "validate_rules",
     "policy": "compatibility_policy",
     "group": "compatibility_group",
+    "validators": "validators",
     "default_metadata": "default_metadata",
     "override_metadata": "override_metadata",
     "default_rules": "default_rule_set",
@@ -73,6 +78,11 @@ def _upper(value: str | None) -> str | None:
     return None if value is None else value.upper()
 
 
+def _names(listed: list[str] | None) -> tuple[str, ...] | None:
+    """Names, each once, in the order given: which validator speaks first is the owner's choice."""
+    return None if listed is None else tuple(dict.fromkeys(listed))
+
+
 def config_of(body: ConfigBody) -> Config:
     """Read a config; words of levels and policies come out in capitals. Whether they exist the law says."""
     level = body.compatibility if body.compatibility is not UNSET else body.compatibility_level
@@ -86,6 +96,7 @@ def config_of(body: ConfigBody) -> Config:
         validate_rules=_given(body.validate_rules),
         policy=_upper(_given(body.compatibility_policy)),
         group=_given(body.compatibility_group),
+        validators=_names(_given(body.validators)),
         default_metadata=metadata_of(_given(body.default_metadata)),
         override_metadata=metadata_of(_given(body.override_metadata)),
         default_rules=rules_of(_given(body.default_rule_set)),
@@ -107,6 +118,7 @@ def config_body(config: Config, *, put: bool = False) -> ConfigBody:
         compatibility_level=UNSET if put else level,
         compatibility_policy=_unless_none(config.policy),
         compatibility_group=_unless_none(config.group),
+        validators=UNSET if config.validators is None else list(config.validators),
         default_metadata=_unless_none(metadata_body(config.default_metadata)),
         override_metadata=_unless_none(metadata_body(config.override_metadata)),
         default_rule_set=_unless_none(rules_body(config.default_rules)),

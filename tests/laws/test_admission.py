@@ -1,0 +1,174 @@
+"""Level, strictness, range, partition and denial multiply in one place, and all routes to it say the same."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.laws.toy import Bench, S, lacking, toy
+from treaty.core.answers import Checked, Config
+from treaty.core.commit import Position
+from treaty.core.policy import LEVELS, STRICTNESS
+from treaty.core.refusals import Incompatible, Refusal
+from treaty.core.requests import LATEST, Check, Creation, Force, Register, Scope, SetConfig
+from treaty.core.rows import Row, encode_row
+from treaty.core.schema import Draft, Metadata
+from treaty.core.values import PolicyValue
+
+TEXTS = [("a",), ("a", "b?"), ("a", "b!"), ("a", "b^"), ("b",), ("a", "b", "c!"), ("c^", "a")]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A schema of the history: its fields and its group."""
+
+    names: tuple[str, ...]
+    group: str = ""
+
+    @property
+    def draft(self) -> Draft:
+        properties = (("major", self.group),) if self.group else ()
+        return toy(*self.names, metadata=Metadata(properties=properties))
+
+
+def fits(new: Text, old: Text, policy: PolicyValue, strictness: str) -> bool:
+    """The law said once more, without any of its code."""
+    if policy.backward and lacking(new.names, old.names, strictness):
+        return False
+    return not (policy.forward and lacking(old.names, new.names, strictness))
+
+
+def admitted(new: Text, history: Sequence[Text], policy: PolicyValue, strictness: str) -> bool:
+    """Whether a text may follow a history, the oldest first."""
+    if policy.deny:
+        return not history
+    compared = [(at, old) for at, old in enumerate(history) if not policy.partition or old.group == new.group]
+    if policy.range == "latest":
+        compared = compared[-1:]
+    if policy.range == "till":
+        compared = [(at, old) for at, old in compared if at >= policy.till]
+    return all(fits(new, old, policy, strictness) for _, old in compared)
+
+
+def named(bench: Bench, policy: PolicyValue, history: Sequence[Text], config: Config) -> None:
+    """A subject that follows a policy, with a history that was forced past it."""
+    bench.position = Position(b"i" * 16, bench.position.sequence + 1, b"d" * 32)
+    bench.tables.apply([encode_row(Row("policy", ("mine",), policy))], bench.position)
+    for old in history:
+        bench.do(Register(S, old.draft, force=Force("me", "history"), create_with=Creation(policy="mine")))
+    bench.do(SetConfig(Scope(*S), config))
+
+
+texts = st.builds(Text, st.sampled_from(TEXTS), st.sampled_from(["", "1", "2"]))
+policies = st.builds(
+    PolicyValue,
+    backward=st.booleans(),
+    forward=st.booleans(),
+    range=st.sampled_from(["latest", "all", "till"]),
+    till=st.integers(0, 3),
+    partition=st.sampled_from(["", "property:major"]),
+    deny=st.sampled_from([False, False, False, True]),
+    strictness=st.sampled_from(["", *STRICTNESS]),
+)
+strictnesses = st.sampled_from([None, *STRICTNESS])
+
+
+@pytest.mark.parametrize("slow", [False, True], ids=["at-once", "after-needs"])
+@settings(max_examples=400, deadline=None)
+@given(
+    history=st.lists(texts, min_size=1, max_size=4, unique=True), new=texts, policy=policies, configured=strictnesses
+)
+def test_every_policy_admits_what_it_says(
+    slow: bool,  # noqa: FBT001 - a parameter of the run
+    history: list[Text],
+    new: Text,
+    policy: PolicyValue,
+    configured: str | None,
+) -> None:
+    bench = Bench(slow=slow)
+    named(bench, policy, history, Config(policy=configured))
+    expected = admitted(new, history, policy, policy.strictness or configured or "STRICT")
+
+    verdict = bench.do(Check(S, new.draft))
+    assert verdict.compatible is expected
+    assert bool(verdict.messages) is bool(verdict.findings) is not expected
+    for number, old in enumerate(history, 1):
+        alone = bench.do(Check(S, new.draft, number)).compatible
+        assert alone is (not policy.deny and fits(new, old, policy, policy.strictness or configured or "STRICT"))
+    registered = bench.verdict(Register(S, new.draft))
+    assert isinstance(registered, Refusal) is not (expected or new in history)
+    if isinstance(registered, Incompatible):
+        assert registered.reason.details == verdict.messages
+        assert registered.findings == verdict.findings
+
+
+@pytest.mark.parametrize(("level", "strictness"), list(itertools.product(LEVELS, STRICTNESS)))
+def test_every_level_under_every_strictness(level: str, strictness: str) -> None:
+    histories = [[Text(names) for names in pair] for pair in itertools.permutations(TEXTS, 2)]
+    for history in histories:
+        bench = Bench()
+        bench.do(SetConfig(Scope(*S), Config(level="NONE")))
+        for old in history:
+            bench.do(Register(S, old.draft))
+        bench.do(SetConfig(Scope(*S), Config(level=level, policy=strictness)))
+        for new in map(Text, TEXTS):
+            expected = admitted(new, history, LEVELS[level], strictness)
+            assert bench.do(Check(S, new.draft)).compatible is expected
+            assert isinstance(bench.verdict(Register(S, new.draft)), Refusal) is not (expected or new in history)
+
+
+def test_the_policies_differ_on_the_toy() -> None:
+    verdicts = {
+        strictness: [bool(lacking(new, old, strictness)) for new, old in itertools.product(TEXTS, TEXTS)]
+        for strictness in STRICTNESS
+    }
+
+    assert len({tuple(each) for each in verdicts.values()}) == len(STRICTNESS)
+
+
+def test_the_strictness_of_the_root_fills_that_of_a_subject(bench: Bench) -> None:
+    bench.do(SetConfig(Scope("."), Config(policy="LENIENT")))
+    bench.do(SetConfig(Scope(*S), Config(level="BACKWARD")))
+    bench.do(Register(S, toy("a")))
+
+    assert bench.do(Check(S, toy("a", "b!"))).compatible
+    bench.do(SetConfig(Scope(*S), Config(policy="LOGICAL")))
+    assert not bench.do(Check(S, toy("a", "b^"))).compatible
+    assert bench.do(Check(S, toy("a", "b?"))).compatible
+
+
+def test_a_version_keeps_the_strictness_that_it_passed(bench: Bench) -> None:
+    bench.do(SetConfig(Scope(*S), Config(policy="LENIENT")))
+    bench.do(Register(S, toy("a")))
+    row = bench.tables.get("version", (*S, 0))
+
+    assert row.policy == replace(LEVELS["BACKWARD"], strictness="LENIENT")  # type: ignore[union-attr]
+
+
+def test_denial_counts_what_is_there_and_not_what_would_be_compared(bench: Bench) -> None:
+    policy = PolicyValue(deny=True, partition="property:major", range="till", till=7)
+    named(bench, policy, [Text(("a",), "1")], Config())
+
+    refused = bench.do(Check(S, Text(("a", "b?"), "2").draft))
+    assert refused.messages == ("The policy of this subject refuses every change",)
+    assert [one.rule for one in refused.findings] == ["POLICY_DENIES"]
+    assert bench.do(Check(S, Text(("b",), "2").draft, LATEST)) == refused
+
+
+def test_an_empty_subject_admits_anything(bench: Bench) -> None:
+    bench.do(SetConfig(Scope("."), Config(level="FULL_TRANSITIVE", policy="LOGICAL")))
+
+    assert bench.do(Check(S, toy("a"))) == Checked(compatible=True)
+    assert bench.do(Check(S, toy("a"), LATEST)) == Checked(compatible=True)
+
+
+def test_a_check_compares_within_the_group_that_a_registration_would_inherit(bench: Bench) -> None:
+    bench.do(SetConfig(Scope(*S), Config(group="major")))
+    bench.do(Register(S, Text(("a",), "1").draft))
+
+    assert not bench.do(Check(S, toy("b"))).compatible
+    with pytest.raises(Incompatible):
+        bench.do(Register(S, toy("b")))
