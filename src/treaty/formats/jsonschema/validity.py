@@ -175,6 +175,11 @@ def _own(nodes: Sequence[Node]) -> Iterator[Fault]:
                     yield from _regex(regex, f"{node.place}/patternProperties/{escaped(regex)}")
             elif isinstance(held, str) and (word in REFERRING or word == node.draft.identifier):
                 yield from _uri(held, "uri-reference", f"{node.place}/{word}")
+            elif word == "$ref" and not isinstance(held, str):
+                # the meta-schema of draft 4 does not know the keyword
+                yield Fault(
+                    "KEYWORD_TYPE_WRONG", f"{node.place}/$ref", f"{_shown(held)} can't stand under '$ref'", "string"
+                )
             elif word == "$schema" and isinstance(held, str) and not node.place:
                 yield from _uri(held, "uri", "/$schema")
 
