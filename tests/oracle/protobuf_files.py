@@ -27,6 +27,16 @@ IMPORTS = (
     ("google/type/money.proto", "google.type.Money"),
     ("google/type/dayofweek.proto", "google.type.DayOfWeek"),
 )
+_FEATURES = {
+    "file": (
+        "field_presence = IMPLICIT",
+        "enum_type = CLOSED",
+        "repeated_field_encoding = EXPANDED",
+        "json_format = ALLOW",
+    ),
+    "scalar": ("field_presence = IMPLICIT", "field_presence = EXPLICIT", "field_presence = LEGACY_REQUIRED"),
+    "repeated": ("repeated_field_encoding = EXPANDED",),
+}
 _TOKEN = re.compile(r'\s+|[A-Za-z_]\w*|"(?:[^"\\\n]|\\.)*"|[0-9][\w.]*|.', re.ASCII)
 _SPARE = (
     "1", "0", "2", "19000", "536870911", "536870912", "2147483648", "-1", "1.5", '"x"', "max", "to", "optional", "required",
@@ -83,7 +93,7 @@ class Maker:
             if draw.chance(20):
                 self.put(0, f"option {option};")
         if self.editions and draw.chance(40):
-            self.put(0, f"option features.{self.feature()};")
+            self.put(0, f"option features.{self.feature('file')};")
         for _ in range(1 + draw.below(2)):
             self.enum(0)
         for _ in range(1 + draw.below(3)):
@@ -94,15 +104,14 @@ class Maker:
             self.service()
         return "\n".join(self.lines) + "\n"
 
-    def feature(self) -> str:
-        return self.draw.pick(
-            (
-                "field_presence = IMPLICIT", "field_presence = EXPLICIT", "enum_type = OPEN", "enum_type = CLOSED",
-                "repeated_field_encoding = EXPANDED", "utf8_validation = NONE", "message_encoding = DELIMITED",
-                "json_format = LEGACY_BEST_EFFORT", "enforce_naming_style = STYLE_LEGACY",
-                "default_symbol_visibility = EXPORT_ALL", "default_symbol_visibility = STRICT",
-            )
-        )  # fmt: skip
+    def feature(self, kind: str) -> str:
+        """A feature, nearly always one that this kind of definition has in this edition."""
+        kinds = [kind] if self.draw.chance(95) else list(_FEATURES)
+        choices = [one for each in kinds for one in _FEATURES[each]]
+        if kind == "file" and self.dialect == "2024":
+            choices += ["enforce_naming_style = STYLE_LEGACY", "default_symbol_visibility = EXPORT_ALL"]
+            choices += ["default_symbol_visibility = LOCAL_ALL", "default_symbol_visibility = STRICT"]
+        return self.draw.pick(choices)
 
     def enum(self, depth: int, scope: str = "") -> None:
         name = self.name("Kind")
@@ -115,6 +124,8 @@ class Maker:
         alias = self.draw.chance(15)
         if alias:
             self.put(depth + 1, "option allow_alias = true;")
+        if self.editions and self.draw.chance(15):
+            self.put(depth + 1, "option features.enum_type = CLOSED;")
         if self.draw.chance(15):
             self.put(
                 depth + 1, "reserved 20 to 30, -5;" if self.draw.chance(50) else f"reserved {self.reserved('OLD')};"
@@ -160,7 +171,7 @@ class Maker:
             bracket = draw.pick(("", " [verification = UNVERIFIED]"))
             self.put(depth + 1, f"extensions {number + 100} to {draw.pick(('max', str(number + 200)))}{bracket};")
             self.put(depth, "}")
-            self.put(depth, f"extend {'.' if False else ''}{name} {{")
+            self.put(depth, f"extend {name} {{")
             self.put(depth + 1, f"{self.label()}{self.type()} {self.name('f')} = {number + 101};")
         self.put(depth, "}")
         self.types.append(f"{scope}{name}")
@@ -200,7 +211,8 @@ class Maker:
         if label == "repeated " and type_ in SCALARS[:8] and not self.editions and draw.chance(20):
             options.append(f"packed = {draw.pick(('true', 'false'))}")
         if self.editions and draw.chance(15):
-            options.append(f"features.{self.feature()}")
+            kind = "repeated" if label else "scalar"
+            options.append(f"features.{self.feature(kind)}")
         bracket = f" [{', '.join(options)}]" if options else ""
         self.put(depth, f"{label}{type_} {name} = {number}{bracket};")
 
@@ -360,6 +372,7 @@ def _dialect(text: str, draw: Draw) -> str:
 
 
 _MUTATIONS: tuple[Callable[[str, Draw], str], ...] = (
-    _replace, _delete, _insert, _swap, _number, _number, _rename, _retype, _retype, _relabel, _relabel, _line, _line, _line,
-    _dialect,
-)  # fmt: skip
+    *(_replace, _delete, _insert, _swap),
+    *((_number, _retype, _line) * 5),
+    *((_rename, _relabel, _dialect) * 2),
+)

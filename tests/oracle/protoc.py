@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
@@ -44,7 +44,7 @@ class Protoc:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
-    def __enter__(self) -> "Protoc":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

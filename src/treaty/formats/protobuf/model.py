@@ -266,7 +266,8 @@ class Schema:
         The innermost scope in which the first part of the name is known decides; a leading point means the whole
         file. For methods `scope` is the full name of the service, for extensions where they stand.
         """
-        return find(self.visible, scope, written, types=True)
+        found = find(self.visible, scope, written, types=True)
+        return found if found is not None and found.kind in _TYPES else None
 
 
 def find(visible: Mapping[str, Symbol], scope: str, written: str, *, types: bool = False) -> Symbol | None:

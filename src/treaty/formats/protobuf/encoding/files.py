@@ -143,7 +143,7 @@ class _Writer:
         proto.name = entry_name(field.name)
         features = tuple(one for one in field.options if one.name[0] == "features")
         for number, (name, type_) in enumerate((("key", field.key), ("value", field.type)), 1):
-            part = Field(name, number, type_, "optional", options=features if type_ == "string" else ())
+            part = Field(name, number, type_, "optional", options=features)
             self.field(proto.field.add(), part, f"{scope}.{field.name}", entry=True)
         proto.options.map_entry = True
 

@@ -90,7 +90,19 @@ class Encoder:
             slot = self.judge.member(target, name)
             slots[slot.field.number] = slot
             values.setdefault(slot.field.number, []).extend(member if isinstance(member, tuple) else (member,))
-        return b"".join(self._member(slots[number], values[number]) for number in sorted(slots))
+        parts = {number: self._member(slots[number], values[number]) for number in slots}
+        if _is_entry(target.node):
+            for number in (1, 2):  # an entry of a map is written with both of its fields
+                parts.setdefault(number, self._zero(self.judge.member(target, ("key", "value")[number - 1])))
+        return b"".join(parts[number] for number in sorted(parts))
+
+    def _zero(self, slot: Slot) -> bytes:
+        """A field with its type's zero."""
+        kind = _KINDS.get(slot.field.type)
+        if kind is None and slot.type is not None and slot.type.kind == "message":
+            return self.message(slot, b"")
+        zeros = {_FIXED64: bytes(8), _FIXED32: bytes(4), LENGTH: b""}
+        return tagged(slot.field.number, kind or _VARINT, zeros.get(kind or _VARINT, b"\0"))
 
     def _member(self, slot: Slot, values: list[Constant]) -> bytes:
         if not slot.repeated:
@@ -128,8 +140,13 @@ class Encoder:
         extension = symbol is not None and symbol.kind == "extension"
         implicit = self._features(slot)["field_presence"] == "IMPLICIT"
         kind = slot.type.kind if slot.type is not None else ""
-        entry = isinstance(node, Message) and any(one.name == ("map_entry",) for one in node.options)
-        return implicit and alone and not extension and not entry and kind != "message" and not slot.field.label
+        return (
+            implicit and alone and not extension and not _is_entry(node) and kind != "message" and not slot.field.label
+        )
+
+
+def _is_entry(node: object) -> bool:
+    return isinstance(node, Message) and any(one.name == ("map_entry",) for one in node.options)
 
 
 def _packed(type_: str, value: Constant) -> bytes:

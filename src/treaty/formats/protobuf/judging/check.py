@@ -92,7 +92,7 @@ class _Check:
         self.style("message", message.name, full, features, message.place)
         self.strict(message, full, features)
         messages.numbers(message, full, faults)
-        names.json_names(message, full, features, faults, proto3=self.dialect == "proto3")
+        names.json_names(message, full, features, faults)
         self.left(message, full)
         for field in message.fields:
             self.field(field, full, features)

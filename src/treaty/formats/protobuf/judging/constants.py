@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from treaty.formats.protobuf.descriptors.names import entry_name
+from treaty.formats.protobuf.linking.features import own
 from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Field, Message, Schema, Symbol, Word, find
 
 LIMITS = {
@@ -149,7 +150,7 @@ class Judge:
         """The field of a message that a member of a constant is named after."""
         home = self.home(target)
         if name.startswith("["):
-            found = self.extension(target, name[1:-1], target.full)
+            found = self.extension(target, name[1:-1], target.scope)
             if found is not None:
                 return found
         else:
@@ -193,6 +194,13 @@ class Judge:
         found = self._messages.get(id(node))
         if found is None:
             choices = {field.name: f"oneof {one.name}" for one in node.oneofs for field in one.fields}
-            found = choices, tuple(one for one in node.fields if one.label == "required")
+            found = choices, tuple(one for one in node.fields if _required(one))
             self._messages[id(node)] = found
         return found
+
+
+def _required(field: Field) -> bool:
+    """Whether a message must have a field."""
+    if field.label == "required":
+        return True
+    return bool(field.options) and own(field.options).get("field_presence") == "LEGACY_REQUIRED"

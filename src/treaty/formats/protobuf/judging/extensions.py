@@ -3,7 +3,7 @@
 import re
 
 from treaty.formats.protobuf.judging.fields import Here
-from treaty.formats.protobuf.judging.messages import MAX_IN_SET, holding, switched
+from treaty.formats.protobuf.judging.messages import KEPT, MAX_IN_SET, holding, switched
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.model import (
     Aggregate,
@@ -40,7 +40,7 @@ def judge(field: Field, here: Here, schema: Schema, faults: Faults) -> None:
     assert isinstance(node, Message)
     if schema.file.dialect == "proto3" and extended.full not in _OPTIONS:
         faults.add("EXTENSION_NOT_ALLOWED", full, f"{extended.full!r} is extended in proto3", field.place)
-    if not 1 <= field.number <= MAX_IN_SET:
+    if not 1 <= field.number <= MAX_IN_SET or field.number in KEPT:
         faults.add("NUMBER_ILLEGAL", full, f"the number {field.number}", field.place)
     home = next((one for one in node.extensions if holding(one.ranges, field.number)), None)
     if home is None:

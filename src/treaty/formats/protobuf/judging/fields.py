@@ -73,8 +73,7 @@ class Fields:
         """A field whose type is a message or enum."""
         assert here.type is not None
         if isinstance(here.type.node, Enum):
-            implicit = self.editions and here.features["field_presence"] == "IMPLICIT"
-            if (self.proto3 or implicit) and self.closed(here.type):
+            if (self.proto3 or self.implicit(field, here, entries=True)) and self.closed(here.type):
                 where = "a proto3 message" if self.proto3 else "a field of implicit presence"
                 self.add("ENUM_CLOSED", field, here.full, f"the closed enum {here.type.full!r} in {where}")
         elif (
@@ -136,7 +135,8 @@ class Fields:
             self.misplaced(field, here, "packed = true", "repeated fields of numbers, bools and enums")
         if "packed" in set_to and self.editions:
             self.misplaced(field, here, "packed", "proto2 and proto3; editions have repeated_field_encoding")
-        message = bool(field.key) or (self.holds_message(here) and field.group is None)
+        delimited = field.group is not None or here.features["message_encoding"] == "DELIMITED"
+        message = bool(field.key) or (self.holds_message(here) and not delimited)
         if true in (set_to.get("lazy"), set_to.get("unverified_lazy")) and not message:
             self.misplaced(field, here, "lazy", "fields that hold a message")
         if set_to.get("jstype", Word("JS_NORMAL")) != Word("JS_NORMAL") and scalar not in _WIDE:
@@ -147,6 +147,14 @@ class Fields:
     def misplaced(self, field: Field, here: Here, what: str, where: str) -> None:
         """A fault for an option on a field that can't have it."""
         self.add("OPTION_MISPLACED", field, here.full, f"{what} on {field.name!r}", where)
+
+    def implicit(self, field: Field, here: Here, *, entries: bool = False) -> bool:
+        """Whether a field of an edition that is not set can't be told from one that has its type's zero.
+
+        With `entries` a map counts as the field for its values.
+        """
+        alone = here.extends is None and not here.in_oneof and field.label != "repeated" and (entries or not field.key)
+        return self.editions and alone and here.features["field_presence"] == "IMPLICIT"
 
     def holds_message(self, here: Here) -> bool:
         """Whether a field's type is a message."""
@@ -161,7 +169,7 @@ class Fields:
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a field that takes many values")
         elif self.holds_message(here) or field.group is not None:
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a message")
-        elif self.editions and here.features["field_presence"] == "IMPLICIT":
+        elif self.implicit(field, here):
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a field without presence")
         elif field.type in SCALARS:
             expected = _unfit(field.type, value)

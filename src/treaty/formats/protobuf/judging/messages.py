@@ -9,7 +9,8 @@ from treaty.formats.protobuf.syntax.ranges import MAX_NUMBER
 
 MAX_IN_SET = 2**31 - 2
 """The highest number of an extension of a message set."""
-_KEPT = range(19000, 20000)
+KEPT = range(19000, 20000)
+"""Numbers that Protobuf keeps for itself."""
 _Span = tuple[int, int, Place]
 
 
@@ -23,7 +24,7 @@ def numbers(message: Message, full: str, faults: Faults) -> None:
     used: dict[int, str] = {}
     for field in message.all_fields:
         number = field.number
-        if not 1 <= number <= MAX_NUMBER or number in _KEPT:
+        if not 1 <= number <= MAX_NUMBER or number in KEPT:
             faults.add("NUMBER_ILLEGAL", f"{full}.{field.name}", f"the number {number}", field.place)
         other = used.setdefault(number, field.name)
         if other != field.name:

@@ -44,13 +44,13 @@ def custom_json_name(field: Field) -> str | None:
     return None
 
 
-def json_names(message: Message, full: str, features: Features, faults: Faults, *, proto3: bool) -> None:
+def json_names(message: Message, full: str, features: Features, faults: Faults) -> None:
     """Fields that have the same name in JSON: by default, or once given names count."""
     legacy = any(
         one.name == ("deprecated_legacy_json_field_conflicts",) and one.value == Word("true") for one in message.options
     )
     strict = features["json_format"] == "ALLOW"
-    by_default = strict and (proto3 or not legacy)
+    by_default = strict and not legacy
     given: list[tuple[Field, str]] = []
     default: dict[str, Field] = {}
     for field in message.all_fields:

@@ -109,8 +109,8 @@ class Options:
     def part(self, target: Symbol, part: str, full: str) -> Slot | None:
         """The field that one part of a name means."""
         if part.startswith("("):
-            scope = full or (f"{self.schema.file.package}.-" if self.schema.file.package else "")
-            return self.judge.extension(target, part[1:-1], _around(scope))
+            scope = full.rpartition(".")[0] if full else self.schema.file.package
+            return self.judge.extension(target, part[1:-1], scope)
         home = self.judge.home(target)
         name = f"{target.full}.{part}"
         symbol = home.symbols.get(name)
@@ -165,10 +165,6 @@ class Options:
                     self.add("OPTION_LIFETIME", full, f"{name} comes with a later edition", option)
                 elif member == "edition_removed" and self.edition >= at:
                     self.add("OPTION_LIFETIME", full, f"{name} was removed from this edition", option)
-
-
-def _around(scope: str) -> str:
-    return scope.rpartition(".")[0] if scope.endswith(".-") else scope
 
 
 def _written(option: Option) -> str:
