@@ -87,9 +87,9 @@ class Prover:
         """An empty list of what could not be shown."""
         return Found(self.policy)
 
-    def missing(self, found: Found, claim: Sequent, rule: Rule, *steps: str | int) -> None:
-        """Note that a keyword of the goal could not be shown."""
-        word = str(steps[0]) if steps else ""
+    def missing(self, found: Found, claim: Sequent, rule: Rule, *steps: str | int, word: str = "") -> None:
+        """Note that a keyword of the goal could not be shown: `word`, or the first step to it."""
+        word = word or (str(steps[0]) if steps else "")
         said = next((view.words[word] for view in claim.known.views if word in view.words), None)
         there = any(word in view.words for view in claim.known.views)
         goal: Json = claim.goal.words.get(word, claim.goal.node.value)
@@ -148,16 +148,18 @@ class Prover:
         found = yield from goal(self, claim)
         if not found.harms or depth == 0:
             return found
+        closest = None
         for cases in self._distinctions(claim):
             for known in cases:
                 if self.impossible(known):
                     continue
                 inner = yield from self.attempt(goal, claim._replace(known=known), depth - 1)
                 if inner.harms:
+                    closest = closest or inner
                     break
             else:
                 return self.found()
-        return found
+        return closest or found
 
     def _distinctions(self, claim: Sequent) -> Iterator[list[Known]]:
         """Ways to tell cases apart of which one always holds."""

@@ -71,7 +71,7 @@ def _others(
     done = set(handled[0])
     for name in names(known):
         if name not in done and not any(matches(pattern, name) for pattern in handled[1]):
-            found.take((yield from _ask(prover, claim, of_property(known, name), goal)), word)
+            found.take((yield from _ask(prover, claim, of_property(known, name), goal)), "properties", name)
     found.take((yield from _ask(prover, claim, of_others(known, handled[1]), goal)), word)
 
 
@@ -137,7 +137,7 @@ def _dependencies(prover: Prover, claim: Sequent) -> Task:
     for name, needed in held.items() if isinstance(held, dict) else ():
         there = _present(prover, known, name)
         if there is not None and not all(_has(there, one) for one in needed if isinstance(one, str)):  # type: ignore[union-attr]
-            prover.missing(found, claim, rules.DEPENDENCY_NOT_READ, "dependentRequired", name)
+            prover.missing(found, claim, rules.DEPENDENCY_NOT_READ, "dependencies", name, word="dependentRequired")
     for name, inner in goal.dependent():
         there = _present(prover, known, name)
         if there is not None:
@@ -181,9 +181,10 @@ def _further(prover: Prover, claim: Sequent, found: Found, start: int, word: str
     most, longest = most_items(known), longest_tuple(known)
     for at in range(start, longest):
         if most is None or at < most:
-            found.take((yield from _ask(prover, claim, of_item(known, at), goal)), word)
+            found.take((yield from _ask(prover, claim, of_item(known, at), goal)), "items", at)
     if most is None or most > max(start, longest):
-        found.take((yield from _ask(prover, claim, of_item(known, None), goal)), word)
+        step = "additionalItems" if word == "items" and (start or longest) else word
+        found.take((yield from _ask(prover, claim, of_item(known, None), goal)), step)
 
 
 def _contains(prover: Prover, claim: Sequent) -> Task:
@@ -192,19 +193,25 @@ def _contains(prover: Prover, claim: Sequent) -> Task:
     if "array" not in known.types or goal is None:
         return found
     least, most = claim.goal.words.get("minContains", 1), claim.goal.words.get("maxContains")
-    shown = least == 0 or (yield from _contains_enough(prover, claim, goal, least))  # type: ignore[arg-type]
-    if shown and most is not None:
-        upper = most_items(known)
-        shown = upper is not None and upper <= most  # type: ignore[operator]
-        for view in known.views:
-            limit, inner = view.words.get("maxContains"), view.part("contains")
-            if shown or limit is None or inner is None or limit > most:  # type: ignore[operator]
-                continue
-            answer = yield Question(Sequent(prover.known(Source((goal,))), inner, Filling.NO))
-            shown = not answer.harms
-    if not shown:
-        prover.missing(found, claim, rules.CONTAINS_ADDED, "contains")
+    if least != 0 and not (yield from _contains_enough(prover, claim, goal, least)):  # type: ignore[arg-type]
+        counted = "minContains" in claim.goal.words and any("contains" in view.words for view in known.views)
+        prover.missing(found, claim, rules.CONTAINS_ADDED, "minContains" if counted else "contains")
+    if most is not None and not (yield from _contains_few(prover, claim, goal, most)):  # type: ignore[arg-type]
+        prover.missing(found, claim, rules.CONTAINS_ADDED, "maxContains")
     return found
+
+
+def _contains_few(prover: Prover, claim: Sequent, goal: View, most: int) -> Generator[Question, Found, bool]:
+    upper = most_items(claim.known)
+    if upper is not None and upper <= most:
+        return True
+    for view in claim.known.views:
+        limit, inner = view.words.get("maxContains"), view.part("contains")
+        if limit is not None and inner is not None and limit <= most:  # type: ignore[operator]
+            answer = yield Question(Sequent(prover.known(Source((goal,))), inner, Filling.NO))
+            if not answer.harms:
+                return True
+    return False
 
 
 def _contains_enough(prover: Prover, claim: Sequent, goal: View, least: int) -> Generator[Question, Found, bool]:

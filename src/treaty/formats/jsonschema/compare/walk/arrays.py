@@ -63,7 +63,7 @@ def _tuples(found: Found, old: View, new: View) -> Steps:
             yield from _added(found, old, after[at], at)
         else:
             found.take((yield Question((shape(before[at]), shape(after[at])))), "items", at)
-    yield from left_over(found, old, new, "items", _ADDITIONAL)
+    yield from left_over(found, old, new, "items", _ADDITIONAL, "additionalItems")
 
 
 def _further(view: View) -> View | None:

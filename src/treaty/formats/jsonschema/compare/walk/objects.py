@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Mapping
 
-from treaty.formats.jsonschema.compare.exact import same
 from treaty.formats.jsonschema.compare.fixpoint import Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.rules import property as rules
@@ -202,10 +201,13 @@ _UNEVALUATED = (
 )
 
 
-def left_over(found: Found, old: View, new: View, word: str, rows: tuple[Rule, Rule, Rule, Rule]) -> Steps:
+def left_over(  # noqa: PLR0917 (two sides, the keyword, its rules and its name in paths)
+    found: Found, old: View, new: View, word: str, rows: tuple[Rule, Rule, Rule, Rule], step: str = ""
+) -> Steps:
     """What is asked of properties or items that nothing else names: forbidden, of a schema, or anything.
 
-    `rows` are the rules for: no longer forbidden, forbidden now, a schema now, no schema any more.
+    `rows` are the rules for: no longer forbidden, forbidden now, a schema now, no schema any more. `step` is the
+    keyword's name in paths, if it is not `word`.
     """
     was, now = old.part(word), new.part(word)
     forbidden = was is not None and was.never, now is not None and now.never
@@ -214,8 +216,8 @@ def left_over(found: Found, old: View, new: View, word: str, rows: tuple[Rule, R
         return
     values = tuple((part.node.value,) if part is not None else None for part in (was, now))
     if forbidden[0] != forbidden[1]:
-        found.tell(rows[0] if forbidden[0] else rows[1], word, writer=values[0], reader=values[1])
+        found.tell(rows[0] if forbidden[0] else rows[1], step or word, writer=values[0], reader=values[1])
     elif free[0] != free[1]:
-        found.tell(rows[2] if free[0] else rows[3], word, writer=values[0], reader=values[1])
-    elif was is not None and now is not None and not (was.side is now.side and same(was.node.value, now.node.value)):
-        found.take((yield Question((shape(was), shape(now)))), word)
+        found.tell(rows[2] if free[0] else rows[3], step or word, writer=values[0], reader=values[1])
+    elif was is not None and now is not None:
+        found.take((yield Question((shape(was), shape(now)))), step or word)

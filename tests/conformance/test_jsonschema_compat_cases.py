@@ -1,0 +1,98 @@
+"""A folder for every rule of comparing JSON Schemas: two schemas and the findings, both ways and under both policies."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treaty.core.finding import Finding
+from treaty.core.meaning import Meaning
+from treaty.formats.jsonschema.compare.compatibility import compare, differences
+from treaty.formats.jsonschema.compare.rules.own import COMPARISON_TOO_LARGE, OWN_RULES
+from treaty.formats.jsonschema.compare.rules.table import ESTABLISHED, RULES
+from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.parse import parse
+from treaty.formats.rule import Rule
+
+CASES = Path(__file__).parents[1] / "cases" / "jsonschema"
+FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
+
+
+def document(path: Path) -> Document:
+    return parse(Meaning("JSON", path.read_text("utf-8")), strict=False)
+
+
+def full(finding: Finding, *, backward: bool) -> dict[str, str]:
+    """A finding with all its words; the new schema is the reader of a backward check."""
+    reader, writer = ("new", "old") if backward else ("old", "new")
+    assert finding.remedy
+    return {
+        "rule": finding.rule,
+        "path": finding.path,
+        "sentence": finding.told(reader=reader, writer=writer),
+        "detail": finding.detail,
+        writer: finding.writer,
+        reader: finding.reader,
+    }
+
+
+def short(findings: tuple[Finding, ...]) -> list[dict[str, str]]:
+    return [{"rule": finding.rule, "path": finding.path} for finding in findings]
+
+
+@pytest.mark.parametrize("folder", [pytest.param(folder, id=folder.name) for folder in FOLDERS])
+def test_a_change_gets_its_recorded_findings(folder: Path) -> None:
+    old, new = document(folder / "old.json"), document(folder / "new.json")
+    recorded = json.loads((folder / "verdict.json").read_text("utf-8"))
+
+    assert [full(one, backward=True) for one in compare(new, old)] == recorded["backward"]
+    assert [full(one, backward=False) for one in compare(old, new)] == recorded["forward"]
+    assert short(differences(new, old)) == recorded["differences"]
+    lenient = recorded.get("lenient", recorded)
+    assert short(compare(new, old, "LENIENT")) == _short(lenient["backward"])
+    assert short(compare(old, new, "LENIENT")) == _short(lenient["forward"])
+
+
+def _short(recorded: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [{"rule": one["rule"], "path": one["path"]} for one in recorded]
+
+
+def told(folder: Path, *lists: str) -> set[str]:
+    recorded: dict[str, Any] = json.loads((folder / "verdict.json").read_text("utf-8"))
+    return {one["rule"] for name in lists for one in recorded[name]}
+
+
+@pytest.mark.parametrize("rule", [pytest.param(rule, id=name) for name, rule in RULES.items()])
+def test_every_rule_has_a_case_that_tells_it_and_a_near_miss(rule: Rule) -> None:
+    if rule is COMPARISON_TOO_LARGE:
+        return  # its schemas are made by the tests of limits
+    assert rule.id in told(CASES / rule.id, "differences")
+    assert (rule.id in told(CASES / rule.id, "backward")) == bool(rule.policies)
+    misses = [folder for folder in FOLDERS if folder.name.partition("-")[0] == rule.id and folder.name != rule.id]
+    assert any(rule.id not in told(folder, "backward", "forward", "differences") for folder in misses)
+
+
+def test_folders_with_the_name_of_a_rule_name_one_that_exists() -> None:
+    named = {folder.name.partition("-")[0] for folder in FOLDERS}
+
+    assert not {name for name in named if name.isupper()} - set(RULES)
+
+
+def test_the_established_rules_are_all_that_anything_produces() -> None:
+    harmless = [rule for rule in ESTABLISHED.values() if not rule.policies]
+    lenient = [rule for rule in ESTABLISHED.values() if rule.policies and "LENIENT" not in rule.policies]
+
+    assert len(ESTABLISHED) == 132 - 3  # three are only names, see docs/formats/jsonschema-compatibility.md
+    assert (len(harmless), len(lenient)) == (65, 9)
+    assert not set(ESTABLISHED) & set(OWN_RULES)
+
+
+def test_every_rule_says_what_it_is_for_and_what_would_help() -> None:
+    for name, rule in RULES.items():
+        assert rule.id == name
+        assert rule.purpose.endswith(".")
+        assert rule.remedy
+        assert (rule.harm == "none") == (not rule.policies)
+        assert set("{}").isdisjoint(rule.remedy)
+        assert "{path}" in rule.sentence or rule is COMPARISON_TOO_LARGE
