@@ -4,6 +4,7 @@ import click
 
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import Loaded, load_one
+from treaty.cli.terminal.references import References
 from treaty.core.meaning import Meaning
 from treaty.formats.format import InvalidSchemaError
 
@@ -13,10 +14,17 @@ from treaty.formats.format import InvalidSchemaError
 @click.option("--normalize", is_flag=True, help="One text for all schemas that differ only in order and the like.")
 @click.option("--view", metavar="NAME", help="Another form, such as resolved, parsing (Avro) or serialized (Protobuf).")
 @options.format_
-@options.references
+@options.references()
 @options.as_json
 def command(
-    *, file: str, normalize: bool, view: str | None, format_: str | None, references: tuple[str, ...], as_json: bool
+    *,
+    file: str,
+    normalize: bool,
+    view: str | None,
+    format_: str | None,
+    references: tuple[str, ...],
+    folders: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Print a schema FILE as a registry stores, returns and hashes it (``-`` reads standard input).
 
@@ -26,7 +34,7 @@ def command(
       treaty canonical --normalize --reference Money=money.avsc order.avsc
       treaty canonical --view parsing - < order.avsc
     """  # noqa: D301 - click wants the control character
-    one = load_one(file, format_, references)
+    one = load_one(file, format_, References.of(references, folders))
     printed = one.form.show(one.model, normalize)
     text = printed.canonical if view is None else viewed(one, view, normalize=normalize)
     if as_json:

@@ -9,7 +9,8 @@ import click
 
 from treaty.cli.schemas.judged import Judged
 from treaty.cli.terminal import options, screen
-from treaty.cli.terminal.source import meanings, sources
+from treaty.cli.terminal.references import References
+from treaty.cli.terminal.source import refuse_twice, sources
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS
 from treaty.formats.answer import Parser
 from treaty.formats.rule import POLICIES
@@ -45,13 +46,9 @@ class Place:
     "--policy", type=click.Choice(POLICIES, case_sensitive=False), help="How strictly to judge (default: STRICT)."
 )
 @options.format_
-@click.option(
-    "--reference",
-    "references",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="A schema that the texts refer to by NAME; may be given often, the needed ones first. "
-    "With --subject: NAME=SUBJECT:VERSION.",
+@options.references(
+    "A schema that the texts refer to by NAME; may be given often, the needed ones first. "
+    "With --subject: NAME=SUBJECT:VERSION."
 )
 @click.option(
     "--git-base", metavar="REF", help="Compare each FILE with itself at this revision; none: all that changed."
@@ -68,6 +65,7 @@ def command(
     policy: str | None,
     format_: str | None,
     references: tuple[str, ...],
+    folders: tuple[str, ...],
     as_json: bool,
     **where: Any,
 ) -> None:
@@ -84,7 +82,8 @@ def command(
     """  # noqa: D301 - click wants the control character
     place = Place(**where)
     if place.subject is not None:
-        _refuse("--subject", {"--level": level, "--policy": policy, "--git-base or --staged": place.base})
+        others = {"--level": level, "--policy": policy, "--reference-folder": folders or None}
+        _refuse("--subject", {**others, "--git-base or --staged": place.base})
         one = _one(files)
         if not place.registry:
             raise click.UsageError("--subject needs --registry URL, for instance http://127.0.0.1:8081")
@@ -96,15 +95,16 @@ def command(
         raise click.UsageError(
             "--normalize belongs to --subject: compared by files, a schema means the same either way"
         )
+    given = References.of(references, folders)
     level, policy = level or DEFAULT_LEVEL, policy or POLICIES[0]
     if place.base is not None:
         from treaty.cli.schemas import revision  # noqa: PLC0415 (git is needed for this alone)
 
-        since = revision.Since(place.base, place.staged, files, format_, references, level, policy)
+        since = revision.Since(place.base, place.staged, files, format_, given, level, policy)
         sys.exit(revision.check(since, as_json=as_json))
     if len(files) < 2:
         raise click.UsageError("name OLD and NEW; or one file with --subject and --registry; or --git-base REF")
-    judged = judge(files, format_, references, level, policy)
+    judged = judge(files, format_, given, level, policy)
     if as_json:
         screen.say_json(judged.members())
     else:
@@ -112,11 +112,12 @@ def command(
     sys.exit(judged.code)
 
 
-def judge(files: Sequence[str], format_: str | None, references: Sequence[str], level: str, policy: str) -> Judged:
+def judge(files: Sequence[str], format_: str | None, references: References, level: str, policy: str) -> Judged:
     """Judge the last file after the ones before it, the oldest first."""
     formats = table()
+    refuse_twice([*files, *(path for _, path in references.named)])
     found = sources(files, format_, formats)
-    *olds, new = meanings(found, references)
+    *olds, new = (references.meaning(one, formats) for one in found)
     return Judged(level, policy, found[-1], tuple(found[:-1]), history(Parser(formats), olds, new, policy))
 
 

@@ -10,6 +10,7 @@ import click
 
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import Loaded, load
+from treaty.cli.terminal.references import References
 from treaty.core.finding import Finding
 from treaty.core.policy import LEVELS
 from treaty.formats.answer import Parser
@@ -44,10 +45,17 @@ class Difference:
 @click.argument("new", type=click.Path(allow_dash=True))
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where the schemas differ.")
 @options.format_
-@options.references
+@options.references()
 @options.as_json
 def command(
-    *, old: str, new: str, exit_code: bool, format_: str | None, references: tuple[str, ...], as_json: bool
+    *,
+    old: str,
+    new: str,
+    exit_code: bool,
+    format_: str | None,
+    references: tuple[str, ...],
+    folders: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Show what differs between an OLD schema and a NEW one (``-`` reads standard input).
 
@@ -58,7 +66,7 @@ def command(
       treaty diff old.avsc new.avsc
       git show main:order.avsc | treaty diff - order.avsc
     """  # noqa: D301 - click wants the control character
-    before, after = load([old, new], format_, references)
+    before, after = load([old, new], format_, References.of(references, folders))
     lines = _lines(before, after)
     found = differences(before, after)
     judged = {policy: _judged(before, after, policy) for policy in POLICIES}

@@ -4,6 +4,7 @@ import click
 
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import load_one
+from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import UnusableError
 
 
@@ -12,10 +13,17 @@ from treaty.cli.terminal.source import UnusableError
 @click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many values.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another seed makes other values.")
 @options.format_
-@options.references
+@options.references()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array instead of JSON lines.")
 def command(
-    *, schema: str, count: int, seed: int, format_: str | None, references: tuple[str, ...], as_json: bool
+    *,
+    schema: str,
+    count: int,
+    seed: int,
+    format_: str | None,
+    references: tuple[str, ...],
+    folders: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Print values of a SCHEMA (``-`` reads standard input) as JSON lines, in the JSON encoding of its format.
 
@@ -25,7 +33,7 @@ def command(
       treaty example --count 100 --seed 7 order.avsc > orders.jsonl
       treaty example order.avsc | treaty validate order.avsc -
     """  # noqa: D301 - click wants the control character
-    one = load_one(schema, format_, references)
+    one = load_one(schema, format_, References.of(references, folders))
     if one.form.example is None:
         raise UnusableError(f"the format {one.form.name} makes no examples")
     for number in range(count):

@@ -7,7 +7,8 @@ import msgspec
 
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import Loaded, load_one
-from treaty.cli.terminal.source import UnusableError, named_files, text_of
+from treaty.cli.terminal.references import References
+from treaty.cli.terminal.source import UnusableError, text_of
 from treaty.core.identity import guid
 from treaty.core.schema import Reference
 from treaty.formats.format import InvalidSchemaError
@@ -26,7 +27,7 @@ GUID = "as every registry of Confluent's kind knows the schema"
 @click.option("--metadata", metavar="FILE", help="Metadata in Confluent's JSON; part of the guid.")
 @click.option("--rule-set", metavar="FILE", help="Rules in Confluent's JSON; part of the guid.")
 @options.format_
-@options.references
+@options.references()
 @click.option(
     "--stands",
     multiple=True,
@@ -43,6 +44,7 @@ def command(
     rule_set: str | None,
     format_: str | None,
     references: tuple[str, ...],
+    folders: tuple[str, ...],
     stands: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -54,8 +56,8 @@ def command(
       treaty fingerprint --algorithm CRC-64-AVRO-LE order.avsc
       treaty fingerprint --reference Money=money.avsc --stands Money=money-value:3 order.avsc
     """  # noqa: D301 - click wants the control character
-    one = load_one(file, format_, references)
-    used = _used(references, stands)
+    one = load_one(file, format_, References.of(references, folders))
+    used = _used(one, stands)
     extras = metadata_of(_body(metadata, MetadataBody)), rules_of(_body(rule_set, RuleSetBody))
     rows = [("GUID", guid(one.form.show(one.model, normalize).canonical, used, *extras), GUID), *_digests(one)]
     if algorithm is not None:
@@ -94,14 +96,14 @@ def _chosen(rows: list[tuple[str, str, str]], algorithm: str) -> list[tuple[str,
     return found
 
 
-def _used(references: tuple[str, ...], stands: tuple[str, ...]) -> tuple[Reference, ...]:
-    names = [name for name, _ in named_files(references)]
-    places = {name: Reference(name, name, 1) for name in names}
-    for one in stands:
-        name, _, place = one.partition("=")
+def _used(one: Loaded, stands: tuple[str, ...]) -> tuple[Reference, ...]:
+    """The references of a schema, with the places where they stand in a registry."""
+    places = {bound.name: Reference(bound.name, bound.subject, bound.version) for bound in one.meaning.bindings}
+    for word in stands:
+        name, _, place = word.partition("=")
         subject, _, version = place.rpartition(":")
         if name not in places or not subject or not version.isdecimal():
-            message = f"{one!r} is not NAME=SUBJECT:VERSION with the NAME of a --reference"
+            message = f"{word!r} is not NAME=SUBJECT:VERSION with the NAME of a --reference"
             raise click.BadParameter(message, param_hint="--stands")
         places[name] = Reference(name, subject, int(version))
     return tuple(places.values())

@@ -8,6 +8,7 @@ import click
 from treaty.cli.schemas.advice import ALL, Advice, refuse_unknown, settings
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import InvalidTextError, Loaded, load_one
+from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import UnusableError, form, refuse_twice, shown_path
 from treaty.core.finding import Fault
 from treaty.formats.table import Table, table
@@ -22,7 +23,7 @@ CLEAN, ADVISED, UNUSABLE = 0, 1, 2
 @click.option("--all", "every", is_flag=True, help="Look with all lints of the format.")
 @click.option("--list", "listing", is_flag=True, help="Print all lints: id, formats, purpose.")
 @options.format_
-@options.references
+@options.references()
 @options.as_json
 def command(
     *,
@@ -32,6 +33,7 @@ def command(
     listing: bool,
     format_: str | None,
     references: tuple[str, ...],
+    folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Say what could be better in schema FILES (``-`` reads standard input).
@@ -63,7 +65,7 @@ def command(
         if not (advice.rules or advice.by_format):
             raise _nothing_chosen(path, formats)
         try:
-            found = _found(load_one(path, format_, references), advice)
+            found = _found(load_one(path, format_, References.of(references, folders)), advice)
             code = max(code, ADVISED if found else CLEAN)
         except InvalidTextError as invalid:
             found, code = list(invalid.faults), UNUSABLE

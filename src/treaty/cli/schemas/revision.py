@@ -1,24 +1,14 @@
 """Schema files and a git revision: each file is compared with what it was there."""
 
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 
 from treaty.cli.schemas.judged import Judged
 from treaty.cli.terminal import screen
-from treaty.cli.terminal.source import (
-    STDIN,
-    Source,
-    UnusableError,
-    by_content,
-    by_name,
-    decoded,
-    known,
-    named_files,
-    text_of,
-)
-from treaty.core.meaning import Binding, Meaning
+from treaty.cli.terminal.references import References, on_disk
+from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_content, by_name, decoded, known, text_of
 from treaty.formats.answer import Parser
 from treaty.formats.table import Table, table
 from treaty.formats.verdict import history
@@ -35,7 +25,7 @@ class Since:
     staged: bool
     files: tuple[str, ...]
     format: str | None
-    references: tuple[str, ...]
+    references: References
     level: str
     policy: str
 
@@ -75,32 +65,26 @@ class Judge:
     def judged(self, path: str) -> Judged:
         """Judge a file after itself at the revision; a new one has nothing before it."""
         since, formats = self.since, self.parser.table
-        now, before = self._now(path), self.then.text(path)
+        before = self.then.text(path)
+        now = text_of(path) if self.index is None else self.index.text(path)
+        if now is None:
+            raise UnusableError(f"{path} is not staged; git add it, or leave --staged out")
         format_ = since.format or by_name(path, formats) or by_content(now)
         if format_ is None:
             raise UnusableError(f"the format of {path} can't be told; say --format {' or '.join(formats.names)}")
         new = Source(path, now, known(format_, formats))
         olds = () if before is None else (Source(f"{path}@{since.base}", before, new.format),)
-        earlier = [Meaning(one.format, one.text, self._bound(one.format, now=False)) for one in olds]
-        later = Meaning(new.format, new.text, self._bound(new.format, now=True))
+        earlier = [since.references.meaning(replace(one, path=path), formats, self._then) for one in olds]
+        later = since.references.meaning(new, formats, self._now)
         return Judged(since.level, since.policy, new, olds, history(self.parser, earlier, later, since.policy))
 
-    def _now(self, path: str) -> str:
-        if self.index is None:
-            return text_of(path)
-        text = self.index.text(path)
-        if text is None:
-            raise UnusableError(f"{path} is not staged; git add it, or leave --staged out")
-        return text
+    def _now(self, path: str) -> str | None:
+        return on_disk(path) if self.index is None else self.index.text(path)
 
-    def _bound(self, format_: str, *, now: bool) -> tuple[Binding, ...]:
-        """The references as they are, or as they were; those that were not there yet, as they are."""
-        bound: tuple[Binding, ...] = ()
-        for name, path in named_files(self.since.references):
-            text = None if now else self.then.text(path)
-            meaning = Meaning(format_, self._now(path) if text is None else text, bound)
-            bound = (*bound, Binding(name, name, 1, meaning))
-        return bound
+    def _then(self, path: str) -> str | None:
+        """A reference as it was; one that was not there yet, as it is."""
+        text = self.then.text(path)
+        return self._now(path) if text is None else text
 
 
 def check(since: Since, *, as_json: bool) -> int:

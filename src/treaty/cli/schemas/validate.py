@@ -9,6 +9,7 @@ import click
 
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import load_one
+from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import UnusableError, lines_of, refuse_twice, shown_path, text_of
 from treaty.core.finding import Fault
 
@@ -22,7 +23,7 @@ Check = Callable[[str], tuple[Fault, ...]]
 @click.argument("values", nargs=-1, required=True, metavar="VALUE...", type=click.Path(allow_dash=True))
 @click.option("--lines", is_flag=True, help="A value on every line, as in .jsonl files and standard input of them.")
 @options.format_
-@options.references
+@options.references()
 @options.as_json
 def command(
     *,
@@ -31,6 +32,7 @@ def command(
     lines: bool,
     format_: str | None,
     references: tuple[str, ...],
+    folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Say whether the VALUE files hold values of the SCHEMA: one JSON document each, or one on every line.
@@ -44,7 +46,7 @@ def command(
       tail -n 100 orders.log | treaty validate order.avsc --lines -
     """  # noqa: D301 - click wants the control character
     refuse_twice([schema, *values])
-    one = load_one(schema, format_, references)
+    one = load_one(schema, format_, References.of(references, folders))
     check = one.form.check
     if check is None:
         raise UnusableError(f"the format {one.form.name} can't check values")

@@ -7,7 +7,8 @@ from typing import IO, Any
 import click
 
 from treaty.cli.terminal import screen
-from treaty.cli.terminal.source import Source, meanings, sources
+from treaty.cli.terminal.references import References
+from treaty.cli.terminal.source import Source, refuse_twice, sources
 from treaty.core.finding import Fault
 from treaty.core.meaning import Meaning
 from treaty.formats.answer import Parser
@@ -48,15 +49,15 @@ class Loaded:
     model: Any
 
 
-def load(paths: Sequence[str], format_: str | None, references: Sequence[str]) -> list[Loaded]:
+def load(paths: Sequence[str], format_: str | None, references: References) -> list[Loaded]:
     """Read and parse files, as strictly as a registration does; raises `InvalidTextError` or `UnusableError`."""
     formats = table()
     parser = Parser(formats)
-    found = sources(paths, format_, formats)
-    return [_parsed(parser, one, meaning) for one, meaning in zip(found, meanings(found, references), strict=True)]
+    refuse_twice([*paths, *(path for _, path in references.named)])
+    return [_parsed(parser, one, references.meaning(one, formats)) for one in sources(paths, format_, formats)]
 
 
-def load_one(path: str, format_: str | None, references: Sequence[str] = ()) -> Loaded:
+def load_one(path: str, format_: str | None, references: References) -> Loaded:
     """Read and parse one file."""
     (one,) = load([path], format_, references)
     return one

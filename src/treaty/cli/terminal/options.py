@@ -1,16 +1,25 @@
 """Options that several commands have, said in the same words."""
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
-exit_codes = "Exit code 0: fine. 1: refused. 2: something given can't be used."
+Both = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 format_ = click.option(
     "--format", "format_", metavar="NAME", help="AVRO, JSON or PROTOBUF; else told by the file's name or its content."
 )
-references = click.option(
-    "--reference",
-    "references",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="A schema that the text refers to by NAME; may be given often, the needed ones first.",
-)
+
+
+def references(
+    help_: str = "A schema that the text refers to by NAME; may be given often, the needed ones first.",
+) -> Both:
+    """The two options that say where references are: by name and by folder."""
+    named = click.option("--reference", "references", multiple=True, metavar="NAME=FILE", help=help_)
+    told = "Where to look for names that the text needs: as files, with the format's ending, or with dots as folders."
+    folders = click.option("--reference-folder", "folders", multiple=True, metavar="FOLDER", help=told)
+    return lambda command: named(folders(command))
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")

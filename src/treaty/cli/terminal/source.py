@@ -12,7 +12,6 @@ from typing import Any, BinaryIO
 import click
 
 from treaty.core import limits
-from treaty.core.meaning import Binding, Meaning
 from treaty.formats.format import Format
 from treaty.formats.table import Table
 
@@ -160,29 +159,3 @@ def by_content(text: str) -> str | None:
     if isinstance(type_, str) and type_ in AVRO_TYPES:
         return "AVRO"
     return "JSON" if isinstance(type_, list) or type_ in JSON_TYPES else None
-
-
-def named_files(references: Sequence[str]) -> list[tuple[str, str]]:
-    """Read ``NAME=FILE`` words as pairs."""
-    pairs = []
-    for one in references:
-        name, sign, path = one.partition("=")
-        if not (name and sign and path):
-            raise click.BadParameter(f"{one!r} is not NAME=FILE", param_hint="--reference")
-        pairs.append((name, path))
-    return pairs
-
-
-def bindings(references: Sequence[str], format_: str) -> tuple[Binding, ...]:
-    """References given as ``NAME=FILE``, each bound to those before it."""
-    bound: tuple[Binding, ...] = ()
-    for name, path in named_files(references):
-        bound = (*bound, Binding(name, name, 1, Meaning(format_, text_of(path), bound)))
-    return bound
-
-
-def meanings(found: Sequence[Source], references: Sequence[str]) -> list[Meaning]:
-    """The sources with their references."""
-    refuse_twice([*(one.path for one in found), *(path for _, path in named_files(references))])
-    bound = {format_: bindings(references, format_) for format_ in dict.fromkeys(one.format for one in found)}
-    return [Meaning(one.format, one.text, bound[one.format]) for one in found]

@@ -1,0 +1,112 @@
+"""Schemas that a text refers to, from files: named one by one, or found in folders by their names."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_name, form, shown_path, text_of
+from treaty.core.limits import REFERENCE_DEPTH
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.format import Format, InvalidSchemaError
+from treaty.formats.table import Table
+
+Read = Callable[[str], str | None]
+"""The text of a file; None where there is no such file."""
+
+
+def on_disk(path: str) -> str | None:
+    """A file's text as it is now."""
+    return text_of(path) if path == STDIN or Path(path).is_file() else None
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """What was asked for: names with their files, the needed ones first, and folders to look in for other names."""
+
+    named: tuple[tuple[str, str], ...] = ()
+    folders: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(words: Sequence[str], folders: Sequence[str]) -> "References":
+        """Read ``NAME=FILE`` words and names of folders."""
+        pairs = []
+        for one in words:
+            name, sign, path = one.partition("=")
+            if not (name and sign and path):
+                raise click.BadParameter(f"{one!r} is not NAME=FILE", param_hint="--reference")
+            pairs.append((name, path))
+        for folder in folders:
+            if not Path(folder).is_dir():
+                raise click.BadParameter(f"{folder!r} is no folder", param_hint="--reference-folder")
+        return References(tuple(pairs), tuple(folders))
+
+    def meaning(self, one: Source, formats: Table, read: Read = on_disk) -> Meaning:
+        """A text with its references, which `read` reads. A file that is itself named takes those before it."""
+        look = _Look(form(one.format, formats), self.folders, read)
+        bound: tuple[Binding, ...] = ()
+        for name, path in self.named:
+            if _same(path, one.path):
+                break
+            if by_name(path, formats) in {None, one.format}:
+                text = read(path)
+                if text is None:
+                    raise UnusableError(f"the reference {name}={path} can't be read: there is no such file")
+                meaning = Meaning(one.format, text, look.beyond(text, bound, (name,)))
+                bound = (*bound, Binding(name, name, 1, meaning))
+        return Meaning(one.format, one.text, look.beyond(one.text, bound, (shown_path(one.path),)))
+
+
+def _same(one: str, other: str) -> bool:
+    return STDIN not in {one, other} and Path(one).resolve() == Path(other).resolve()
+
+
+@dataclass(slots=True)
+class _Look:
+    """A search in folders; `found` keeps what has been found, by name."""
+
+    form: Format[Any]
+    folders: tuple[str, ...]
+    read: Read
+    found: dict[str, Binding | None] = field(default_factory=dict)
+
+    def beyond(self, text: str, bound: tuple[Binding, ...], trail: tuple[str, ...]) -> tuple[Binding, ...]:
+        """`bound`, and what the text needs besides; names that no folder has are left to the format to judge."""
+        if not self.folders:
+            return bound
+        if len(trail) > REFERENCE_DEPTH:
+            raise UnusableError(
+                f"references lead deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}: {trail[-1]}"
+            )
+        try:
+            names = dict.fromkeys(use.name for use in self.form.references(text))
+        except InvalidSchemaError:
+            return bound  # parsing says what is wrong with it
+        names = {name: None for name in names if name not in {one.name for one in bound}}
+        more = (self._binding(name, bound, trail) for name in names if name not in trail)
+        return (*bound, *(one for one in more if one is not None))
+
+    def _binding(self, name: str, bound: tuple[Binding, ...], trail: tuple[str, ...]) -> Binding | None:
+        if name not in self.found:
+            text = self._text(name)
+            if text is None:
+                self.found[name] = None
+            else:
+                meaning = Meaning(self.form.name, text, self.beyond(text, bound, (*trail, name)))
+                self.found[name] = Binding(name, name, 1, meaning)
+        return self.found[name]
+
+    def _text(self, name: str) -> str | None:
+        """The first file of that name: as it is, with an ending of the format, or with its dots as folders."""
+        endings = ["", *self.form.suffixes]
+        names = [name + ending for ending in endings] + [name.replace(".", "/") + ending for ending in endings[1:]]
+        for folder in self.folders:
+            for one in names:
+                path = Path(folder, one)
+                if "\0" not in one and path.resolve().is_relative_to(Path(folder).resolve()):
+                    text = self.read(str(path))
+                    if text is not None:
+                        return text
+        return None
