@@ -10,6 +10,7 @@ from treaty.formats.rule import Lint, Rule
 
 GONE = Rule("WORD_GONE", "Words stay.", "The word {detail} is gone from the {reader} schema", "keep it")
 CAME = Rule("WORD_CAME", "Words may come.", "The word {detail} came with the {reader} schema", "nothing", harm="none")
+MOVED = Rule("WORD_MOVED", "Words may move.", "The word {detail} has moved in the {reader} schema", "any", harm="none")
 
 
 def parse(meaning: Meaning, strict: bool) -> tuple[str, ...]:  # noqa: FBT001 - the signature of `Format.parse`
@@ -23,13 +24,15 @@ def parse(meaning: Meaning, strict: bool) -> tuple[str, ...]:  # noqa: FBT001 - 
 
 def gone(reader: tuple[str, ...], writer: tuple[str, ...]) -> tuple[Finding, ...]:
     """Words that the reader no longer has."""
-    return tuple(GONE.finding("/", word, writer=word, reader="") for word in writer if word not in reader)
+    return tuple(GONE.finding(f"/{word}", word, writer=word, reader="") for word in writer if word not in reader)
 
 
 def differences(reader: tuple[str, ...], writer: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Words that are gone and words that came."""
-    came = (CAME.finding("/", word, writer="", reader=word) for word in reader if word not in writer)
-    return (*gone(reader, writer), *came)
+    """Words that are gone, words that came, and words that stand where another one stood."""
+    came = (CAME.finding(f"/{word}", word, writer="", reader=word) for word in reader if word not in writer)
+    both = zip(reader, writer, strict=False)
+    moved = (MOVED.finding(f"/{new}", new, writer=old, reader=new) for new, old in both if new != old and new in writer)
+    return (*gone(reader, writer), *came, *moved)
 
 
 def loud(model: tuple[str, ...]) -> tuple[Fault, ...]:
@@ -62,7 +65,7 @@ FORMAT = Format(
     compare=lambda reader, writer, policy: gone(reader, writer) if policy == "STRICT" else (),
     views={"upper": lambda model: " ".join(model).upper()},
     fingerprints={"CRC-64-AVRO": lambda model: bytes([0, 1, 2, 3, 4, 5, 6, len(model)])},
-    rules={GONE.id: GONE, CAME.id: CAME},
+    rules={rule.id: rule for rule in (GONE, CAME, MOVED)},
     lints={
         "LOUD": Lint("LOUD", "Words are not shouted.", loud),
         "SHORT": Lint("SHORT", "There are few words.", lambda model: tuple(_long(model))),

@@ -29,13 +29,22 @@ def diff(*words: str, stdin: str = "") -> Result:
     return CliRunner().invoke(group, ["diff", *words], input=stdin)
 
 
-def test_a_harmless_difference_is_told_where_the_format_knows_it() -> None:
+def test_every_difference_says_whom_it_harms() -> None:
+    told = json.loads(diff("one.shout", "two.shout", "--json").stdout)
+
+    assert [(one["rule"], one["old"], one["new"], one["harm"]) for one in told["differences"]] == [
+        ("WORD_GONE", "a", "", "backward"),
+        ("WORD_CAME", "", "c", "forward"),
+        ("WORD_MOVED", "a", "b", "none"),
+    ]
+
+
+def test_a_column_for_every_policy_that_judges_differently() -> None:
     result = diff("one.shout", "two.shout")
 
     assert result.exit_code == 0
-    assert "1. The word a is gone from the new schema" in result.stdout
-    assert "2. The word c came with the new schema" in result.stdout
-    assert result.stdout.count("harm:     none") == 1
+    assert "1. The word a is gone from the new schema\n   rule:     WORD_GONE" in result.stdout
+    assert "harm:     the new schema can't read old data" in result.stdout
     assert [line.split("  ")[-1].strip() for line in result.stdout.splitlines()[-5:]] == ["LOGICAL", *["passes"] * 4]
     assert "FULL      refused (2 findings)  passes   passes" in result.stdout
 

@@ -30,14 +30,18 @@ HARM = {
     "none": "none",
 }
 
+_HARMS = {(True, False): "backward", (False, True): "forward", (True, True): "both", (False, False): "none"}
+"""Whether the new schema can't read old data, and the old one not the new."""
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A finding, whom it harms (a key of `HARM`), and the sentence with the sides named."""
+    """A finding, whom it harms (a key of `HARM`), the sentence with the sides named, and which side reads."""
 
     finding: Finding
     harm: str
     sentence: str
+    old_reads: bool = False
 
 
 @click.command("diff", epilog="Exit code 0: told. 1: they differ, with --exit-code. 2: a text is no schema.")
@@ -86,20 +90,31 @@ def command(
 
 
 def differences(before: Loaded, after: Loaded) -> list[Difference]:
-    """All that the format can tell; where it tells harm only, that of both directions."""
+    """All that the format can tell; where it tells harm only, that of both directions.
+
+    What harms readers that still have the old schema is found at the path of the difference, under rules of its own.
+    """
     form = after.form
     if before.form.name != form.name:
         changed = FORMAT_CHANGED.finding("/", writer=before.form.name, reader=form.name)
         return [Difference(changed, FORMAT_CHANGED.harm, changed.sentence)]
-    if form.differences is not None:
-        found = form.differences(after.model, before.model)
-        return [Difference(one, form.rules[one.rule].harm, one.told(reader="new", writer="old")) for one in found]
     backward = form.compare(after.model, before.model, POLICIES[0])
     forward = form.compare(before.model, after.model, POLICIES[0])
-    return [
-        *(Difference(one, "backward", one.told(reader="new", writer="old")) for one in backward),
-        *(Difference(one, "forward", one.told(reader="old", writer="new")) for one in forward),
+    told = backward if form.differences is None else form.differences(after.model, before.model)
+    broken, places = {(one.rule, one.path) for one in backward}, {one.path for one in forward}
+    found = [
+        Difference(
+            one, _HARMS[(one.rule, one.path) in broken, one.path in places], one.told(reader="new", writer="old")
+        )
+        for one in told
     ]
+    known = {one.path for one in told}
+    found += [
+        Difference(one, "forward", one.told(reader="old", writer="new"), old_reads=True)
+        for one in forward
+        if one.path not in known
+    ]
+    return found
 
 
 def _judged(before: Loaded, after: Loaded, policy: str) -> History:
@@ -144,8 +159,7 @@ def _laid_out(text: str) -> Iterator[str]:
 
 def _member(one: Difference) -> dict[str, str]:
     found = one.finding
-    reads_old = one.harm != "forward"
-    old, new = (found.writer, found.reader) if reads_old else (found.reader, found.writer)
+    old, new = (found.reader, found.writer) if one.old_reads else (found.writer, found.reader)
     facts = {"rule": found.rule, "path": found.path or "/", "harm": one.harm, "sentence": one.sentence}
     return {**facts, "detail": found.detail, "old": old, "new": new, "remedy": found.remedy}
 
