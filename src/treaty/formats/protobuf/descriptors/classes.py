@@ -14,15 +14,18 @@ _SET = "google.protobuf.FileDescriptorSet"
 
 
 @lru_cache(maxsize=1)
+def _plain() -> tuple[type[FileDescriptorProto], type[FileDescriptorSet]]:
+    return _pooled(())
+
+
 def file_class() -> type[FileDescriptorProto]:
     """`FileDescriptorProto` that knows no extension: options of other files stay as they were written."""
-    return _pooled(())[0]
+    return _plain()[0]
 
 
-@lru_cache(maxsize=1)
 def set_class() -> type[FileDescriptorSet]:
     """`FileDescriptorSet` that knows no extension."""
-    return _pooled(())[1]
+    return _plain()[1]
 
 
 def informed(files: Iterable[FileDescriptorProto]) -> type[FileDescriptorProto]:

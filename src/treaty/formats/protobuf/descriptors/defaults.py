@@ -8,7 +8,9 @@ from treaty.formats.protobuf.syntax.literals import InvalidLiteralError, string
 
 def default(proto: FieldDescriptorProto) -> Constant:
     """The default of a descriptor as a constant; a text that is none of its type becomes a word, which fits nowhere."""
-    text = proto.default_value
+    text: str | bytes = proto.default_value
+    if isinstance(text, bytes):  # what is no UTF-8 comes as bytes, whatever the types say
+        return text
     kind = FieldDescriptorProto.Type.Name(proto.type).removeprefix("TYPE_").lower() if proto.type else "enum"
     if kind == "string":
         return text.encode("utf-8", "surrogateescape")

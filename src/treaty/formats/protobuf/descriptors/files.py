@@ -102,14 +102,15 @@ class _Reader:
         """Names of the messages that are declared as groups by these fields."""
         return {field.type_name.rpartition(".")[2] for field in fields if field.type == _GROUP}
 
-    def message(self, proto: DescriptorProto, depth: int) -> Message:
+    def message(self, proto: DescriptorProto, depth: int, place: Place | None = None) -> Message:
         """A message with everything inside."""
         if depth > MESSAGE_DEPTH:
             raise refusal(f"more than {MESSAGE_DEPTH} levels inside each other", f"at most {MESSAGE_DEPTH} levels")
-        place = next(self.places)
+        place = place or next(self.places)
         entries = {one.name: one for one in proto.nested_type if one.options.map_entry}
         hidden = self.groups([*proto.field, *proto.extension]) | set(entries)
-        loose, members = self.fields(proto, entries, depth)
+        places: dict[str, Place] = {}
+        loose, members = self.fields(proto, entries, hidden, places)
         oneofs = tuple(
             OneOf(name(one.name), tuple(members[index]), options(one.options), "", _first(members[index], place))
             for index, one in enumerate(proto.oneof_decl)
@@ -119,7 +120,11 @@ class _Reader:
             name(proto.name),
             tuple(loose),
             oneofs,
-            tuple(self.message(one, depth + 1) for one in proto.nested_type if one.name not in hidden),
+            tuple(
+                self.message(one, depth + 1, places.get(one.name))
+                for one in proto.nested_type
+                if one.name not in hidden
+            ),
             tuple(self.enum(one) for one in proto.enum_type),
             self.extends(proto.extension, proto.nested_type),
             tuple(
@@ -134,14 +139,23 @@ class _Reader:
         )
 
     def fields(
-        self, proto: DescriptorProto, entries: dict[str, DescriptorProto], depth: int
+        self, proto: DescriptorProto, entries: dict[str, DescriptorProto], hidden: set[str], places: dict[str, Place]
     ) -> tuple[list[Field], dict[int, list[Field]]]:
-        """Fields outside of every oneof, and those inside by the oneof's index; synthetic oneofs are none."""
+        """Fields outside of every oneof, and those inside by the oneof's index; synthetic oneofs are none.
+
+        Messages that stand before one that is made for a field (one of the `hidden`) get their `places` here.
+        """
+        order = {one.name: index for index, one in enumerate(proto.nested_type)}
+        waiting = [one.name for one in proto.nested_type if one.name not in hidden]
+        waiting.reverse()
         loose: list[Field] = []
         members: dict[int, list[Field]] = {}
         for one in proto.field:
             inside = one.HasField("oneof_index") and not one.proto3_optional
             entry = entries.get(one.type_name.rpartition(".")[2]) if one.type in (0, _MESSAGE) else None
+            before = order.get(one.type_name.rpartition(".")[2], 0) if entry is not None or one.type == _GROUP else 0
+            while waiting and order[waiting[-1]] < before:
+                places[waiting.pop()] = next(self.places)
             made = self.field(one, proto.nested_type, entry, inside=inside)
             (members.setdefault(one.oneof_index, []) if inside else loose).append(made)
         return loose, members

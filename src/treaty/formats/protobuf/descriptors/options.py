@@ -1,6 +1,7 @@
 """Options of a descriptor to options of the model."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import UninterpretedOption
@@ -24,8 +25,8 @@ def _options(message: Message) -> Iterator[Option]:
             continue
         name = f"({field.full_name})" if field.is_extension else field.name
         if field.is_repeated:
-            for item in found:
-                yield Option((name,), _constant(field, item))
+            for item in _values(field, found):
+                yield Option((name,), item)
         elif name == "features":
             for inner, item in found.ListFields():
                 part = f"({inner.full_name})" if inner.is_extension else inner.name
@@ -52,14 +53,26 @@ def _uninterpreted(option: UninterpretedOption) -> Option:
     return Option(name, found)
 
 
+def _values(field: FieldDescriptor, found: Any) -> Iterator[Constant]:
+    """The values of a field; entries of a map in the order of their keys."""
+    if not field.is_repeated:
+        yield _constant(field, found)
+    elif field.message_type is not None and field.message_type.GetOptions().map_entry:
+        key, value = field.message_type.fields
+        for name in sorted(found):
+            yield Aggregate((("key", _constant(key, name)), ("value", _constant(value, found[name]))))
+    else:
+        for item in found:
+            yield _constant(field, item)
+
+
 def _constant(field: FieldDescriptor, found: object) -> Constant:
     """A value of a field that is not repeated, or one of its values."""
     if isinstance(found, Message):
         members: list[tuple[str, Constant]] = []
         for inner, item in found.ListFields():
             name = f"[{inner.full_name}]" if inner.is_extension else inner.name
-            items = list(item) if inner.is_repeated else [item]
-            members += ((name, _constant(inner, one)) for one in items)
+            members += ((name, one) for one in _values(inner, item))
         return Aggregate(tuple(members))
     if field.enum_type is not None and isinstance(found, int):
         known = field.enum_type.values_by_number.get(found)
