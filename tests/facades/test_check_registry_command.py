@@ -34,6 +34,9 @@ def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
             registry.set_config("full", Config(level="FULL", normalize=True))
             registry.register("money", MONEY)
             registry.register("uses", Draft(USES, references=(Reference("org.Money", "money", 1),)))
+        with treaty.connect(file) as registry:
+            registry.register("documented", OLD)
+            registry.set_config("documented", Config(validators=("DOC_MISSING",)))
         yield server.base, file
 
 
@@ -111,6 +114,16 @@ def test_a_file_whose_name_tells_nothing_has_the_format_of_the_subject(url: str,
 
     assert CliRunner().invoke(group, [*words, "old"]).exit_code == 1
     assert "can't be told" in CliRunner().invoke(group, [*words, "fresh"]).stderr
+
+
+def test_validators_in_force_there_are_asked_there(url: str) -> None:
+    plain = check(url, "documented", WIDER)
+    told = json.loads(check(url, "documented", WIDER, "--json").stdout)
+
+    assert plain.exit_code == 1, plain.output
+    assert "1. the record F has no doc" in plain.stdout
+    assert [one["rule"] for one in told["findings"]] == ["DOC_MISSING"]
+    assert check(url, "documented", WIDER.replace('"name":"F"', '"name":"F","doc":"f"')).exit_code == 0
 
 
 @pytest.mark.parametrize(
