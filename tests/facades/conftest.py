@@ -3,6 +3,7 @@
 import pytest
 from starlette.testclient import TestClient
 
+from tests.facades.doors import Provider
 from tests.facades.twin import Fixed
 from treaty.api.application import application
 
@@ -15,3 +16,13 @@ def member() -> Fixed:
 @pytest.fixture
 def http(member: Fixed) -> TestClient:
     return TestClient(application(member).gate, raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="session")
+def provider() -> Provider:
+    made = Provider()
+    made.make("k1")
+    made.make("k2")
+    for algorithm in ("ES256", "ES384", "ES512", "EdDSA"):
+        made.make(algorithm, algorithm)
+    return made

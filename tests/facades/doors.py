@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from treaty.api.application import Application, application
+from treaty.api.auth.authenticator import Credentials
+from treaty.api.auth.bearer import BearerSettings
 from treaty.api.protection import Protection, guarded
 from treaty.assemble import member
 
@@ -186,3 +188,20 @@ def play(folder: Path, story: Story, extra: str = "", **members: Any) -> None:
             await story(opened_)
 
     asyncio.run(run())
+
+
+class Clock:
+    """Monotonic seconds that stand still unless they are moved."""
+
+    now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def settings(keys: Path | str, **members: Any) -> BearerSettings:
+    return BearerSettings(ISSUER, (AUDIENCE,), keys, **members)
+
+
+def shown(token: str | bytes) -> Credentials:
+    return Credentials(b"Bearer " + (token if isinstance(token, bytes) else token.encode()))

@@ -197,16 +197,16 @@ def fetch(address: str, ca: Path | None = None, seconds: float = FETCH_SECONDS) 
     try:
         target = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
         host.request("GET", target, headers={"Accept": "application/json"})
-        answer = host.getresponse()
-        if answer.status != 200:
-            raise http.client.HTTPException(f"status {answer.status}")
-        data = b""
-        while chunk := answer.read1(65_536):
-            data += chunk
-            if len(data) > RIGHTS_BYTES:
-                raise http.client.HTTPException(f"more than {RIGHTS_BYTES} bytes")
-            if time.monotonic() > deadline:
-                raise TimeoutError("the answer took too long")
-        return data
+        with host.getresponse() as answer:
+            if answer.status != 200:
+                raise http.client.HTTPException(f"status {answer.status}")
+            data = b""
+            while chunk := answer.read1(65_536):
+                data += chunk
+                if len(data) > RIGHTS_BYTES:
+                    raise http.client.HTTPException(f"more than {RIGHTS_BYTES} bytes")
+                if time.monotonic() > deadline:
+                    raise TimeoutError("the answer took too long")
+            return data
     finally:
         host.close()
