@@ -1,0 +1,69 @@
+"""The JSON schemas of Iglu Central: all are read strictly, printed, laid out in columns, and have examples."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+
+import jsonschema_rs
+
+from tests.iglu import families, schemas
+from treaty.core.columns import LOSSES
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.jsonschema.canonical import printed, show
+from treaty.formats.jsonschema.data.columns import columns
+from treaty.formats.jsonschema.data.example import example, sample
+from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.parse import parse, references
+
+HOST = "http://iglucentral.com/schemas/"
+
+
+def bound(path: str) -> Meaning:
+    """A schema with those that it refers to, which it names by their addresses."""
+    text = schemas()[path]
+    names = [one.name for one in references(text)]
+    return Meaning("JSON", text, tuple(Binding(name, name, 1, bound(name.removeprefix(HOST))) for name in names))
+
+
+@cache
+def documents() -> dict[str, Document]:
+    return {path: parse(bound(path), strict=True) for path in schemas()}
+
+
+def test_all_are_valid_with_the_references_that_they_name() -> None:
+    assert len(documents()) == 660
+    assert len(families()) == 74
+    assert sum(bool(references(text)) for text in schemas().values()) == 1
+    assert not any(document.blocked for document in documents().values())
+
+
+def test_their_canonical_text_is_what_they_say_without_white_space() -> None:
+    for path, document in documents().items():
+        canonical = show(document, False).canonical
+        assert json.loads(canonical) == json.loads(schemas()[path])
+        assert list(json.loads(canonical)) == list(json.loads(schemas()[path]))
+        assert show(parse(Meaning("JSON", canonical), strict=False), False).canonical == canonical
+
+
+def test_every_one_becomes_columns(figure: Callable[[str], None]) -> None:
+    found = [columns(document) for document in documents().values()]
+    losses = Counter(loss.rule for one in found for loss in one.losses)
+
+    assert all(loss in LOSSES for loss in losses)
+    assert sum(one.whole for one in found) == 15, "wildcards, arrays and maps have one column"
+    figure(f"{sum(len(one.columns) for one in found)} columns at the top; losses: {dict(losses.most_common())}")
+
+
+def test_every_one_has_values_and_the_plain_library_agrees(figure: Callable[[str], None]) -> None:
+    made = 0
+    for path, document in documents().items():
+        plain = {**json.loads(schemas()[path]), "$schema": "http://json-schema.org/draft-07/schema#"}
+        judge = None if len(document.texts) > 1 else jsonschema_rs.Draft7Validator(plain, offline=True, validate_formats=False)
+        for seed in range(3):
+            text = example(document, seed) if seed == 0 else printed(sample(document, seed))
+            assert check(document, text) == ()
+            assert judge is None or judge.is_valid(json.loads(text))
+            made += 1
+    figure(f"{made} values of {len(documents())} schemas")
