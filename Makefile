@@ -13,7 +13,7 @@ SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check bench soak serve reference pins
+.PHONY: help install demo quick test check bench soak serve reference oracle pins
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -65,6 +65,9 @@ serve: $(STAMP) ## Run a registry on this machine
 
 reference: $(STAMP) ## Write docs/reference anew from the code
 	@$(BIN)/python docs/reference/make.py
+
+oracle: $(STAMP) ## Ask the reference libraries anew and keep their answers as data; needs a JDK 17
+	@$(BIN)/python -m tests.oracle.avro_answers
 
 pins: ## Take the newest versions the ranges allow into requirements/all.txt
 	@rm -rf .venv && $(PYTHON) -m venv .venv

@@ -3,22 +3,32 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaCompatibility;
 import org.apache.avro.SchemaNormalization;
+import org.apache.avro.generic.GenericDatumReader;
+import org.apache.avro.generic.GenericDatumWriter;
+import org.apache.avro.io.BinaryDecoder;
+import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.io.Encoder;
+import org.apache.avro.io.EncoderFactory;
 
 /**
  * Answers questions about Avro schemas with the Java reference library: one JSON object a line in, one out.
  *
  * <p>{"text": t, "references": [t…]} is answered with the validity, the canonical text and the
- * fingerprints of a schema; {"reader": t, "writer": t} with both of these answers and the incompatibilities.
+ * fingerprints of a schema; {"reader": t, "writer": t} with both of these answers and the incompatibilities;
+ * {"reader": t, "writer": t, "value": v} with what a reader makes of a value, both in JSON encoding, and the data between.
  */
 public class AvroOracle {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -28,7 +38,8 @@ public class AvroOracle {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     for (String line = in.readLine(); line != null; line = in.readLine()) {
       JsonNode question = JSON.readTree(line);
-      out.println(JSON.writeValueAsString(question.has("reader") ? compare(question) : describe(question)));
+      out.println(JSON.writeValueAsString(
+          question.has("value") ? decode(question) : question.has("reader") ? compare(question) : describe(question)));
     }
   }
 
@@ -89,6 +100,33 @@ public class AvroOracle {
       answer.put("error", String.valueOf(wrong.getMessage()));
     }
     return answer;
+  }
+
+  private static ObjectNode decode(JsonNode question) {
+    ObjectNode answer = JSON.createObjectNode();
+    try {
+      Schema writer = new Schema.Parser().parse(question.get("writer").textValue());
+      Schema reader = new Schema.Parser().parse(question.get("reader").textValue());
+      Object value = new GenericDatumReader<>(writer)
+          .read(null, DecoderFactory.get().jsonDecoder(writer, question.get("value").textValue()));
+      ByteArrayOutputStream data = new ByteArrayOutputStream();
+      write(writer, value, EncoderFactory.get().directBinaryEncoder(data, null));
+      answer.put("data", HexFormat.of().formatHex(data.toByteArray()));
+      BinaryDecoder source = DecoderFactory.get().binaryDecoder(data.toByteArray(), null);
+      Object read = new GenericDatumReader<>(writer, reader).read(null, source);
+      answer.put("whole", source.isEnd());
+      ByteArrayOutputStream text = new ByteArrayOutputStream();
+      write(reader, read, EncoderFactory.get().jsonEncoder(reader, text));
+      answer.put("read", text.toString(StandardCharsets.UTF_8));
+    } catch (Exception | StackOverflowError wrong) {
+      answer.put("error", wrong.getClass().getSimpleName() + ": " + wrong.getMessage());
+    }
+    return answer;
+  }
+
+  private static void write(Schema schema, Object value, Encoder encoder) throws IOException {
+    new GenericDatumWriter<>(schema).write(value, encoder);
+    encoder.flush();
   }
 
   private static Schema side(JsonNode question, String name, ObjectNode answer) {
