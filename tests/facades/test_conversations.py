@@ -1,18 +1,13 @@
-"""Recorded conversations with the real server: what a client sends, and every byte that matters of what it gets."""
+"""Recorded conversations with the real server about Avro schemas, settings, deletes and contexts."""
 
-import http.client
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
+from tests.facades.conversation import ANY, Turn, error, hold, not_there, registered, version
 from tests.real.running import Running, serving
 
-Turn = tuple[str, str, Any, int, Any]
-"""Method, target, body, status, answer; an `...` in an answer stands for anything."""
-
-ANY = ...
 STRING = '"string"'
 USER = '{"type":"record","name":"User","namespace":"org.example","fields":[{"name":"name","type":"string"}]}'
 USER2 = (
@@ -23,32 +18,6 @@ USER_BAD = USER2.replace('"default":null', '"doc":"x"').replace('["null","int"],
 OUTER = (
     '{"type":"record","name":"Outer","namespace":"org.example","fields":[{"name":"user","type":"org.example.User"}]}'
 )
-
-
-def error(code: int, message: Any) -> dict[str, Any]:
-    return {"error_code": code, "message": message}
-
-
-def not_there(subject: str) -> dict[str, Any]:
-    return error(40401, f"Subject '{subject}' not found.")
-
-
-def version(subject: str, number: int, schema_id: int, text: str, **more: Any) -> dict[str, Any]:
-    return {
-        "subject": subject,
-        "version": number,
-        "id": schema_id,
-        "guid": ANY,
-        "schemaType": "AVRO",
-        "schema": text,
-        "ts": ANY,
-        "deleted": False,
-        **more,
-    }
-
-
-def registered(number: int, schema_id: Any, text: str, **more: Any) -> dict[str, Any]:
-    return {"version": number, "id": schema_id, "guid": ANY, "schemaType": "AVRO", "schema": text, **more}
 
 
 SOFT = "was soft deleted.Set permanent=true to delete permanently"
@@ -120,6 +89,12 @@ COMPATIBILITY: list[Turn] = [
     ("POST", "/compatibility/subjects/c/versions/latest", {"schema": "{"}, 422, error(42201, ANY)),
     ("POST", "/compatibility/subjects/c/versions/latest?verbose=true", {"schema": "{"}, 200,
      {"is_compatible": False, "messages": [ANY]}),
+    ("POST", "/compatibility/subjects/c/versions/latest", {"schema": USER, "schemaType": "X"}, 422,
+     error(42201, "Invalid schema type X")),
+    ("POST", "/compatibility/subjects/n/versions?verbose=true", {"schema": USER, "schemaType": "X"}, 200,
+     {"is_compatible": False, "messages": ["Invalid schema type X"]}),
+    ("POST", "/subjects/c", {"schema": USER, "schemaType": "X"}, 422, error(42201, "Invalid schema type X")),
+    ("POST", "/subjects/n", {"schema": USER, "schemaType": "X"}, 404, not_there("n")),
     ("POST", "/compatibility/subjects/c/versions/nine", {"schema": USER}, 422, error(42202,
      "The specified version 'nine' is not a valid version id. Allowed values are between [1, 2^31-1] and the string "
      '"latest"')),
@@ -295,30 +270,4 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.mark.parametrize("story", STORIES)
 def test_a_conversation(server: Running, story: str) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    try:
-        for place, (method, target, body, status, expected) in enumerate(STORIES[story]):
-            data = None if body is None else json.dumps(body)
-            connection.request(method, target, data, {"Content-Type": "application/vnd.schemaregistry.v1+json"})
-            answer = connection.getresponse()
-            text = answer.read().decode()
-            where = f"{story} {place}: {method} {target} gave {answer.status} {text}"
-            assert answer.status == status, where
-            assert fits(expected, json.loads(text) if text else None), where
-    finally:
-        connection.close()
-
-
-def fits(expected: Any, got: Any) -> bool:
-    """Tell whether an answer is the expected one: members in this order, and no others."""
-    if expected is ANY:
-        return got is not None
-    if isinstance(expected, dict):
-        return (
-            isinstance(got, dict)
-            and list(expected) == list(got)
-            and all(fits(value, got[name]) for name, value in expected.items())
-        )
-    if isinstance(expected, list):
-        return isinstance(got, list) and len(got) == len(expected) and all(map(fits, expected, got))
-    return bool(expected == got) and type(expected) is type(got)
+    hold(server, STORIES[story])

@@ -12,6 +12,8 @@ from treaty.wire.confluent.listings import PlaceBody, UseBody
 from treaty.wire.confluent.versions import schema_body, version_body
 
 _GUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}")
+ESTABLISHED = ("JSON", "PROTOBUF", "AVRO")
+"""Names of formats in the order in which Confluent's registry lists them."""
 LISTED = 1000
 """Schemas in one page of ``GET /schemas`` at most."""
 
@@ -88,5 +90,6 @@ def _guid(text: str) -> str:
 
 
 async def list_types(_x: Exchange) -> object:
-    """The formats with a plug-in here."""
-    return formats().names
+    """The formats with a plug-in here: Confluent's three in its order, then others by name."""
+    names = formats().names
+    return [*(name for name in ESTABLISHED if name in names), *(name for name in names if name not in ESTABLISHED)]

@@ -11,6 +11,7 @@ from treaty.core.limits import INLINE_BYTES
 from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject, subject_of
 from treaty.core.requests import GetVersion
+from treaty.formats.format import InvalidSchemaError
 from treaty.formats.table import table
 
 F = TypeVar("F", SchemaFound, VersionFound)
@@ -22,7 +23,8 @@ formats = cache(table)
 async def viewed(x: Exchange, found: F) -> F:
     """Return an answer with its text as ``format=`` asks: ``resolved`` has every reference inlined.
 
-    A view that the schema's format does not have is ignored, as in the original.
+    A view that the schema's format does not have is ignored, as in the original, and so is one of a text that was kept
+    before there was a plug-in to read it, and that the plug-in can't read.
     """
     name = x.query.get("format") or ""
     form = formats().find(found.format) if name else None
@@ -35,7 +37,10 @@ async def viewed(x: Exchange, found: F) -> F:
     parse = form.parse
 
     def print_it() -> str:
-        return view(parse(meaning, False))
+        try:
+            return view(parse(meaning, False))
+        except InvalidSchemaError:
+            return found.text
 
     return replace(found, text=print_it() if size <= INLINE_BYTES else await asyncio.to_thread(print_it))
 

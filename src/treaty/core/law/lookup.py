@@ -9,12 +9,14 @@ from treaty.core.law.admission import Bar, judge
 from treaty.core.law.extras import metadata_for, rules_for
 from treaty.core.law.inspection import as_finding, inspect
 from treaty.core.law.reserved import internal_names
-from treaty.core.law.schemas import Read, read, refuse, with_extras
+from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.law.settings import config_in_force, policy_in_force
 from treaty.core.law.versions import Kept, found, no_subject, schema_row, select, shown
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
+from treaty.core.schema import Draft
+from treaty.core.values import Subject as SubjectValue
 from treaty.core.values import Version
 from treaty.core.view import View
 
@@ -29,6 +31,7 @@ def lookup(view: View, command: Command[VersionFound], grammar: Grammar) -> Deci
     for subject in _homes(view, request.subject):
         if not shown(view, subject, visible):
             continue
+        _refuse_unknown_format(view, subject, request.draft, grammar)
         config = config_in_force(view, Scope(*subject))
         one = read(
             view,
@@ -103,6 +106,7 @@ def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Deci
     policy = policy_in_force(view, subject, config)
     live = shown(view, subject)
     only = _named(view, request, live)
+    _refuse_unknown_format(view, subject, request.draft, grammar)
     one = _read_strictly(view, request, config, grammar)
     last = schema_row(view, subject.context, live[-1][1].schema_id) if live else None
     metadata, rules = (last.metadata, last.rules) if last else (None, None)
@@ -122,6 +126,13 @@ def _named(view: View, request: Check, live: list[Kept]) -> Kept | None:
     except NotFound as absent:
         # A missing number is told as such even where the whole subject is missing.
         raise VersionNotFound(replace(absent.reason, rule="VERSION_NOT_FOUND", version=str(request.version))) from None
+
+
+def _refuse_unknown_format(view: View, subject: Subject, draft: Draft, grammar: Grammar) -> None:
+    """Only a subject of another dialect may hold what nobody here can read."""
+    row = view.get("subject", tuple(subject))
+    if not isinstance(row, SubjectValue) or row.origin == "confluent":
+        refuse_unknown_format(draft, grammar)
 
 
 def _read_strictly(view: View, request: Check, config: Config, grammar: Grammar) -> Read:

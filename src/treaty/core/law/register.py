@@ -16,7 +16,7 @@ from treaty.core.law.lookup import same_version
 from treaty.core.law.places import new_version, next_number
 from treaty.core.law.reserved import internal_names
 from treaty.core.law.rules import refuse_bad_rules
-from treaty.core.law.schemas import Read, read, refuse, with_extras
+from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.law.settings import config_in_force, mode_in_force, policy_in_force
 from treaty.core.law.versions import Kept, as_sent, found, schema_row, shown
 from treaty.core.limits import NAME_LENGTH, VERSIONS_PER_SUBJECT
@@ -60,7 +60,8 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
     assert isinstance(request, Register)
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
-    _refuse_unknown_format(request, grammar)
+    if request.create_with.origin == "confluent":
+        refuse_unknown_format(request.draft, grammar)
     case = _case(view, request)
     _refuse_unexpected(case)
     there = _already_there(view, case, grammar)
@@ -103,19 +104,6 @@ def refuse_bad_subject(subject: Subject) -> None:
             f"The specified subject '{str(subject)[:100]}...' is not a valid.",
             new=f"{len(subject.name)} characters",
             allowed=f"at most {NAME_LENGTH} characters",
-        )
-
-
-def _refuse_unknown_format(request: Register, grammar: Grammar) -> None:
-    """Confluent's clients name a format that the registry can read; opaque ones belong to other dialects."""
-    format_ = request.draft.format
-    if request.create_with.origin == "confluent" and request.draft.text and format_ not in grammar.formats:
-        raise InvalidSchema.of(
-            "SCHEMA_TYPE",
-            f"Invalid schema type {format_}",
-            path="/schemaType",
-            new=format_,
-            allowed=", ".join(grammar.formats),
         )
 
 

@@ -94,6 +94,20 @@ def with_extras(one: Read, metadata: Metadata | None, rules: RuleSet | None) -> 
     return _read(draft, one.used, one.parsed, one.meaning)
 
 
+def refuse_unknown_format(draft: Draft, grammar: Grammar) -> None:
+    """Raise `InvalidSchema` where nobody here can read the format: Confluent's clients name one that is there, opaque
+    ones belong to other dialects.
+    """
+    if draft.text and draft.format not in grammar.formats:
+        raise InvalidSchema.of(
+            "SCHEMA_TYPE",
+            f"Invalid schema type {draft.format}",
+            path="/schemaType",
+            new=draft.format,
+            allowed=", ".join(grammar.formats),
+        )
+
+
 def refuse(invalid: Invalid, draft: Draft) -> InvalidSchema:
     """Return the refusal of a text that is not a valid schema."""
     first = invalid.faults[0] if invalid.faults else Fault("INVALID", "", "not a schema")

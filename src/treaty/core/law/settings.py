@@ -108,6 +108,7 @@ def _named_policy(view: View, subject: Subject, name: str) -> PolicyValue:
         raise InvalidSetting.of(
             "POLICY_MISSING",
             f"Subject '{subject}' follows policy '{name}', and there is none of that name",
+            path="/policy",
             subject=str(subject),
             new=name,
             allowed=", ".join((*sorted(str(key[0]) for key in view.keys("policy")), *LEVELS)),

@@ -98,7 +98,9 @@ _REFERENCED = "One or more references exist to the schema {magic=1,keytype=SCHEM
 
 
 def _level(reason: Reason) -> str:
-    return f"{_LEVELS}; not '{reason.new}'" if reason.new else _LEVELS
+    """The established text about levels, and for members that Confluent has no text for the law's own."""
+    told = _LEVELS if reason.path in {"", "/compatibility"} else reason.message
+    return f"{told}; not '{reason.new}'" if reason.new else told
 
 
 def _mode(reason: Reason) -> str:
