@@ -5,7 +5,7 @@ from pathlib import Path
 
 from treaty.core.finding import Fault, Finding
 from treaty.core.meaning import Meaning
-from treaty.formats.format import Format, InvalidSchemaError, Printed
+from treaty.formats.format import Format, InvalidSchemaError, Printed, ReferenceName
 from treaty.formats.rule import Lint, Rule
 
 GONE = Rule("WORD_GONE", "Words stay.", "The word {detail} is gone from the {reader} schema", "keep it")
@@ -61,7 +61,7 @@ FORMAT = Format(
     name="SHOUT",
     parse=parse,
     show=lambda model, normalize: Printed("\n".join(sorted(model) if normalize else model), " ".join(model), model[0]),
-    references=lambda text: (),
+    references=lambda text: tuple(ReferenceName(word[1:], "") for word in text.split() if word.startswith("@")),
     compare=lambda reader, writer, policy: gone(reader, writer) if policy == "STRICT" else (),
     views={"upper": lambda model: " ".join(model).upper()},
     fingerprints={"CRC-64-AVRO": lambda model: bytes([0, 1, 2, 3, 4, 5, 6, len(model)])},

@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
@@ -101,6 +104,8 @@ def test_references_of_the_latest_version_are_used_unless_others_are_given(url: 
     assert plain.exit_code == 1, plain.output
     assert "org.Money = money:1" in plain.output
     assert told["references"] == [{"name": "org.Money", "subject": "money", "version": 1}]
+    given = check(url, "uses", USES, "--reference", "org.Money=money:1", "--json").stdout
+    assert json.loads(given)["references"] == told["references"]
     assert check(url, "fresh", USES).exit_code == 2
     assert check(url, "fresh", USES, "--reference", "org.Money=money:latest").exit_code == 0
     assert check(url, "fresh", USES, "--reference", "org.Money=money:9").exit_code == 2
@@ -114,6 +119,51 @@ def test_a_file_whose_name_tells_nothing_has_the_format_of_the_subject(url: str,
 
     assert CliRunner().invoke(group, [*words, "old"]).exit_code == 1
     assert "can't be told" in CliRunner().invoke(group, [*words, "fresh"]).stderr
+
+
+class Confluent(BaseHTTPRequestHandler):
+    """What a registry that is not Treaty answers: findings as messages alone."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.answer({"compatibilityLevel": "FULL"} if self.path.startswith("/config") else VERSION)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        messages = ["{errorType:'X', description:'a break', additionalInfo:''}", "{oldSchemaVersion: 3}"]
+        self.answer({"is_compatible": False, "messages": messages})
+
+    def answer(self, body: object) -> None:
+        self.asked.append(self.path)
+        data = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name there)
+        """Say nothing."""
+
+
+VERSION = {"subject": "s", "version": 3, "id": 7, "schema": OLD}
+
+
+def test_a_registry_that_is_not_treaty_is_asked_in_the_established_way() -> None:
+    Confluent.asked.clear()
+    with HTTPServer(("127.0.0.1", 0), Confluent) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        result = check(f"http://127.0.0.1:{server.server_port}", "s", WIDER, "--normalize")
+        server.shutdown()
+        thread.join()
+
+    assert result.exit_code == 1, result.output
+    assert result.stdout.splitlines() == [
+        "{errorType:'X', description:'a break', additionalInfo:''}",
+        "{oldSchemaVersion: 3}",
+    ]
+    assert Confluent.asked[-1] == "/compatibility/subjects/s/versions?normalize=true&verbose=true"
 
 
 def test_validators_in_force_there_are_asked_there(url: str) -> None:

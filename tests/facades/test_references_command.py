@@ -59,16 +59,38 @@ def test_the_guid_has_the_references_that_were_found() -> None:
     assert [one["name"] for one in told["references"]] == ["org.acme.Price", "org.acme.Money"]
 
 
-def test_a_circle_of_files_and_a_name_that_leaves_the_folder_are_not_followed(folder: Path) -> None:
+def bound(*words: str, stdin: str = "") -> list[str]:
+    result = run("fingerprint", *words, "--json", stdin=stdin)
+    assert result.exit_code == 0, result.output
+    return [one["name"] for one in json.loads(result.stdout)["references"]]
+
+
+def test_a_circle_of_files_ends(folder: Path) -> None:
     (folder / "schemas" / "A.avsc").write_text('{"type":"record","name":"A","fields":[{"name":"b","type":"B"}]}')
     (folder / "schemas" / "B.avsc").write_text('{"type":"record","name":"B","fields":[{"name":"a","type":"A"}]}')
-    circle = '{"type":"record","name":"C","fields":[{"name":"a","type":"A"}]}'
-    outside = circle.replace('"A"', '"../order"')
+    text = '{"type":"record","name":"C","fields":[{"name":"a","type":"A"}]}'
+    result = run("canonical", "-", "--reference-folder", "schemas", stdin=text)
 
-    for text in (circle, outside):
-        result = run("canonical", "-", "--reference-folder", "schemas", stdin=text)
-        assert result.exit_code == 2, result.output
-        assert "NAME_" in result.stderr
+    assert result.exit_code == 2, result.output
+    assert "NAME_" in result.stderr
+
+
+def test_a_name_that_leaves_the_folder_is_not_followed(folder: Path) -> None:
+    (folder / "secret.shout").write_text("secret")
+    (folder / "schemas" / "open.shout").write_text("open")
+    (folder / "schemas" / "link.shout").symlink_to(folder / "secret.shout")
+    text = f"@open @../secret @link @{folder}/secret @nothing"
+
+    assert bound("-", "--format", "SHOUT", "--reference-folder", "schemas", stdin=text) == ["open"]
+
+
+def test_a_file_that_is_a_reference_itself_takes_those_before_it() -> None:
+    money, price = "schemas/org/acme/Money.avsc", "schemas/org.acme.Price.avsc"
+    words = ["--reference", f"org.acme.Money={money}", "--reference", f"org.acme.Price={price}"]
+
+    assert bound(money, *words) == []
+    assert bound(price, *words) == ["org.acme.Money"]
+    assert bound("order.avsc", *words) == ["org.acme.Money", "org.acme.Price"]
 
 
 def test_a_chain_of_files_has_an_end(folder: Path) -> None:
