@@ -30,7 +30,7 @@ def version(subject: str, number: int, schema_id: int, text: str, **more: Any) -
 
 def registered(number: int, schema_id: Any, text: str, **more: Any) -> dict[str, Any]:
     """The answer to a registration; `ts` and `deleted` are there where it was registered before."""
-    before = {name: more.pop(name) for name in ("ts", "deleted") if name in more}
+    before: dict[str, Any] = {name: more.pop(name) for name in ("ts", "deleted") if name in more}
     shown = {"version": number, "id": schema_id, "guid": ANY, "schemaType": "AVRO"} | more
     return {**shown, "schema": text, **before}
 

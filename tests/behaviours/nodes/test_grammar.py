@@ -11,7 +11,7 @@ from treaty.core.grammar import Answer, Compare, Parse, Question
 from treaty.core.meaning import Binding, Meaning
 from treaty.core.refusals import TooLarge
 from treaty.node import grammar
-from treaty.node.grammar import Desk
+from treaty.node.grammar import Desk, key_of, weight
 
 
 def toy(*names: str) -> Meaning:
@@ -72,6 +72,18 @@ def test_the_same_text_means_what_its_references_mean() -> None:
     one, two = (made.sitting().ask(Parse(meaning)) for meaning in (first, second))
     assert one != two
     assert (one, two) == (answer(Parse(first)), answer(Parse(second)))
+
+
+def test_what_is_shared_by_references_is_weighed_and_named_once() -> None:
+    here = toy("bottom")
+    size = len(here.text)
+    for level in range(30):
+        names = (f"left{level}", f"right{level}")
+        here = Meaning("TOY", f'["{level}"]', tuple(Binding(name, "s", 1, here) for name in names))
+        size += len(here.text)
+    assert weight(Parse(here)) == size
+    assert weight(Compare(here, here)) == 2 * size
+    assert key_of(Parse(here)) != key_of(Parse(here.bindings[0].meaning))
 
 
 def test_a_decision_reads_only_so_much_on_the_spot() -> None:

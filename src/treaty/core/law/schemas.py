@@ -66,7 +66,7 @@ def read(
         )
     used = follow(view, subject, draft.references, visible)
     bound = bindings(view, subject.context, used)
-    parsed: Answer = Parsed(draft.text, Meaning(draft.format, draft.text).digest.hex())
+    parsed: Answer = Parsed(draft.text, Meaning(draft.format, draft.text, bound).digest.hex())
     if draft.format in grammar.formats:
         (parsed,) = answers(grammar, (Parse(Meaning(draft.format, draft.text, bound), strict, normalize),))
     if isinstance(parsed, Invalid):

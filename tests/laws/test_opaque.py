@@ -1,0 +1,87 @@
+"""Formats without a plug-in: kept as they are, and admitted or refused without being read."""
+
+import pytest
+
+from tests.laws.toy import Bench, S, toy
+from treaty.core.answers import Config, VersionFound
+from treaty.core.commit import Position
+from treaty.core.policy import LEVELS
+from treaty.core.refusals import Incompatible, InvalidSchema
+from treaty.core.requests import Check, Creation, GetVersion, Lookup, Register, Scope, SetConfig
+from treaty.core.rows import Row, encode_row
+from treaty.core.schema import Draft, Reference
+from treaty.core.values import Content, PolicyValue
+
+TEXTS = ('  <a b="1"/>\r\n', '<a b="1"/>', "\x00\ufeff\t{ not json", "\U0001f600 ключ", "\ud800")
+
+
+def xml(text: str) -> Draft:
+    return Draft(text, "XML")
+
+
+def post(bench: Bench, text: str, policy: str = "NONE") -> VersionFound:
+    return bench.do(Register(S, xml(text), create_with=Creation("pravega", policy=policy))).version
+
+
+def test_a_text_is_kept_to_the_letter_and_is_its_own_identity(bench: Bench) -> None:
+    made = [post(bench, text) for text in TEXTS]
+
+    assert [bench.do(GetVersion(S, number)).text for number in range(1, 6)] == list(TEXTS)
+    assert len({one.guid for one in made}) == len({one.schema_id for one in made}) == len(TEXTS)
+    assert [bench.do(Lookup(S, xml(text))).number for text in TEXTS] == [1, 2, 3, 4, 5]
+    assert post(bench, TEXTS[1]).number == 2
+    assert not [key for key in bench.tables.keys("content") if isinstance(bench.tables.get("content", key), Content)]
+
+
+def test_configured_normalisation_does_not_touch_it(bench: Bench) -> None:
+    bench.do(SetConfig(Scope(*S), Config(normalize=True)))
+
+    assert post(bench, TEXTS[0]).text == TEXTS[0]
+
+
+@pytest.mark.parametrize("level", [name for name in LEVELS if name != "NONE"])
+def test_a_level_that_would_have_to_read_it_refuses(bench: Bench, level: str) -> None:
+    post(bench, TEXTS[0], level)
+
+    with pytest.raises(Incompatible) as caught:
+        post(bench, TEXTS[1], level)
+    assert caught.value.findings[0].rule == "FORMAT_OPAQUE"
+    assert "no plug-in for format XML" in caught.value.reason.details[0]
+    assert not bench.do(Check(S, xml(TEXTS[1]))).compatible
+
+
+def test_allow_any_takes_it_and_deny_all_only_the_first(bench: Bench) -> None:
+    bench.position = Position(b"i" * 16, 1, b"d" * 32)
+    bench.tables.apply([encode_row(Row("policy", ("DenyAll",), PolicyValue(deny=True)))], bench.position)
+    post(bench, TEXTS[0], "DenyAll")
+
+    with pytest.raises(Incompatible, match="refuses every change"):
+        post(bench, TEXTS[1], "DenyAll")
+    assert post(bench, TEXTS[0], "DenyAll").number == 1
+
+
+def test_another_format_is_told_as_such(bench: Bench) -> None:
+    post(bench, TEXTS[0], "BACKWARD")
+
+    told = bench.do(Check(S, toy("a")))
+    assert told.messages[0] == "Incompatible because of different schema type"
+    assert [(one.rule, one.writer, one.reader) for one in told.findings] == [("FORMAT_CHANGED", "XML", "TOY")]
+
+
+def test_confluents_clients_name_a_format_that_is_here(bench: Bench) -> None:
+    for request in (Register(S, xml("<a/>")), Check(S, xml("<a/>"))):
+        with pytest.raises(InvalidSchema, match="Invalid schema type XML"):
+            bench.do(request)
+    bench.do(Register(S, toy("a")))
+    with pytest.raises(InvalidSchema, match="Invalid schema type XML"):
+        bench.do(Lookup(S, xml("<a/>")))
+
+
+def test_what_it_refers_to_is_followed_and_guarded(bench: Bench) -> None:
+    first = post(bench, TEXTS[0])
+    uses = Draft(TEXTS[1], "XML", (Reference("other.xml", "s", 1),))
+    made = bench.do(Register(S, uses, create_with=Creation("pravega", policy="NONE"))).version
+
+    assert made.references == uses.references
+    assert made.guid != post(bench, TEXTS[1]).guid
+    assert first.number == 1
