@@ -1,6 +1,7 @@
 """From a URL to a log."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -35,16 +36,35 @@ async def _sqlite(url: str) -> Log:
     return await SqliteLog.open(path)
 
 
-OPENERS: Mapping[str, Opener] = {"memory": _memory, "sqlite": _sqlite}
+async def _postgres(url: str) -> Log:
+    try:
+        module = import_module("treaty.log.postgres.log")
+    except ModuleNotFoundError as missing:
+        if missing.name != "asyncpg":
+            raise
+        raise LogUrlError("a log in PostgreSQL needs asyncpg: pip install 'treaty[postgres]'") from missing
+    parts = urlsplit(url)
+    if not parts.hostname or parts.path in {"", "/"}:
+        raise LogUrlError("that is no database: write postgresql://user@host:5432/database, with ?schema=name if you like")
+    log: Log = await module.PostgresLog.open(url)
+    return log
+
+
+OPENERS: Mapping[str, Opener] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "postgresql": _postgres,
+    "postgres": _postgres,
+}
 """The logs of this package, by the scheme of their URLs."""
 
 
-LATER = ("postgresql", "kafka")
+LATER = ("kafka",)
 """Schemes whose place is kept."""
 
 
 async def open_log(url: str) -> Log:
-    """Open the log that a URL names: ``memory:``, ``memory:name``, ``sqlite:///absolute/path.db``.
+    """Open the log that a URL names: ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database``.
 
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
     """

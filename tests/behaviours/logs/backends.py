@@ -9,12 +9,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import ParamSpec
 
+from tests.servers import postgres
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate, Log
 from treaty.log.memory import MemoryLog
+from treaty.log.postgres.log import PostgresLog
 from treaty.log.sqlite import SqliteLog
 
 P = ParamSpec("P")
@@ -42,6 +44,16 @@ def _sqlite(folder: Path) -> Node:
     return node
 
 
+def _postgres(folder: Path) -> Node:
+    del folder
+
+    async def node() -> Log:
+        return await PostgresLog.open(url, kept=KEPT, poll=0.05)
+
+    url = f"{postgres.shared().url}?schema=log%20{next(_SCHEMAS)}"
+    return node
+
+
 def _model(*, rows: bool) -> Backend:
     """The models that the simulation runs on are held to the same behaviour."""
 
@@ -59,11 +71,13 @@ def _model(*, rows: bool) -> Backend:
 BACKENDS: Mapping[str, Backend] = {
     "memory": _memory,
     "sqlite": _sqlite,
+    "postgres": _postgres,
     "model by append": _model(rows=False),
     "model by row": _model(rows=True),
 }
 
 _ATTEMPTS = itertools.count(1)
+_SCHEMAS = itertools.count(1)
 
 
 def attempt() -> bytes:

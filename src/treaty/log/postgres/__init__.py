@@ -1,0 +1,1 @@
+"""The log in PostgreSQL: several machines, no Kafka."""

@@ -1,0 +1,88 @@
+"""One connection to a PostgreSQL server, made anew when it is lost."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import asyncpg
+from asyncpg import Connection
+
+from treaty.log.log import LogUnavailableError
+from treaty.log.postgres.trouble import LOST, told
+
+CONNECT_SECONDS = 5.0
+"""How long making a connection may take."""
+STATEMENT_SECONDS = 30.0
+"""How long a statement may take on the server; loading everything is read in pieces."""
+LOCK_SECONDS = 10.0
+"""How long a writer waits for others."""
+PAUSE_FIRST, PAUSE_MOST = 0.1, 5.0
+"""Seconds between two tries to connect: doubled with every failure."""
+
+SETTINGS = {
+    "application_name": "treaty",
+    "statement_timeout": f"{STATEMENT_SECONDS * 1000:.0f}",
+    "lock_timeout": f"{LOCK_SECONDS * 1000:.0f}",
+    "idle_in_transaction_session_timeout": f"{LOCK_SECONDS * 2000:.0f}",
+    "timezone": "UTC",
+}
+
+
+class Link:
+    """A connection on demand. While the server is away, asking fails at once between two tries to connect."""
+
+    def __init__(self, dsn: str, where: str, made: Callable[[Connection], Awaitable[None]]) -> None:
+        """`where` names the server in messages, `made` prepares each new connection."""
+        self._dsn = dsn
+        self._where = where
+        self._made = made
+        self._connection: Connection | None = None
+        self._turn = asyncio.Lock()
+        self._pause = 0.0
+        self._next_try = 0.0
+        self._last = ""
+
+    async def get(self) -> Connection:
+        """The connection, made anew where it was lost. Raises `LogUnavailableError` or `LogDamagedError`."""
+        if self._connection is not None and not self._connection.is_closed():
+            return self._connection
+        async with self._turn:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await self._connect()
+            return self._connection
+
+    async def _connect(self) -> Connection:
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._next_try:
+            raise LogUnavailableError(self._last)
+        try:
+            with told(self._where, "connecting"):
+                connection = await asyncpg.connect(
+                    self._dsn, timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS + 5, server_settings=SETTINGS
+                )
+                try:
+                    await self._made(connection)
+                except BaseException:
+                    connection.terminate()
+                    raise
+        except LogUnavailableError as error:
+            self._pause = min(max(PAUSE_FIRST, self._pause * 2), PAUSE_MOST)
+            self._next_try = loop.time() + self._pause
+            self._last = str(error)
+            raise
+        self._pause = 0.0
+        return connection
+
+    def drop(self) -> None:
+        """Give up a connection of which nobody knows what it is doing."""
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    async def close(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        self._next_try, self._last = float("inf"), "this log was closed"
+        if connection is not None and not connection.is_closed():
+            with suppress(*LOST, asyncpg.PostgresError):
+                await connection.close(timeout=CONNECT_SECONDS)

@@ -1,0 +1,309 @@
+"""`postgresql://…`: a log in one schema of a database, for any number of nodes on any number of machines.
+
+An append is one transaction under an advisory lock; NOTIFY tells other nodes to look, and they look without it too. Two
+connections: one appends, one looks, reads and listens, so that a look does not wait for another append. Durable means: the
+server said that the transaction is committed, under its own `synchronous_commit`, which is never lowered here.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+from asyncpg import Connection
+
+from treaty.core.commit import START, Append, Position
+from treaty.core.limits import APPENDS_KEPT
+from treaty.core.rows import Encoded
+from treaty.log.holding import Holding
+from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
+from treaty.log.postgres.layout import FORGET, LIVE, LOCK_CLASS, SINCE, SWEEP, TIP, WRITE, prepare
+from treaty.log.postgres.link import Link
+from treaty.log.postgres.trouble import LOST, told
+
+POLL = 1.0
+"""Seconds between two looks for changes by others, where no hint came."""
+PRUNED_EVERY = 64
+"""Sequences between two prunings."""
+PRUNED_AT_ONCE = 512
+"""Appends, and tombstones, that one pruning forgets at most, so that no append is slow."""
+BATCH = 10_000
+"""Rows fetched at once where everything is read."""
+DEFAULT_SCHEMA = "treaty"
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else str(data, "utf-8", "surrogatepass")
+
+
+class PostgresLog:
+    """A `Log` in a schema of a PostgreSQL database."""
+
+    exclusive = True
+
+    def __init__(self, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> None:
+        """Take a URL with an optional ``schema=NAME`` (default ``treaty``); use `open`."""
+        parts = urlsplit(url)
+        query = dict(parse_qsl(parts.query))
+        self._schema = query.pop("schema", DEFAULT_SCHEMA)
+        dsn = urlunsplit(parts._replace(query=urlencode(query)))
+        place = f"{parts.hostname or 'localhost'}{f':{parts.port}' if parts.port else ''}"
+        name = "" if self._schema == DEFAULT_SCHEMA else f"?schema={self._schema}"
+        self.url = f"{parts.scheme}://{place}{parts.path}{name}"
+        self._kept = kept
+        self._poll = poll
+        self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:4], "big", signed=True)
+        self._channel = f"treaty_{self._key & 0xFFFFFFFF:08x}"
+        self._writing = Link(dsn, self.url, self._prepared)
+        self._reading = Link(dsn, self.url, self._listening)
+        self._turn = asyncio.Lock()
+        self._look = asyncio.Lock()
+        self._holding = Holding()
+        self._held: Connection | None = None
+        """The connection on which a transaction of `hold` is open."""
+        self._own = 0
+        self._ready: tuple[Position, Delta] | None = None
+        self._changed = asyncio.Event()
+        self._changed.set()  # nothing was looked at yet
+        self._seen = START
+        self._closed = False
+
+    @classmethod
+    async def open(cls, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> "PostgresLog":
+        """Connect, and make the schema and its tables where they are missing. Raises as `Log.read` does."""
+        log = cls(url, kept=kept, poll=poll)
+        try:
+            await log._writing.get()
+            await log._reading.get()
+        except BaseException:
+            await log.close()
+            raise
+        return log
+
+    async def _prepared(self, connection: Connection) -> None:
+        await prepare(connection, self._schema, self._key)
+        self._own = connection.get_server_pid()
+
+    async def _listening(self, connection: Connection) -> None:
+        await prepare(connection, self._schema, self._key)
+        await connection.add_listener(self._channel, self._heard)
+        self._changed.set()  # what came while nobody listened was not heard
+
+    def _heard(self, connection: object, pid: int, channel: str, payload: object) -> None:
+        if pid != self._own:  # who appended reads it back without being told
+            self._changed.set()
+
+    # ---------------------------------------------------------------------------------------------------- writing
+
+    async def append(self, append: Append) -> Fate:
+        """Append if its parent is still the last append."""
+        if self._holding.mine:
+            return await self._within(append)
+        async with self._turn:
+            await self._lock()
+            return await self._within(append)
+
+    async def _lock(self) -> None:
+        """Begin a transaction, and keep all other writers out until it ends."""
+        connection = await self._writing.get()
+        try:
+            with told(self.url, "waiting for other writers"):
+                await connection.execute("begin isolation level read committed")
+                # A statement of its own: the next one must see what the holder before us has committed.
+                await connection.execute("select pg_advisory_xact_lock($1, $2)", LOCK_CLASS, self._key)
+        except BaseException:
+            await self._undo(connection)
+            raise
+        self._held = connection
+
+    async def _undo(self, connection: Connection) -> None:
+        """End a transaction without a trace; a connection that can't say so is given up, which does it too."""
+        self._held = None
+        try:
+            if not connection.is_closed():
+                await connection.execute("rollback")
+        except (*LOST, asyncpg.PostgresError):
+            self._writing.drop()
+        except BaseException:
+            self._writing.drop()
+            raise
+
+    async def _within(self, append: Append) -> Fate:
+        """Append in the open transaction, and end it. Raises only where surely nothing was written."""
+        connection = self._held
+        if connection is None:
+            raise LogUnavailableError(f"{self.url}: what was held has ended; take it again")
+        try:
+            with told(self.url, "appending"):
+                if not await self._follows(connection, append):
+                    await self._undo(connection)
+                    return Fate.CONFLICT
+                rows = await self._write(connection, append)
+        except BaseException:
+            await self._undo(connection)
+            raise
+        return await self._commit(connection, append, rows)
+
+    async def _follows(self, connection: Connection, append: Append) -> bool:
+        row = await connection.fetchrow(TIP)
+        tip = Position(*row) if row else START
+        if append.parent != tip.digest or append.first != tip.sequence + 1:
+            return False
+        return not tip.sequence or append.identity == tip.identity
+
+    async def _write(self, connection: Connection, append: Append) -> tuple[Encoded, ...]:
+        last = {(row.table, row.key): row for commit in append.commits for row in commit.rows}
+        rows = tuple(last.values())
+        kinds = [_bytes(row.table) for row in rows]
+        keys = [_bytes(row.key) for row in rows]
+        values = [_bytes(row.value) for row in rows]
+        await connection.execute(
+            WRITE,
+            kinds,
+            keys,
+            values,
+            append.last,
+            append.first,
+            append.identity,
+            append.attempt,
+            append.digest,
+            self._channel,
+        )
+        if append.last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
+            await connection.execute(FORGET, self._kept, PRUNED_AT_ONCE)
+            await connection.execute(SWEEP, PRUNED_AT_ONCE)
+        return rows
+
+    async def _commit(self, connection: Connection, append: Append, rows: tuple[Encoded, ...]) -> Fate:
+        """Commit. Where no word of it comes back the fate is open: the server may have done it, or may do it yet."""
+        self._held = None
+        try:
+            await connection.execute("commit")
+        except (*LOST, asyncpg.PostgresError):
+            self._writing.drop()
+            return Fate.UNKNOWN
+        except BaseException:
+            self._writing.drop()
+            raise
+        if append.first > 1:
+            base = Position(append.identity, append.first - 1, append.parent)
+            self._ready = (base, Delta(append.position, rows))
+        return Fate.ACCEPTED
+
+    @asynccontextmanager
+    async def hold(self) -> AsyncIterator[None]:
+        """Keep all other writers out, on all machines, until the block ends or an append in it does."""
+        async with self._turn:
+            await self._lock()
+            try:
+                with self._holding.taken():
+                    yield
+            finally:
+                if self._held is not None:
+                    await self._undo(self._held)
+
+    # ---------------------------------------------------------------------------------------------------- reading
+
+    async def tip(self) -> Position:
+        """Look at the tip."""
+        self._changed.clear()  # a hint from here on is of something that this look may not see
+        async with self._looking("looking at the tip") as connection:
+            row = await connection.fetchrow(TIP)
+        self._seen = Position(*row) if row else START
+        return self._seen
+
+    @asynccontextmanager
+    async def _looking(self, doing: str) -> AsyncIterator[Connection]:
+        """The reading connection, for one statement or transaction at a time."""
+        async with self._look:
+            connection = await self._reading.get()
+            try:
+                with told(self.url, doing):
+                    yield connection
+            except asyncio.CancelledError:
+                self._reading.drop()  # nobody knows what it is doing
+                raise
+
+    async def read(self, after: Position) -> Delta:
+        """Return everything after a place, in one consistent cut. What an own append led to is here already."""
+        ready, self._ready = self._ready, None
+        if ready is not None and ready[0] == after:
+            delta = ready[1]
+            if delta.tip.sequence > self._seen.sequence:
+                self._seen = delta.tip
+            return delta
+        if self._holding.mine and self._held is not None:
+            with told(self.url, "reading"):
+                return await self._since(self._held, after) or await self._whole(self._held)
+        self._changed.clear()
+        async with self._looking("reading") as connection:
+            delta = await self._since(connection, after) or await self._all(connection)
+        self._seen = delta.tip
+        return delta
+
+    async def _since(self, connection: Connection, after: Position) -> Delta | None:
+        """What came after a place in one statement; None where the place is not remembered."""
+        if after == START:
+            return None
+        rows = await connection.fetch(SINCE, after.sequence, after.identity, after.digest)
+        first = rows[0]
+        if not first["known"]:
+            return None
+        tip = Position(first["identity"], first["last"], first["digest"])
+        return Delta(tip, tuple(_encoded(row) for row in rows if row["kind"] is not None))
+
+    async def _all(self, connection: Connection) -> Delta:
+        async with connection.transaction(isolation="repeatable_read", readonly=True):
+            return await self._whole(connection)
+
+    async def _whole(self, connection: Connection) -> Delta:
+        """The whole live state; the caller's transaction sees one cut."""
+        row = await connection.fetchrow(TIP)
+        rows: list[Encoded] = []
+        cursor = await connection.cursor(LIVE)
+        while batch := await cursor.fetch(BATCH):
+            rows += map(_encoded, batch)
+        return Delta(Position(*row) if row else START, tuple(rows), reload=True)
+
+    async def wait(self, after: Position, timeout: float) -> None:
+        """Return when something may have come since the last look: a hint, a change seen by looking, or the time-out."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout
+        while self._seen == after and not self._changed.is_set() and not self._closed:
+            left = end - loop.time()
+            if left <= 0:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(left, self._poll)):
+                    await self._changed.wait()
+                return
+            if loop.time() < end:
+                await self._glance()
+
+    async def _glance(self) -> None:
+        """Look without forgetting a hint that comes meanwhile."""
+        async with self._looking("looking for changes") as connection:
+            row = await connection.fetchrow(TIP)
+        self._seen = Position(*row) if row else START
+
+    async def close(self) -> None:
+        """Finish what is in flight, then close both connections."""
+        async with self._turn:
+            self._closed = True
+            self._changed.set()
+            async with self._look:
+                await self._reading.close()
+            await self._writing.close()
+
+
+def _encoded(row: asyncpg.Record) -> Encoded:
+    kind, key = _text(row["kind"]), _text(row["key"])
+    if kind is None or key is None:
+        raise LogDamagedError("a row without a name: stop all nodes and restore a backup")
+    return Encoded(kind, key, _text(row["value"]))
