@@ -151,6 +151,17 @@ def test_wrong_use_is_told_with_its_remedy(words: list[str], told: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_policy_is_taken_into_account() -> None:
+    decimal = '{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}'
+    Path("cents.avsc").write_text(decimal)
+    Path("mills.avsc").write_text(decimal.replace('"scale":2', '"scale":3'))
+
+    assert check("cents.avsc", "mills.avsc").exit_code == 0
+    assert check("cents.avsc", "mills.avsc", "--policy", "lenient").exit_code == 0
+    assert check("cents.avsc", "mills.avsc", "--policy", "logical").exit_code == 1
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_text_that_may_be_of_several_formats_is_not_guessed() -> None:
     Path("some.json").write_text('{"type":"string"}')
 

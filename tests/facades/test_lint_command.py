@@ -1,6 +1,7 @@
 """`treaty lint`: advice as compilers print it, for those who asked for it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,15 @@ def test_wrong_use_is_told(words: list[str], told: str) -> None:
 
     assert result.exit_code == 2
     assert told in result.stderr
+
+
+def test_the_settings_of_the_how_to_work(folder: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "git-hook.md").read_text("utf-8")
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (folder / "pyproject.toml").write_text(text)
+    (folder / "vendor").mkdir()
+    for name in ("a.avsc", "vendor/b.avsc"):
+        (folder / name).write_text('{"type":"record","name":"f","fields":[]}')
+    told = json.loads(lint("a.avsc", "vendor/b.avsc", "--json").stdout)
+
+    assert {one["file"] for one in told["advice"]} == {"a.avsc"}

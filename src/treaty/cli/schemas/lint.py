@@ -87,12 +87,12 @@ def _found(one: Loaded, advice: Advice) -> list[Fault]:
 
 
 def _rows(formats: Table) -> list[tuple[str, list[str], str]]:
-    """All lints: id, formats, purpose."""
-    rows: dict[str, tuple[str, list[str], str]] = {}
+    """All lints: id, formats, purpose; where formats mean the same id differently, a row for each meaning."""
+    rows: dict[tuple[str, str], list[str]] = {}
     for name in formats.names:
         for lint in form(name, formats).lints.values():
-            rows.setdefault(lint.id, (lint.id, [], lint.purpose))[1].append(name)
-    return sorted(rows.values())
+            rows.setdefault((lint.id, lint.purpose), []).append(name)
+    return sorted((id_, names, purpose) for (id_, purpose), names in rows.items())
 
 
 def _list(formats: Table, *, as_json: bool) -> None:
@@ -104,6 +104,6 @@ def _list(formats: Table, *, as_json: bool) -> None:
 
 
 def _nothing_chosen(path: str, formats: Table) -> UnusableError:
-    names = ", ".join(id_ for id_, _, _ in _rows(formats)) or "none"
+    names = ", ".join(dict.fromkeys(id_ for id_, _, _ in _rows(formats))) or "none"
     remedy = 'say --rule ID or --all, or put rules = ["all"] under [tool.treaty.lint] in pyproject.toml'
     return UnusableError(f"no lint is chosen for {shown_path(path)}: {remedy}. There is: {names}")

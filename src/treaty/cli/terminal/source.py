@@ -132,7 +132,7 @@ def form(name: str, formats: Table) -> Format[Any]:
 
 def by_name(path: str, formats: Table) -> str | None:
     """The format that the ending of a file's name tells; ``.json`` alone tells nothing, Avro schemas have it too."""
-    for name in formats.names:
+    for name in formats.names if path != STDIN else ():
         for suffix in form(name, formats).suffixes:
             if suffix != ".json" and path.endswith(suffix):
                 return name
