@@ -74,7 +74,7 @@ def test_java_and_treaty_agree_in_the_long_run(java: AvroOracle, figure: Callabl
     figure(f"all pairs: {paired}")
     for tally in (alone, paired):
         assert min(tally.verdicts.values()) >= 0.3 * sum(tally.verdicts.values())
-    assert sum(paired.verdicts.values()) >= 0.9 * PAIRS
+    assert sum(paired.verdicts.values()) >= 20_000
 
 
 def test_java_and_treaty_agree_on_slips_of_the_pen(java: AvroOracle, figure: Callable[[str], None]) -> None:

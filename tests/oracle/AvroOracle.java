@@ -11,6 +11,7 @@ import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
 import org.apache.avro.Schema;
@@ -28,7 +29,8 @@ import org.apache.avro.io.EncoderFactory;
  *
  * <p>{"text": t, "references": [t…]} is answered with the validity, the canonical text and the
  * fingerprints of a schema; {"reader": t, "writer": t} with both of these answers and the incompatibilities;
- * {"reader": t, "writer": t, "value": v} with what a reader makes of a value, both in JSON encoding, and the data between.
+ * {"reader": t, "writer": t, "value": v} with what a reader makes of a value, both in JSON encoding
+ * (the second one in an array), and the data between.
  */
 public class AvroOracle {
   private static final ObjectMapper JSON = new ObjectMapper();
@@ -116,7 +118,8 @@ public class AvroOracle {
       Object read = new GenericDatumReader<>(writer, reader).read(null, source);
       answer.put("whole", source.isEnd());
       ByteArrayOutputStream text = new ByteArrayOutputStream();
-      write(reader, read, EncoderFactory.get().jsonEncoder(reader, text));
+      Schema listed = Schema.createArray(reader); // alone, a record without fields would leave no trace
+      write(listed, Collections.singletonList(read), EncoderFactory.get().jsonEncoder(listed, text));
       answer.put("read", text.toString(StandardCharsets.UTF_8));
     } catch (Exception | StackOverflowError wrong) {
       answer.put("error", wrong.getClass().getSimpleName() + ": " + wrong.getMessage());
