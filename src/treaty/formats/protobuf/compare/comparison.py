@@ -225,7 +225,12 @@ class _Comparison:
         yield from self._kinds(mine, theirs, path, (reader, one))
         if self._harm > before and mine.name != "MESSAGE":
             return
-        self._labels(mine, self._reader.label(reader, one), self._writer.label(writer, other), path)
+        label = self._reader.label(reader, one)
+        self._labels(mine, label, self._writer.label(writer, other), path)
+        if label == "required" and mine.symbol is not None:
+            known, written = self._reader.numbers(mine), self._writer.numbers(theirs)
+            if known is not None and (written is None or not written <= known):
+                self._tell(own.REQUIRED_ENUM_NARROWED, path, mine.word, theirs.word)
         if mine.name == "MESSAGE" == theirs.name:
             encodings = [self._reader.delimited(reader, one), self._writer.delimited(writer, other)]
             if encodings[0] != encodings[1]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from treaty.formats.protobuf.compare.rules import harmless
 from treaty.formats.protobuf.compare.side import Body, local
 from treaty.formats.protobuf.known.files import PATHS
-from treaty.formats.protobuf.model import Enum, Field, Message, Reserved, Schema, Symbol
+from treaty.formats.protobuf.model import Enum, Field, Message, Reserved, Schema
 from treaty.formats.rule import Rule
 
 Told = Iterator[tuple[Rule, str]]
@@ -94,11 +94,13 @@ def _extends(home: Schema, found: dict[Key, Place]) -> None:
 
 
 def member(schema: Schema, key: Key) -> Place | None:
-    """The field of a message with an extension's number."""
-    package = schema.file.package
-    full = f"{package}.{key[0]}" if package else key[0]
-    symbol: Symbol | None = schema.visible.get(full)
-    if symbol is None or not isinstance(symbol.node, Message):
-        return None
-    body = Body(schema.files.get(symbol.path, schema), full, symbol.node)
-    return next(((body, one) for one in symbol.node.all_fields if one.number == key[1]), None)
+    """The field of a message with an extension's number, in whichever file the message is."""
+    for home in schema.files.values():
+        package = home.file.package
+        full = f"{package}.{key[0]}" if package else key[0]
+        symbol = home.symbols.get(full)
+        if symbol is not None and isinstance(symbol.node, Message):
+            found = next((one for one in symbol.node.all_fields if one.number == key[1]), None)
+            if found is not None:
+                return Body(home, full, symbol.node), found
+    return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treaty.formats.protobuf.linking.features import Features, features_of, inherited
+from treaty.formats.protobuf.linking.features import Features, features_of, inherited, is_closed
 from treaty.formats.protobuf.model import Enum, Field, Message, Schema, Symbol, Word
 
 GROUPS: Mapping[str, str] = {
@@ -20,7 +20,7 @@ GROUPS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a type is: SCALAR with its group, MESSAGE with its symbol, or MAP with the types of its parts."""
+    """What a type is: SCALAR with its group (and symbol, if an enum), MESSAGE with its symbol, or MAP with the types of its parts."""
 
     name: str
     word: str
@@ -97,12 +97,19 @@ class Side:
         if symbol is None:
             return Kind("MESSAGE", written)
         if isinstance(symbol.node, Enum):
-            return Kind("SCALAR", f"enum {symbol.full}", "number")
+            return Kind("SCALAR", f"enum {symbol.full}", "number", symbol)
         if isinstance(symbol.node, Message) and has(symbol.node, "map_entry"):
             by_name = {one.name: one.type for one in symbol.node.fields}
             parts = (by_name.get("key", "string"), by_name.get("value", "string"))
             return Kind("MAP", f"map<{', '.join(parts)}>", parts=parts)
         return Kind("MESSAGE", symbol.full, symbol=symbol)
+
+    def numbers(self, kind: Kind) -> frozenset[int] | None:
+        """The numbers that a closed enum has; None for every other type."""
+        symbol = kind.symbol
+        if symbol is None or not isinstance(symbol.node, Enum) or not is_closed(self.schema, symbol):
+            return None
+        return frozenset(one.number for one in symbol.node.values)
 
     def label(self, body: Body, field: Field) -> str:
         """The label that was written, or that features put in its place; a oneof's fields have none."""

@@ -11,6 +11,13 @@ FIELD_BECAME_REQUIRED = Rule(
     "leave the field optional",
     "backward",
 )
+REQUIRED_ENUM_NARROWED = Rule(
+    "REQUIRED_ENUM_NARROWED",
+    "A required field of a closed enum knows every number that the writer may write: of any other it would be missing.",
+    "A required field at path '{path}' has a closed enum in the {reader} schema, which lacks numbers of the {writer} schema",
+    "keep the values of the enum, or make the field optional first",
+    "backward",
+)
 FIELD_LIST_READ_AS_ONE = Rule(
     "FIELD_LIST_READ_AS_ONE",
     "A list of numbers is not read as one number: packed ones would be skipped, of others all but the last.",
@@ -48,6 +55,7 @@ OWN: Mapping[str, Rule] = {
     rule.id: rule
     for rule in (
         FIELD_BECAME_REQUIRED,
+        REQUIRED_ENUM_NARROWED,
         FIELD_LIST_READ_AS_ONE,
         FIELD_BYTES_READ_AS_TEXT,
         FIELD_ENCODING_CHANGED,
