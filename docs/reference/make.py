@@ -12,7 +12,8 @@ from treaty.api.confluent.routes import PATHS
 from treaty.cli.main import group
 from treaty.core import limits
 from treaty.core.portable import row_schemas
-from treaty.formats.avro import rules
+from treaty.formats.rule import POLICIES, Rule
+from treaty.formats.table import BUILT_IN, Table
 
 HERE = Path(__file__).parent
 MADE = "<!-- Made by docs/reference/make.py from the code; change the code instead. -->\n"
@@ -24,7 +25,7 @@ def pages() -> dict[str, str]:
         "rows.schema.json": json.dumps(row_schemas(), indent=1) + "\n",
         "limits.md": MADE + _limits(),
         "http.md": MADE + _http(),
-        "avro.md": MADE + _avro(),
+        "rules.md": MADE + _rules(),
         "commands.md": MADE + _commands(),
     }
 
@@ -56,14 +57,44 @@ def _http() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _avro() -> str:
-    """The rules of compatibility, and what a valid schema needs."""
-    lines = ["# Avro: the rules", "", "## Reading data with another schema", ""]
-    lines += ["| rule | why | what would be allowed |", "|---|---|---|"]
-    lines += [f"| `{rule.id}` | {rule.purpose} | {rule.remedy} |" for rule in rules.RULES.values()]
-    lines += ["", "## A valid schema", "", "| rule | what is expected |", "|---|---|"]
-    lines += [f"| `{name}` | {expected} |" for name, expected in rules.EXPECTED.items()]
+def _rules() -> str:
+    """Everything that each format can tell: differences, advice, and what makes a text invalid."""
+    formats = Table(BUILT_IN)
+    lines = ["# Rules of the formats", "", *_HEAD]
+    for name in formats.names:
+        form = formats.find(name)
+        assert form is not None
+        lines += ["", f"## {name}"]
+        if form.rules:
+            lines += ["", f"### {name}: differences between two schemas", ""]
+            lines += ["| rule | why | harm | refused under | what would be allowed |", "|---|---|---|---|---|"]
+            lines += [
+                _row(f"`{one.id}`", one.purpose, one.harm, _policies(one), one.remedy) for one in form.rules.values()
+            ]
+        if form.lints:
+            lines += ["", f"### {name}: advice", "", "| lint | what it asks for |", "|---|---|"]
+            lines += [_row(f"`{one.id}`", one.purpose) for one in form.lints.values()]
+        if form.faults:
+            lines += ["", f"### {name}: a valid schema", "", "| rule | what is expected |", "|---|---|"]
+            lines += [_row(f"`{one}`", expected) for one, expected in form.faults.items()]
     return "\n".join(lines) + "\n"
+
+
+_HEAD = (
+    "*Harm* says what a change does that the rule names: `backward`, the new schema can't read old data; `both`, neither",
+    "reads what the other one wrote; `none`, it is told and harms nobody. *Refused under* names the compatibility policies",
+    "under which it is a reason to refuse. Advice is off until a policy or `treaty lint` asks for it by name.",
+)
+
+
+def _policies(rule: Rule) -> str:
+    return "all" if set(rule.policies) == set(POLICIES) else ", ".join(rule.policies) or "none"
+
+
+def _row(*cells: str) -> str:
+    """A line of a table; a bar inside a cell would end it."""
+    safe = (cell.replace("|", r"\|") for cell in cells)
+    return f"| {' | '.join(safe)} |"
 
 
 def _commands() -> str:
