@@ -25,8 +25,8 @@ DENIED = Finding(
     "POLICY_DENIES", "", "The policy of this subject refuses every change", remedy="another policy, or another subject"
 )
 
-BLOCKED = "REFERENCE_EXTERNAL"
-"""The rule of a fault that says: a text refers to something outside the registry, which is never fetched."""
+BLOCKED = frozenset({"REFERENCE_UNRESOLVED", "REF_UNRESOLVED"})
+"""Rules that say: a text refers to something outside the registry, which is never fetched. Only old ones do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,12 @@ def _compared(
         number = one[1].number
         if old.format != new.draft.format:
             return Failed(number, old.text, sentence=OTHER_FORMAT), (_other_format(old.format, new.draft.format),)
-        if any(_blocked(answer) for answer in pair):
-            return Failed(number, old.text, sentence=EXTERNAL_REFERENCE), _findings(pair[0] or pair[1])
         if old.format not in grammar.formats:
             opaque = (_opaque(old.format),)
             return Failed(number, old.text, opaque), opaque
         backward, forward = map(_findings, pair)
+        if any(map(_blocked, pair)):
+            return Failed(number, old.text, sentence=EXTERNAL_REFERENCE), (*forward, *backward)
         if backward or forward:
             return Failed(number, old.text, backward, forward), (*forward, *backward)
     return None, ()
@@ -146,7 +146,9 @@ def _opaque(format_: str) -> Finding:
 
 
 def _blocked(answer: Answer | None) -> bool:
-    return isinstance(answer, Invalid) and any(fault.rule == BLOCKED for fault in answer.faults)
+    if isinstance(answer, Compared):
+        return any(one.rule in BLOCKED for one in answer.findings)
+    return isinstance(answer, Invalid) and any(one.rule in BLOCKED for one in answer.faults)
 
 
 def _findings(answer: Answer | None) -> tuple[Finding, ...]:
