@@ -13,19 +13,11 @@ import pytest
 
 from tests.behaviours.test_registry import V1, V2, V3, record
 from treaty.client.connection import Connection
-from treaty.client.serializers.avro import (
-    AutoRegister,
-    AvroDeserializer,
-    AvroSerializer,
-    MustExist,
-    Reading,
-    UseId,
-    UseLatest,
-    Writing,
-)
+from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import prefix, stamp
 from treaty.client.serializers.names import record_name, topic_name, topic_record_name
+from treaty.client.serializers.settings import AutoRegister, MustExist, Reading, UseId, UseLatest, Writing
 from treaty.core.refusals import Incompatible, SchemaNotFound, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import Request

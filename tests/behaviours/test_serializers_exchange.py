@@ -11,7 +11,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 from tests.behaviours.served import Served
 from treaty.assemble import connect
-from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer, UseLatest, Writing
+from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
+from treaty.client.serializers.settings import UseLatest, Writing
 
 SCHEMA = json.dumps(
     {

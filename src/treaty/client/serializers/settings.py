@@ -1,0 +1,80 @@
+"""What serializers and deserializers of all formats are told, and what they return."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from treaty.client.serializers.framing import Headers
+from treaty.client.serializers.names import NameOf, topic_name
+from treaty.core.answers import SchemaFound
+from treaty.core.names import DEFAULT_CONTEXT
+
+
+@dataclass(frozen=True, slots=True)
+class AutoRegister:
+    """Register the schema under the subject before the first record (the default)."""
+
+    normalize: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MustExist:
+    """The schema must be a version of the subject already; never register."""
+
+    normalize: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UseLatest:
+    """Take the subject's latest version, whatever it is; looked at again when the cache's time is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class UseId:
+    """Take the schema with this id."""
+
+    schema_id: int
+
+
+Choice = AutoRegister | MustExist | UseLatest | UseId
+"""Which schema a serializer writes with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Settings of a serializer."""
+
+    choose: Choice = AutoRegister()
+    name_of: NameOf = topic_name
+    framing: Literal["prefix", "header"] = "prefix"
+    check: bool = True
+    """Compare each value with the schema first: unknown fields, numbers out of range, missing fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Settings of a deserializer."""
+
+    name_of: NameOf = topic_name
+    """Names the subject of `UseLatest`."""
+    context: str = DEFAULT_CONTEXT
+    """The context whose ids stand in the frames."""
+    check: bool = False
+    """Compare each value with the schema it was written with (JSON)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """Half a record, ready for a producer. `data` is None for a delete marker."""
+
+    data: bytes | None
+    headers: Headers = ()
+    schema_id: int = 0
+    guid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A value and the schema it was written with."""
+
+    value: object
+    written: SchemaFound
