@@ -35,7 +35,7 @@ def command(
       treaty canonical --view parsing - < order.avsc
     """  # noqa: D301 - click wants the control character
     one = load_one(file, format_, References.of(references, folders))
-    printed = one.form.show(one.model, normalize)
+    printed = one.show(normalize=normalize)
     text = printed.canonical if view is None else viewed(one, view, normalize=normalize)
     if as_json:
         told = {"file": file, "format": one.form.name, "view": view or "canonical"}

@@ -123,7 +123,7 @@ def _judged(before: Loaded, after: Loaded, policy: str) -> History:
 
 def _lines(before: Loaded, after: Loaded) -> list[str]:
     """A unified diff of the canonical texts; those of one line are laid out first."""
-    old, new = (list(_laid_out(one.form.show(one.model, False).canonical)) for one in (before, after))
+    old, new = (list(_laid_out(one.show().canonical)) for one in (before, after))
     return list(unified_diff(old, new, before.source.name, after.source.name, lineterm=""))
 
 

@@ -59,7 +59,7 @@ def command(
     one = load_one(file, format_, References.of(references, folders))
     used = _used(one, stands)
     extras = metadata_of(_body(metadata, MetadataBody)), rules_of(_body(rule_set, RuleSetBody))
-    rows = [("GUID", guid(one.form.show(one.model, normalize).canonical, used, *extras), GUID), *_digests(one)]
+    rows = [("GUID", guid(one.show(normalize=normalize).canonical, used, *extras), GUID), *_digests(one)]
     if algorithm is not None:
         rows = _chosen(rows, algorithm)
     if as_json:

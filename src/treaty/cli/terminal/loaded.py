@@ -12,7 +12,7 @@ from treaty.cli.terminal.source import Source, refuse_twice, sources
 from treaty.core.finding import Fault
 from treaty.core.meaning import Meaning
 from treaty.formats.answer import Parser
-from treaty.formats.format import Format, InvalidSchemaError
+from treaty.formats.format import Format, InvalidSchemaError, Printed
 from treaty.formats.table import table
 
 
@@ -48,6 +48,13 @@ class Loaded:
     form: Format[Any]
     model: Any
 
+    def show(self, *, normalize: bool = False) -> Printed:
+        """The schema's texts; raises `InvalidTextError` where it has none."""
+        try:
+            return self.form.show(self.model, normalize)
+        except InvalidSchemaError as invalid:
+            raise InvalidTextError(self.source, invalid.faults) from None
+
 
 def load(paths: Sequence[str], format_: str | None, references: References) -> list[Loaded]:
     """Read and parse files, as strictly as a registration does; raises `InvalidTextError` or `UnusableError`."""
@@ -68,4 +75,6 @@ def _parsed(parser: Parser, one: Source, meaning: Meaning) -> Loaded:
         form, model = parser.model(meaning, strict=True)
     except InvalidSchemaError as invalid:
         raise InvalidTextError(one, invalid.faults) from None
-    return Loaded(one, meaning, form, model)
+    loaded = Loaded(one, meaning, form, model)
+    loaded.show()  # what can't be printed can't be registered
+    return loaded
