@@ -79,6 +79,7 @@ LOSSES: Mapping[str, str] = {
     "ANY_AS_VARIANT": "a place that takes any value becomes a variant",
     "BRANCHES_MERGED": "branches of a choice share one struct; which of them it was is not kept",
     "CONTENT_OPEN": "members that the schema does not name are not in a column",
+    "DATE_PARTIAL": "a date that lacks its year, month or day becomes null",
     "DECIMAL_TOO_WIDE": "a decimal of more than 38 digits stays bytes",
     "DURATION_AS_BINARY": "a duration stays its twelve bytes",
     "ENUM_AS_STRING": "an enum becomes text; its set of symbols is not kept",

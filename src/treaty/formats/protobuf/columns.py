@@ -1,0 +1,190 @@
+"""What a Protobuf message becomes in a table, with the losses named."""
+
+from collections.abc import Mapping
+
+from treaty.core import columns as table
+from treaty.core.columns import Column, Columns, ColumnType, Decimal, Loss, Scalar, Struct
+from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
+from treaty.formats.protobuf.circles import circular
+from treaty.formats.protobuf.linking.features import features_of, inherited
+from treaty.formats.protobuf.model import Aggregate, Enum, Field, Message, Option, Schema, Symbol
+from treaty.formats.text import fault
+
+PLAIN: Mapping[str, ColumnType] = {
+    "bool": Scalar("boolean"),
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), Scalar("int32")),
+    **dict.fromkeys(("uint32", "fixed32", "int64", "sint64", "sfixed64"), Scalar("int64")),
+    **dict.fromkeys(("uint64", "fixed64"), Decimal(20, 0)),
+    "float": Scalar("float32"),
+    "double": Scalar("float64"),
+    "string": Scalar("string"),
+    "bytes": Scalar("binary"),
+}
+"""By Protobuf's type, the type of a column that holds it."""
+
+WRAPPED: Mapping[str, str] = {
+    "google.protobuf.BoolValue": "bool",
+    "google.protobuf.Int32Value": "int32",
+    "google.protobuf.Int64Value": "int64",
+    "google.protobuf.UInt32Value": "uint32",
+    "google.protobuf.UInt64Value": "uint64",
+    "google.protobuf.FloatValue": "float",
+    "google.protobuf.DoubleValue": "double",
+    "google.protobuf.StringValue": "string",
+    "google.protobuf.BytesValue": "bytes",
+    "google.type.Decimal": "string",
+}
+"""Messages that stand for one scalar, which may be missing; a decimal of any size is its text."""
+
+KNOWN: Mapping[str, tuple[ColumnType, str]] = {
+    "google.protobuf.Timestamp": (Scalar("timestamp"), "NANOS_CUT"),
+    "google.protobuf.Any": (Scalar("variant"), "ANY_AS_VARIANT"),
+    "google.protobuf.Struct": (Scalar("variant"), "ANY_AS_VARIANT"),
+    "google.protobuf.Value": (Scalar("variant"), "ANY_AS_VARIANT"),
+    "google.protobuf.ListValue": (Scalar("variant"), "ANY_AS_VARIANT"),
+    "google.type.Date": (Scalar("date"), "DATE_PARTIAL"),
+}
+"""Messages with a column type of their own, and what it loses."""
+
+DECIMAL = "confluent.type.Decimal"
+"""A decimal whose precision and scale stand in the options of its field."""
+DECIMAL_DIGITS = 38
+"""The longest decimal that Spark and Arrow hold."""
+
+
+def columns(schema: Schema, name: str = "", depth: int = COLUMN_RECURSION) -> Columns:
+    """The columns of a message, the first one of the file unless it is named (from its package on), and their losses.
+
+    Fields that know whether they are set may be null, others are never. Messages that contain themselves are opened
+    `depth` levels deep. Raises `InvalidSchemaError` where there is no such message, and past limits of columns.
+    """
+    full = name.removeprefix(".") or _first(schema)
+    symbol = schema.symbols.get(full) or schema.symbols.get(f"{schema.file.package}.{full}")
+    if symbol is None or not isinstance(symbol.node, Message):
+        raise fault("MESSAGE_MISSING", f"there is no message {full!r}" if full else "there is no message")
+    maker = _Maker(schema, depth)
+    made = maker.message(schema, symbol, "", 1)
+    return Columns(made.columns if made is not None else (), tuple(maker.losses))
+
+
+def _first(schema: Schema) -> str:
+    if not schema.file.messages:
+        return ""
+    package, name = schema.file.package, schema.file.messages[0].name
+    return f"{package}.{name}" if package else name
+
+
+class _Maker:
+    """Makes the types of one schema. `level` counts the messages around a place that contain themselves."""
+
+    __slots__ = ("_circular", "_count", "_depth", "_level", "_schema", "losses")
+
+    def __init__(self, schema: Schema, depth: int) -> None:
+        self._schema = schema
+        self._circular = circular(schema)
+        self._depth = depth
+        self._level = 0
+        self._count = 0
+        self.losses: list[Loss] = []
+
+    def _lose(self, rule: str, way: str, detail: str = "") -> None:
+        self.losses.append(Loss(rule, way, detail))
+
+    def message(self, home: Schema, symbol: Symbol, way: str, depth: int) -> Struct | None:
+        """The columns of a message that `way` leads to; None where recursion is cut."""
+        node = symbol.node
+        assert isinstance(node, Message)
+        if depth > SCHEMA_DEPTH:
+            message = f"messages nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
+            raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
+        turns = symbol.full in self._circular
+        if turns and self._level >= self._depth:
+            self._lose("RECURSION_CUT", way, f"{symbol.full} at depth {self._depth}")
+            return None
+        self._level += turns
+        if node.extensions:
+            self._lose("UNKNOWN_FIELDS", way, "extensions")
+        inside: list[Column] = []
+        single = {one.number for oneof in node.oneofs for one in oneof.fields}
+        for field in sorted(node.all_fields, key=lambda one: one.place):
+            at = f"{way}.{field.name}" if way else field.name
+            made = self._field(home, symbol.full, field, at, depth)
+            if made is not None:
+                self._grow()
+                nullable = field.number in single or self._nullable(home, symbol.full, field)
+                inside.append(Column(field.name, made, nullable, field.doc))
+        self._level -= turns
+        return Struct(tuple(inside))
+
+    def _nullable(self, home: Schema, full: str, field: Field) -> bool:
+        """Whether a field outside of oneofs knows that it is not set."""
+        if field.label or field.key:
+            return field.label == "optional"
+        presence = inherited(features_of(home, full), field.options)["field_presence"]
+        if presence == "IMPLICIT" and field.type not in PLAIN:
+            symbol = home.resolve(full, field.type)
+            return symbol is not None and isinstance(symbol.node, Message)
+        return presence == "EXPLICIT"
+
+    def _field(self, home: Schema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
+        if field.key:
+            value = self._type(home, full, field, f"{way}.value", depth)
+            key = self._plain(field.key, f"{way}.key")
+            return table.Map(key, value) if value is not None else None
+        repeated = field.label == "repeated"
+        made = self._type(home, full, field, f"{way}.element" if repeated else way, depth)
+        return table.List(made) if repeated and made is not None else made
+
+    def _type(self, home: Schema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
+        if field.type in PLAIN:
+            return self._plain(field.type, way)
+        symbol = home.resolve(full, field.type)
+        if symbol is None or not isinstance(symbol.node, Message | Enum):
+            return Scalar("binary")
+        if isinstance(symbol.node, Enum):
+            self._lose("ENUM_AS_STRING", way, f"{len(symbol.node.values)} values of {symbol.full}")
+            return Scalar("string")
+        if symbol.full in WRAPPED:
+            return self._plain(WRAPPED[symbol.full], way)
+        if symbol.full in KNOWN:
+            made, loss = KNOWN[symbol.full]
+            self._lose(loss, way, symbol.full)
+            return made
+        if symbol.full == DECIMAL and (digits := _digits(field.options)):
+            if digits[0] <= DECIMAL_DIGITS:
+                return Decimal(*digits)
+            self._lose("DECIMAL_TOO_WIDE", way, f"{digits[0]} digits")
+        return self.message(self._schema.files.get(symbol.path, home), symbol, way, depth + 1)
+
+    def _plain(self, kind: str, way: str) -> ColumnType:
+        if kind in ("uint64", "fixed64"):
+            self._lose("UNSIGNED_AS_DECIMAL", way, kind)
+        return PLAIN[kind]
+
+    def _grow(self) -> None:
+        self._count += 1
+        if self._count > COLUMNS:
+            message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}"
+            raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
+
+
+def _digits(options: tuple[Option, ...]) -> tuple[int, int] | None:
+    """Precision and scale that stand among the parameters of Confluent's option for fields; None without them."""
+    found: dict[str, str] = {}
+    for option in options:
+        if option.name[0] in ("(confluent.field_meta)", "(.confluent.field_meta)"):
+            parts: list[object] = [option.value]
+            while parts:
+                part = parts.pop()
+                if isinstance(part, tuple):
+                    parts += part
+                elif isinstance(part, Aggregate):
+                    members = dict(part.members)
+                    key, value = members.get("key"), members.get("value")
+                    if isinstance(key, bytes) and isinstance(value, bytes):
+                        found[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
+                    parts += (one for _, one in part.members)
+    precision, scale = found.get("precision", ""), found.get("scale", "0")
+    if not (precision.isdecimal() and scale.isdecimal() and len(precision) < 6 and len(scale) < 6):
+        return None
+    return (int(precision), int(scale)) if 0 <= int(scale) <= int(precision) != 0 else None

@@ -1,0 +1,324 @@
+"""Advice about Protobuf schemas, off unless somebody asks for it by name."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from treaty.core.finding import Fault
+from treaty.core.limits import FAULTS
+from treaty.formats.protobuf.model import Enum, EnumValue, Field, Message, Method, OneOf, Place, Schema, Service
+from treaty.formats.rule import Lint
+
+Node = Message | Enum | Service | Method | Field | OneOf | EnumValue
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Something with a name: its full name, and what it is."""
+
+    full: str
+    node: Node
+
+    @property
+    def kind(self) -> str:
+        """What it is, in one word."""
+        return "value" if isinstance(self.node, EnumValue) else type(self.node).__name__.lower()
+
+
+Told = Iterable[tuple[Definition, str]]
+"""What stands there."""
+
+_PASCAL = re.compile(r"[A-Z][A-Za-z0-9]*")
+_SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
+_UPPER = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
+_PACKAGE = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+SMALL = 15
+"""The highest number whose tag takes one byte."""
+HIGH = 19_000
+"""Where the numbers begin that Protobuf keeps for itself."""
+
+
+def definitions(schema: Schema) -> Iterator[Definition]:
+    """Everything in a file that has a name, from the first to the last."""
+    scope = schema.file.package
+    tops: list[Node] = [*schema.file.messages, *schema.file.enums, *schema.file.services]
+    waiting = [Definition(f"{scope}.{one.name}" if scope else one.name, one) for one in reversed(tops)]
+    for extend in schema.file.extends:
+        waiting += (Definition(f"{scope}.{one.name}" if scope else one.name, one) for one in extend.fields)
+    while waiting:
+        one = waiting.pop()
+        yield one
+        scope = one.full if isinstance(one.node, Message | Service) else one.full.rpartition(".")[0]
+        inner = reversed(_inside(one.node))
+        waiting += (Definition(f"{scope}.{each.name}" if scope else each.name, each) for each in inner)
+
+
+def _inside(node: Node) -> list[Node]:
+    match node:
+        case Message():
+            extended = [one for extend in node.extends for one in extend.fields]
+            return [*node.fields, *node.oneofs, *extended, *node.messages, *node.enums]
+        case OneOf():
+            return [*node.fields]
+        case Enum():
+            return [*node.values]
+        case Service():
+            return [*node.methods]
+        case Field(group=Message() as group):
+            return [group]
+    return []
+
+
+def _found(rule: str, expected: str, find: Callable[[Schema], Told]) -> Callable[[Schema], tuple[Fault, ...]]:
+    def faults(schema: Schema) -> tuple[Fault, ...]:
+        found: list[Fault] = []
+        for one, message in find(schema):
+            place = one.node.place
+            found.append(Fault(rule, one.full, message, expected, place.line, place.column if place.line else 0))
+            if len(found) == FAULTS:
+                break
+        return tuple(found)
+
+    return faults
+
+
+def _of_file(rule: str, expected: str, says: Callable[[Schema], str]) -> Callable[[Schema], tuple[Fault, ...]]:
+    """A lint about the file as a whole."""
+
+    def faults(schema: Schema) -> tuple[Fault, ...]:
+        message = says(schema)
+        return (Fault(rule, schema.file.package, message, expected),) if message else ()
+
+    return faults
+
+
+def _documented(*kinds: str) -> Callable[[Schema], Told]:
+    def find(schema: Schema) -> Told:
+        for one in definitions(schema):
+            if one.kind in kinds and not isinstance(one.node, OneOf) and not one.node.doc.strip():
+                yield one, f"the {one.kind} {one.node.name!r} has no comment"
+
+    return find
+
+
+def _styled(pattern: re.Pattern[str], *kinds: str) -> Callable[[Schema], Told]:
+    def find(schema: Schema) -> Told:
+        for one in definitions(schema):
+            if one.kind in kinds and not _fits(pattern, one.node):
+                yield one, f"the {one.kind} {one.node.name!r}"
+
+    return find
+
+
+def _fits(pattern: re.Pattern[str], node: Node) -> bool:
+    return pattern.fullmatch(node.name) is not None or (isinstance(node, Field) and node.group is not None)
+
+
+def _zero(schema: Schema) -> Told:
+    for one in definitions(schema):
+        if isinstance(one.node, Enum):
+            zero = next((value for value in one.node.values if value.number == 0), None)
+            if zero is None or not zero.name.endswith("_UNSPECIFIED"):
+                yield one, f"zero is {zero.name!r}" if zero else f"the enum {one.node.name!r} has no zero"
+
+
+def _prefixed(schema: Schema) -> Told:
+    for one in definitions(schema):
+        if isinstance(one.node, Enum):
+            prefix = f"{_HUMP.sub('_', one.node.name).upper()}_"
+            scope = one.full.rpartition(".")[0]
+            for value in one.node.values:
+                if not value.name.startswith(prefix):
+                    full = f"{scope}.{value.name}" if scope else value.name
+                    yield Definition(full, value), f"the value {value.name!r} does not begin with {prefix!r}"
+
+
+def _high(schema: Schema) -> Told:
+    for one in definitions(schema):
+        if isinstance(one.node, Field) and one.node.number >= HIGH:
+            yield one, f"the number {one.node.number}"
+
+
+def _required(schema: Schema) -> Told:
+    for one in definitions(schema):
+        if isinstance(one.node, Field):
+            told = {(".".join(option.name), getattr(option.value, "text", "")) for option in one.node.options}
+            if one.node.label == "required" or ("features.field_presence", "LEGACY_REQUIRED") in told:
+                yield one, f"the field {one.node.name!r} is required"
+
+
+def _groups(schema: Schema) -> Told:
+    for one in definitions(schema):
+        if isinstance(one.node, Field) and one.node.group is not None:
+            yield one, f"the group {one.node.type!r}"
+
+
+def _wasted(schema: Schema) -> Told:
+    """Messages whose fields would all fit into one byte and don't."""
+    for one in definitions(schema):
+        if isinstance(one.node, Message):
+            numbers = {field.number for field in one.node.all_fields}
+            kept = {n for each in one.node.reserved for r in each.ranges for n in range(r.start, min(r.end, SMALL) + 1)}
+            free = SMALL - len({n for n in numbers | kept if n <= SMALL})
+            large = sorted(n for n in numbers if n > SMALL)
+            if large and free:
+                first = next(n for n in range(1, SMALL + 1) if n not in numbers | kept)
+                yield one, f"{len(large)} fields have numbers from {large[0]} on, and {first} is free"
+
+
+def _unused(schema: Schema) -> tuple[Fault, ...]:
+    """Imports of which nothing is used: no type, no extended message, no option."""
+    used = {schema.visible[full].path for full in _names(schema) if full in schema.visible}
+    found = [
+        Fault(
+            "IMPORT_UNUSED",
+            one.path,
+            f"{one.path!r} is imported and not used",
+            "imports that are used",
+            *_at(one.place),
+        )
+        for one in schema.file.imports
+        if one.kind == "" and one.path in schema.imports and used.isdisjoint(_offered(schema.imports[one.path]))
+    ]
+    return tuple(found[:FAULTS])
+
+
+def _offered(home: Schema) -> set[str]:
+    """Paths of the files whose names an import brings: its own, and those that it imports publicly."""
+    found: set[str] = set()
+    waiting = [home]
+    while waiting:
+        one = waiting.pop()
+        if one.path not in found:
+            found.add(one.path)
+            waiting += (
+                one.imports[each.path]
+                for each in one.file.imports
+                if each.kind == "public" and each.path in one.imports
+            )
+    return found
+
+
+def _at(place: Place) -> tuple[int, int]:
+    return (place.line, place.column) if place.line else (0, 0)
+
+
+def _names(schema: Schema) -> Iterator[str]:
+    """Full names that a file uses."""
+    written: list[tuple[str, str]] = [(schema.file.package, one.extendee) for one in schema.file.extends]
+    options = list(schema.file.options)
+    for one in definitions(schema):
+        scope = one.full.rpartition(".")[0]
+        options += one.node.options
+        match one.node:
+            case Field():
+                written.append((scope, one.node.type))
+            case Method():
+                written += ((scope, one.node.takes), (scope, one.node.returns))
+            case Message():
+                written += ((one.full, extend.extendee) for extend in one.node.extends)
+                options += (option for extension in one.node.extensions for option in extension.options)
+    for scope, name in written:
+        symbol = schema.resolve(scope, name)
+        if symbol is not None:
+            yield symbol.full
+    last = {part[1:-1].rpartition(".")[2] for option in options for part in option.name if part.startswith("(")}
+    yield from (
+        full
+        for full, symbol in schema.visible.items()
+        if symbol.kind == "extension" and full.rpartition(".")[2] in last
+    )
+
+
+def _no_package(schema: Schema) -> str:
+    return "" if schema.file.package else "the file has no package"
+
+
+def _package_style(schema: Schema) -> str:
+    package = schema.file.package
+    return f"the package {package!r}" if package and not _PACKAGE.fullmatch(package) else ""
+
+
+def _no_syntax(schema: Schema) -> str:
+    return "" if schema.file.syntax or schema.file.edition else "the file names neither syntax nor edition"
+
+
+_Find = Callable[[Schema], Told]
+_ROWS: tuple[tuple[str, str, str, _Find], ...] = (
+    (
+        "DOC_MISSING",
+        "Messages, enums, services and methods have a comment.",
+        "a comment directly above it",
+        _documented("message", "enum", "service", "method"),
+    ),
+    ("FIELD_DOC_MISSING", "Fields have a comment.", "a comment directly above it", _documented("field")),
+    (
+        "NAME_STYLE",
+        "Messages, enums, services and methods have names in PascalCase.",
+        "a name like OrderLine",
+        _styled(_PASCAL, "message", "enum", "service", "method"),
+    ),
+    (
+        "FIELD_NAME_STYLE",
+        "Fields and oneofs have names in lower_snake_case.",
+        "a name like order_line",
+        _styled(_SNAKE, "field", "oneof"),
+    ),
+    (
+        "ENUM_VALUE_STYLE",
+        "Values of enums have names in UPPER_SNAKE_CASE.",
+        "a name like ORDER_OPEN",
+        _styled(_UPPER, "value"),
+    ),
+    (
+        "ENUM_ZERO_UNSPECIFIED",
+        "The value 0 of an enum says that nothing was said.",
+        "a value 0 whose name ends with _UNSPECIFIED",
+        _zero,
+    ),
+    (
+        "ENUM_VALUE_PREFIX",
+        "Values begin with the name of their enum, because they stand beside it and not inside.",
+        "a name that begins with the enum's in UPPER_SNAKE_CASE",
+        _prefixed,
+    ),
+    (
+        "FIELD_NUMBER_RESERVED_RANGE",
+        "Numbers of fields stay below 19000, where those that Protobuf keeps for itself begin.",
+        "a number below 19000",
+        _high,
+    ),
+    ("REQUIRED_USED", "No field is required: that can never be undone.", "an optional field", _required),
+    ("GROUP_USED", "No field is a group, which newer syntaxes do not have.", "a message of its own", _groups),
+    (
+        "FIELD_NUMBERS_WASTED",
+        "Fields use the numbers 1 to 15, whose tags take one byte, before they use larger ones.",
+        "the free numbers up to 15 for new fields, or reserved if they were used once",
+        _wasted,
+    ),
+)
+
+_LINTS: tuple[Lint[Schema], ...] = (
+    *(Lint(id_, purpose, _found(id_, expected, find)) for id_, purpose, expected, find in _ROWS),
+    Lint(
+        "PACKAGE_MISSING",
+        "A file has a package, so that its names are nobody else's.",
+        _of_file("PACKAGE_MISSING", "a package statement", _no_package),
+    ),
+    Lint(
+        "PACKAGE_STYLE",
+        "A package has parts in lower_snake_case.",
+        _of_file("PACKAGE_STYLE", "a name like acme.orders", _package_style),
+    ),
+    Lint(
+        "SYNTAX_MISSING",
+        "A file says which syntax or edition it is written in; without a word it is proto2.",
+        _of_file("SYNTAX_MISSING", 'a statement like syntax = "proto3"', _no_syntax),
+    ),
+    Lint("IMPORT_UNUSED", "A file uses what it imports.", _unused),
+)
+
+LINTS: Mapping[str, Lint[Schema]] = {lint.id: lint for lint in _LINTS}
+"""All lints by their ids."""

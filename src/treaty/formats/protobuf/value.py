@@ -1,0 +1,210 @@
+"""Check a value in Protobuf's JSON encoding against the first message of a schema."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.json_format import ParseDict, ParseError
+
+from treaty.core.finding import Fault
+from treaty.core.limits import FAULTS, VALUE_BYTES
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.literal import Json, literal
+from treaty.formats.place import Path, pointer, positions
+from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.runtime import empty, first
+from treaty.formats.text import read
+
+VALUE_RULES: Mapping[str, str] = {
+    "VALUE_TYPE_MISMATCH": "A value is one that Protobuf's JSON encoding has for the type of its field.",
+    "VALUE_FIELD_UNKNOWN": "A message has no members beside its fields and extensions.",
+    "VALUE_FIELD_TWICE": "A field is written once, under its JSON name or its own.",
+    "VALUE_ONEOF_TWICE": "At most one field of a oneof is written.",
+    "VALUE_FIELD_MISSING": "A message has all its required fields.",
+    "VALUE_HAS_NO_TYPE": "Values are checked against the first message of a schema, so there is one.",
+}
+"""What a value can break, by identifier. A text that is no JSON has the faults of one."""
+
+ENCODED = frozenset(
+    f"google.protobuf.{name}"
+    for name in (
+        *("Any", "Timestamp", "Duration", "FieldMask", "Struct", "Value", "ListValue"),
+        *("BoolValue", "Int32Value", "Int64Value", "UInt32Value", "UInt64Value"),
+        *("FloatValue", "DoubleValue", "StringValue", "BytesValue"),
+    )
+)
+"""Messages with an encoding of their own."""
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_REFUSED = (ParseError, TypeError, ValueError, AttributeError, OverflowError)
+_AROUND = re.compile(r"^(?:Failed to parse \S+ field: )+|[\s.]+$|\sat \S+?\.*$")
+
+Told = tuple[Path, tuple[str, str, str]]
+"""A place; a rule, what stands there, and what was expected."""
+
+
+def check(schema: Schema, text: str) -> tuple[Fault, ...]:
+    """Faults of a value, at most `FAULTS` of them, each with its place; none if it is one of the first message.
+
+    Fields stand under their JSON names or their own; null says that a field is not set.
+    """
+    try:
+        value = read(text, VALUE_BYTES)
+    except InvalidSchemaError as wrong:
+        return wrong.faults
+    descriptor = first(schema)
+    if descriptor is None:
+        return (Fault("VALUE_HAS_NO_TYPE", "", "the schema has no message that a value could be of", "a message"),)
+    found: list[Fault] = []
+    for path, (rule, message, expected) in _faults(descriptor, value):
+        found.append(Fault(rule, pointer(path), message, expected))
+        if len(found) == FAULTS:
+            break
+    places = positions(text, {one.path for one in found}) if found else {}
+    return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found)
+
+
+def _faults(root: Descriptor, value: Json) -> Iterator[Told]:
+    waiting: list[tuple[Descriptor, Json, Path]] = [(root, value, None)]
+    while waiting:
+        descriptor, here, path = waiting.pop()
+        if descriptor.full_name in ENCODED:
+            if (why := _refusal(descriptor, here)) is not None:
+                yield path, ("VALUE_TYPE_MISMATCH", why, f"the JSON encoding of {descriptor.full_name}")
+        elif not isinstance(here, dict):
+            yield path, ("VALUE_TYPE_MISMATCH", _shown(here), f"an object with the fields of {descriptor.full_name}")
+        else:
+            inside: list[tuple[Descriptor, Json, Path]] = []
+            yield from _members(descriptor, here, path, inside)
+            waiting += reversed(inside)
+
+
+def _members(
+    descriptor: Descriptor, here: dict[str, Json], path: Path, inside: list[tuple[Descriptor, Json, Path]]
+) -> Iterator[Told]:
+    """Faults of the members of an object; messages that are members go to `inside`."""
+    names = {one.json_name: one for one in descriptor.fields} | {one.name: one for one in descriptor.fields}
+    met: set[int] = set()
+    oneofs: dict[str, str] = {}
+    for name, member in here.items():
+        field = names.get(name)
+        at = (path, name)
+        if field is None:
+            if not name.startswith("["):
+                known = ", ".join(one.json_name for one in descriptor.fields[:10])
+                yield at, ("VALUE_FIELD_UNKNOWN", f"{descriptor.full_name} has no field {name!r}", f"one of {known}")
+            elif (why := _refusal(descriptor, {name: member})) is not None:
+                yield at, ("VALUE_FIELD_UNKNOWN", why, "an extension that the schema knows, and a value for it")
+            continue
+        if field.number in met:
+            yield at, ("VALUE_FIELD_TWICE", f"{field.name!r} a second time", "either name of a field, not both")
+        if member is None and not (field.message_type and field.message_type.full_name == "google.protobuf.Value"):
+            continue
+        met.add(field.number)
+        oneof = field.containing_oneof
+        if oneof is not None:
+            if oneof.name in oneofs:
+                told = f"{name!r} beside {oneofs[oneof.name]!r} of the oneof {oneof.name!r}"
+                yield at, ("VALUE_ONEOF_TWICE", told, "one field of a oneof")
+            oneofs[oneof.name] = name
+        yield from _field(field, member, at, inside)
+    for one in descriptor.fields:
+        if one.is_required and one.number not in met:
+            told = f"the required field {one.json_name!r} of {descriptor.full_name} is missing"
+            yield path, ("VALUE_FIELD_MISSING", told, "a value for every required field")
+
+
+def _field(
+    field: FieldDescriptor, member: Json, at: Path, inside: list[tuple[Descriptor, Json, Path]]
+) -> Iterator[Told]:
+    target = field.message_type
+    if target is not None and target.GetOptions().map_entry:
+        if not isinstance(member, dict):
+            yield at, ("VALUE_TYPE_MISMATCH", _shown(member), "an object: keys and values of a map")
+            return
+        held = target.fields_by_name["value"]
+        for key, one in member.items():
+            entry: Json = (
+                one if held.message_type is None else {} if held.message_type.full_name not in ENCODED else one
+            )
+            yield from _leaf(field, {key: entry}, held, entry, (at, key))
+            if held.message_type is not None and held.message_type.full_name not in ENCODED:
+                inside.append((held.message_type, one, (at, key)))
+        return
+    if field.is_repeated:
+        if not isinstance(member, list):
+            yield at, ("VALUE_TYPE_MISMATCH", _shown(member), "an array")
+            return
+        for index, one in enumerate(member):
+            if target is not None:
+                inside.append((target, one, (at, index)))
+            else:
+                yield from _leaf(field, [one], field, one, (at, index))
+    elif target is not None:
+        inside.append((target, member, at))
+    else:
+        yield from _leaf(field, member, field, member, at)
+
+
+def _leaf(field: FieldDescriptor, member: Json, kind: FieldDescriptor, one: Json, at: Path) -> Iterator[Told]:
+    """Let the runtime read a value of a field; it is more generous with bytes than JSON's encoding of them is."""
+    assert field.containing_type is not None
+    why = _refusal(field.containing_type, {field.json_name: member})
+    if why is not None and kind.message_type is None:
+        why = _shown(one)  # what is wanted says more than the words of the runtime
+    if why is None and kind.type == FieldDescriptor.TYPE_BYTES and isinstance(one, str) and not _BASE64.fullmatch(one):
+        why = _shown(one)
+    if why is not None:
+        yield at, ("VALUE_TYPE_MISMATCH", why, _wanted(kind))
+
+
+def _refusal(descriptor: Descriptor, value: Json) -> str | None:
+    """What the runtime has against a value of a message; None if it takes it."""
+    try:
+        ParseDict(value, empty(descriptor), descriptor_pool=descriptor.file.pool)  # type: ignore[arg-type]
+    except _REFUSED as wrong:
+        first_line = (str(wrong).splitlines() or [type(wrong).__name__])[0]
+        return _AROUND.sub("", first_line) or _shown(value)
+    return None
+
+
+def _wanted(field: FieldDescriptor) -> str:
+    if field.enum_type is not None:
+        names = ", ".join(one.name for one in field.enum_type.values[:10])
+        return f"a value of {field.enum_type.full_name} by its name or number: {names}"
+    if field.message_type is not None:
+        return f"the JSON encoding of {field.message_type.full_name}"
+    return _WANTED[field.type]
+
+
+_WHOLE = "a whole number of 32 bits, as a number or a string"
+_LONG = "a whole number of 64 bits, as a number or a string"
+_FRACTION = 'a number, its text, or "NaN", "Infinity", "-Infinity"'
+_WANTED: Mapping[int, str] = {
+    **dict.fromkeys(
+        (
+            *(FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_SINT32, FieldDescriptor.TYPE_SFIXED32),
+            *(FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_FIXED32),
+        ),
+        _WHOLE,
+    ),
+    **dict.fromkeys(
+        (
+            *(FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_SINT64, FieldDescriptor.TYPE_SFIXED64),
+            *(FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_FIXED64),
+        ),
+        _LONG,
+    ),
+    FieldDescriptor.TYPE_FLOAT: _FRACTION,
+    FieldDescriptor.TYPE_DOUBLE: _FRACTION,
+    FieldDescriptor.TYPE_BOOL: "true or false",
+    FieldDescriptor.TYPE_STRING: "a string",
+    FieldDescriptor.TYPE_BYTES: "a string of base64",
+}
+
+
+def _shown(value: Json) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    return literal(value)[:60]
