@@ -22,6 +22,8 @@ FINDINGS = 1_000
 """Findings that one comparison may list."""
 FAULTS = 20
 """Faults that are told about one schema; the rest is found once these are mended."""
+FULL_NAME = 2_048
+"""Characters of a Protobuf definition's name together with the names of all that it stands in."""
 REFERENCES = 200
 """References that one schema may list."""
 REFERENCE_DEPTH = 32
@@ -130,3 +132,7 @@ EXAMPLE_VALUES = 10_000
 """Values, those inside others included, that one example may have."""
 EXAMPLE_BYTES = 65_536
 """Bytes of one fixed value in an example."""
+VALUE_STEPS = 1_000_000
+"""Steps that judging one value by a JSON Schema may take, where references repeat each other's work."""
+COLUMN_DEPTH = 100
+"""Columns inside each other that one JSON Schema may become."""

@@ -15,6 +15,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from treaty.core.finding import Fault
+from treaty.core.limits import FULL_NAME
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.defaults import default
 from treaty.formats.protobuf.descriptors.names import json_name
@@ -37,7 +38,7 @@ from treaty.formats.protobuf.model import (
     Service,
 )
 from treaty.formats.protobuf.syntax.cursor import MESSAGE_DEPTH
-from treaty.formats.protobuf.syntax.file import EDITIONS
+from treaty.formats.protobuf.syntax.file import EDITIONS, PACKAGE, PACKAGE_POINTS
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _DOTTED = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*+")
@@ -81,7 +82,7 @@ class _Reader:
         return File(
             self.syntax,
             self.edition,
-            dotted(proto.package) if proto.package else "",
+            _package(proto.package) if proto.package else "",
             tuple(self.imports()),
             options(proto.options),
             tuple(self.message(one, 1) for one in proto.message_type if one.name not in groups),
@@ -253,8 +254,16 @@ def _type(proto: FieldDescriptorProto) -> str:
     return FieldDescriptorProto.Type.Name(proto.type).removeprefix("TYPE_").lower()
 
 
+def _package(text: str) -> str:
+    if len(text) > PACKAGE or text.count(".") > PACKAGE_POINTS or text[0] == ".":
+        raise refusal(f"a package of {len(text)} characters", f"at most {PACKAGE} and {PACKAGE_POINTS} points")
+    return dotted(text)
+
+
 def name(text: str) -> str:
     """A name that could stand in a text."""
+    if len(text) > FULL_NAME:
+        raise refusal(f"a name of {len(text)} characters", f"at most {FULL_NAME}")
     if not _NAME.fullmatch(text):
         raise refusal(f"the name {text[:40]!r}", "letters, digits and underscores, not beginning with a digit")
     return text

@@ -9,9 +9,6 @@ from treaty.formats.protobuf.linking.types import Types
 from treaty.formats.protobuf.model import Enum, Extend, Field, Message, Option, Place, Schema, Service, Symbol
 from treaty.formats.protobuf.syntax.ranges import MAX_NUMBER
 
-_PACKAGE = 511
-_PACKAGE_POINTS = 100
-
 
 def check(schema: Schema, faults: Faults) -> None:
     """Judge a linked file; everything that is wrong goes to `faults`."""
@@ -30,6 +27,7 @@ class _Check:
         self.dialect = schema.file.dialect
         self.editions = bool(schema.file.edition)
         self.styled = schema.file.edition >= "2024"
+        self.ranges = extensions.Ranges()
         self.numbers: dict[tuple[str, int], str] = {}
 
     def options(self, options: tuple[Option, ...], kind: str, full: str) -> None:
@@ -50,8 +48,6 @@ class _Check:
     def file(self) -> None:
         """Everything."""
         file = self.schema.file
-        if len(file.package) > _PACKAGE or file.package.count(".") > _PACKAGE_POINTS:
-            self.faults.add("PACKAGE_TOO_LONG", "", f"a package of {len(file.package)} characters")
         if file.options:
             self.options(file.options, "file", "")
         features = inherited(DEFAULTS[self.dialect], file.options)
@@ -179,7 +175,7 @@ class _Check:
             held = self.types.of_field(field, full)
             if extended is not None:
                 here = Here(full, held, features, extended)
-                extensions.judge(field, here, self.schema, self.faults)
+                extensions.judge(field, here, self.schema, self.ranges, self.faults)
                 self.unique(field, full, extended)
                 self.judged(field, here)
             self.group(field, scope, features)

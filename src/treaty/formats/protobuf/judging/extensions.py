@@ -1,9 +1,10 @@
 """Extensions: which messages take them, under which numbers, and as what they were declared."""
 
 import re
+from bisect import bisect_right
 
 from treaty.formats.protobuf.judging.fields import Here
-from treaty.formats.protobuf.judging.messages import KEPT, MAX_IN_SET, holding, switched
+from treaty.formats.protobuf.judging.messages import KEPT, MAX_IN_SET, switched
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.model import (
     Aggregate,
@@ -32,7 +33,26 @@ def is_lite(file: File) -> bool:
     return any(one.name == ("optimize_for",) and one.value == Word("LITE_RUNTIME") for one in file.options)
 
 
-def judge(field: Field, here: Here, schema: Schema, faults: Faults) -> None:
+class Ranges:
+    """The numbers that messages leave to extensions, sorted once for each message."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._spans: dict[str, list[tuple[int, int, int]]] = {}
+
+    def holding(self, extended: Symbol, number: int) -> Extensions | None:
+        """The statement of a message that leaves a number to extensions, or None."""
+        node = extended.node
+        assert isinstance(node, Message)
+        spans = self._spans.get(extended.full)
+        if spans is None:
+            spans = sorted((one.start, one.end, at) for at, kept in enumerate(node.extensions) for one in kept.ranges)
+            self._spans[extended.full] = spans
+        found = bisect_right(spans, number, key=lambda span: span[0])
+        return node.extensions[spans[found - 1][2]] if found and spans[found - 1][1] >= number else None
+
+
+def judge(field: Field, here: Here, schema: Schema, ranges: Ranges, faults: Faults) -> None:
     """An extension against the message that it extends."""
     full, extended, held = here.full, here.extends, here.type
     assert extended is not None
@@ -42,7 +62,7 @@ def judge(field: Field, here: Here, schema: Schema, faults: Faults) -> None:
         faults.add("EXTENSION_NOT_ALLOWED", full, f"{extended.full!r} is extended in proto3", field.place)
     if not 1 <= field.number <= MAX_IN_SET or field.number in KEPT:
         faults.add("NUMBER_ILLEGAL", full, f"the number {field.number}", field.place)
-    home = next((one for one in node.extensions if holding(one.ranges, field.number)), None)
+    home = ranges.holding(extended, field.number)
     if home is None:
         message = f"{extended.full!r} does not leave the number {field.number} to extensions"
         faults.add("EXTENSION_NUMBER", full, message, field.place)

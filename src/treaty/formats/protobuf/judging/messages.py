@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from treaty.formats.protobuf.linking.faults import Faults
-from treaty.formats.protobuf.model import Message, Option, Place, Range, Reserved, Word
+from treaty.formats.protobuf.model import Message, Option, Place, Reserved, Word
 from treaty.formats.protobuf.syntax.ranges import MAX_NUMBER
 
 MAX_IN_SET = 2**31 - 2
@@ -107,8 +107,3 @@ def values_aside(reserved: Iterable[Reserved], full: str, faults: Faults) -> tup
             faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place, "the smaller number first")
     overlaps(spans, full, faults)
     return sorted(spans), _names(kept, full, faults)
-
-
-def holding(ranges: Iterable[Range], number: int) -> bool:
-    """Whether one of some ranges holds a number."""
-    return any(one.start <= number <= one.end for one in ranges)

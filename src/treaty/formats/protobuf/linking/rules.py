@@ -31,6 +31,7 @@ _NAMES = {
     "TOO_MANY_REFERENCES": "fewer references, those of references included",
     "PACKAGE_TOO_LONG": "a package of at most 511 characters and 100 points",
     "NAME_DUPLICATE": "names that differ within a scope; values of an enum are in the scope around it",
+    "NAME_TOO_LONG": "a shorter name",
     "NAME_UNDEFINED": "a scalar type, a type of this file, or one of an imported file",
     "NAME_NOT_IMPORTED": "an import of the file that defines it",
     "NAME_NOT_VISIBLE": "a type that is exported",

@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from treaty.core.finding import Fault
+from treaty.core.limits import FULL_NAME
+from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.names import entry_name
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.model import Enum, Extend, Field, File, Message, Option, Place, Service, Symbol, Word
@@ -56,6 +59,10 @@ def symbols(file: File, path: str, faults: Faults | None) -> dict[str, Symbol]:
 def _message(table: _Table, message: Message, prefix: str) -> None:
     full = prefix + message.name
     path = table.path
+    if len(full) > FULL_NAME:
+        limit = f"a name of {len(full)} characters with all around it, more than the limit FULL_NAME of {FULL_NAME}"
+        fault = Fault("NAME_TOO_LONG", "", limit, f"at most {FULL_NAME} characters", *place(message.place))
+        raise InvalidSchemaError((fault,))
     table.add(Symbol(full, "message", path, message), message.place)
     inner = f"{full}."
     _fields(table, message.fields, inner)
@@ -68,6 +75,11 @@ def _message(table: _Table, message: Message, prefix: str) -> None:
         _enum(table, enum, inner)
     for extend in message.extends:
         _extend(table, extend, inner)
+
+
+def place(found: Place) -> tuple[int, int]:
+    """Line and column for a fault; none where the model was made from a descriptor."""
+    return (found.line, found.column) if found.line else (0, 0)
 
 
 def _fields(table: _Table, fields: Iterable[Field], inner: str) -> None:

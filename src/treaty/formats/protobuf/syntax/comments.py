@@ -16,10 +16,11 @@ def attached(gap: str, *, first: bool) -> str:
         return ""
     found: list[str] = []
     end = len(gap)
+    newline = -1 if first else gap.find("\n")
     for comment in reversed(list(_COMMENT.finditer(gap))):
         between = gap[comment.end() : end]
         line = comment[0].startswith("//")
-        if between.count("\n") > (0 if line else 1) or (not first and "\n" not in gap[: comment.start()]):
+        if between.count("\n") > (0 if line else 1) or not first and not 0 <= newline < comment.start():
             break
         if found and not line:
             break

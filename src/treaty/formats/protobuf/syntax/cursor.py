@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 
 from treaty.core.finding import Fault
-from treaty.core.limits import NUMBER_DIGITS, SCHEMA_BYTES
+from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, SCHEMA_BYTES
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import Place
 from treaty.formats.protobuf.syntax.comments import attached
@@ -37,13 +37,14 @@ class Cursor:
     made with a text that is too long or no Unicode, and from every method that expects something else.
     """
 
-    __slots__ = ("_depth", "_lines", "at", "dialect", "starts", "text", "words")
+    __slots__ = ("_depth", "_lines", "at", "dialect", "members", "starts", "text", "words")
 
     def __init__(self, text: str) -> None:
         """Split the text into tokens."""
         self.text = text.removeprefix("\ufeff")
         self.at = 0
         self.dialect = "proto2"
+        self.members = 0  # of messages in options, all together
         self._depth = 0
         self._lines: list[int] = []
         if not text.isascii():
@@ -121,20 +122,27 @@ class Cursor:
         word = self.words[self.at]
         if word[:1] not in LETTERS:
             raise self.unexpected(what)
+        if len(word) > FULL_NAME:
+            message = f"a name of {len(word)} characters, more than the limit FULL_NAME of {FULL_NAME}"
+            raise self.fault("NAME_TOO_LONG", message, f"at most {FULL_NAME} characters")
         self.at += 1
         return word
 
     def dotted(self, what: str) -> str:
         """Step over a name of several parts, with or without a leading point."""
-        words = self.words
-        if words[self.at + 1 : self.at + 2] != ["."] and words[self.at][:1] in LETTERS:
-            self.at += 1
-            return words[self.at - 1]
-        parts = ["."] if self.accept(".") else []
-        parts.append(self.name(what))
+        begin = self.at
+        lead = "." if self.accept(".") else ""
+        first = self.name(what)
+        if self.words[self.at] != ".":
+            return lead + first
+        parts = [lead + first]
         while self.accept("."):
-            parts += (".", self.name(what))
-        return "".join(parts)
+            parts.append(self.name(what))
+        found = ".".join(parts)
+        if len(found) > FULL_NAME:
+            message = f"a name of {len(found)} characters, more than the limit FULL_NAME of {FULL_NAME}"
+            raise self.fault("NAME_TOO_LONG", message, f"at most {FULL_NAME} characters", begin)
+        return found
 
     def number(self, what: str, top: int = INT32) -> int:
         """Step over a whole number from 0 to `top`."""

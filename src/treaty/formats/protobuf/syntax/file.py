@@ -13,6 +13,10 @@ from treaty.formats.protobuf.syntax.services import service
 
 SYNTAXES = ("proto2", "proto3")
 """What a syntax statement may say."""
+PACKAGE = 511
+"""Characters of a package, as in protoc."""
+PACKAGE_POINTS = 100
+"""Points in a package, as in protoc."""
 EDITIONS = ("2023", "2024")
 """What an edition statement may say."""
 
@@ -128,11 +132,15 @@ def _import(cursor: Cursor, body: _Body) -> None:
 def _package(cursor: Cursor, body: _Body) -> None:
     if body.package:
         raise cursor.fault("PACKAGE_TWICE", "a second package", "one package statement", cursor.at - 1)
-    parts = [cursor.name("the name of a package")]
-    while cursor.accept("."):
-        parts.append(cursor.name("the name of a package"))
+    begin = cursor.at
+    if cursor.words[begin] == ".":
+        raise cursor.unexpected("the name of a package")
+    found = cursor.dotted("the name of a package")
     cursor.expect(";")
-    body.package = ".".join(parts)
+    if len(found) > PACKAGE or found.count(".") > PACKAGE_POINTS:
+        message = f"a package of {len(found)} characters and {found.count('.')} points"
+        raise cursor.fault("PACKAGE_TOO_LONG", message, f"at most {PACKAGE} and {PACKAGE_POINTS}", begin)
+    body.package = found
 
 
 def _visible(cursor: Cursor, body: _Body) -> None:

@@ -1,5 +1,6 @@
 """Options: their names, and constants up to whole messages in text format."""
 
+from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import Aggregate, Constant, Option, Word
 from treaty.formats.protobuf.syntax.cursor import CONSTANT_DEPTH, Cursor
@@ -106,6 +107,10 @@ def _aggregate(cursor: Cursor, closing: str) -> Aggregate:
         else:
             raise cursor.unexpected('":" and a value, or a message in braces')
         members.append((name, member))
+        cursor.members += len(member) if isinstance(member, tuple) else 1
+        if cursor.members > SCHEMA_MEMBERS:
+            limit = f"more values in options than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
+            raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one file")
         if not cursor.accept(","):
             cursor.accept(";")
     cursor.ascend()
