@@ -1,0 +1,177 @@
+"""The commands about schemas do the same for every format that is here: told by name, by content, and by option."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treaty.cli.main import group
+from treaty.formats.table import table
+
+JSON_OLD = '{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"integer"}}}'
+PROTO_OLD = 'syntax = "proto3";\npackage p;\nmessage F {\n  int32 a = 1;\n  string b = 2;\n}\n'
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A schema, one that may follow it, one that may not, and one that uses another one by its name."""
+
+    suffix: str
+    old: str
+    fits: str
+    breaks: str
+    broken: str
+    uses: str
+    name: str
+    used: str
+
+
+SAMPLES = {
+    "AVRO": Sample(
+        ".avsc",
+        '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}',
+        '{"type":"record","name":"F","fields":[{"name":"a","type":"long"}]}',
+        '{"type":"record","name":"F","fields":[{"name":"a","type":"string"}]}',
+        '{"type":"record",\n"fields":[]}',
+        '{"type":"record","name":"U","fields":[{"name":"m","type":"Money"}]}',
+        "Money",
+        '{"type":"fixed","name":"Money","size":8}',
+    ),
+    "JSON": Sample(
+        ".schema.json",
+        JSON_OLD,
+        JSON_OLD.replace("integer", "number"),
+        JSON_OLD.replace("integer", "string"),
+        '{"$schema":"http://json-schema.org/draft-07/schema#",\n"type":"objekt"}',
+        '{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"m":{"$ref":"money.json"}}}',
+        "money.json",
+        '{"$schema":"http://json-schema.org/draft-07/schema#","type":"integer"}',
+    ),
+    "PROTOBUF": Sample(
+        ".proto",
+        PROTO_OLD,
+        PROTO_OLD.replace("}", "  bool c = 3;\n}"),
+        PROTO_OLD.replace("int32 a", "string a"),
+        PROTO_OLD.replace("= 2", "= 1"),
+        'syntax = "proto3";\nimport "shop/money.proto";\nmessage U {\n  shop.Money m = 1;\n}\n',
+        "shop/money.proto",
+        'syntax = "proto3";\npackage shop;\nmessage Money {\n  int64 units = 1;\n}\n',
+    ),
+}
+
+
+@pytest.fixture(params=table().names)
+def sample(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
+    one = SAMPLES[request.param]
+    monkeypatch.chdir(tmp_path)
+    for name in ("old", "fits", "breaks", "broken", "uses"):
+        Path(name + one.suffix).write_text(getattr(one, name))
+    file = Path("folder", one.name if one.suffix != ".avsc" else f"{one.name}.avsc")
+    file.parent.mkdir(parents=True)
+    file.write_text(one.used)
+    return one
+
+
+def run(*words: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(group, words, input=stdin)
+
+
+def format_of(sample: Sample) -> str:
+    return next(name for name, one in SAMPLES.items() if one == sample)
+
+
+def test_check(sample: Sample) -> None:
+    old, fits, breaks, broken = (f"{name}{sample.suffix}" for name in ("old", "fits", "breaks", "broken"))
+
+    assert run("check", old, fits).exit_code == 0
+    assert run("check", old, breaks).exit_code == 1
+    assert run("check", old, broken).exit_code == 2
+    assert json.loads(run("check", old, breaks, "--json").stdout)["format"] == format_of(sample)
+    for reason in json.loads(run("check", old, breaks, "--json").stdout)["olds"][0]["reasons"]:
+        assert reason["rule"]
+        assert reason["path"]
+        assert reason["sentence"]
+        assert reason["remedy"]
+        assert "{" not in reason["sentence"]
+
+
+def test_the_content_of_standard_input_tells_the_format(sample: Sample) -> None:
+    told = json.loads(run("canonical", "-", "--json", stdin=sample.old).stdout)
+
+    assert told["format"] == format_of(sample)
+
+
+def test_a_json_file_may_be_of_any_format_that_is_json(sample: Sample) -> None:
+    Path("any.json").write_text(sample.old)
+
+    assert json.loads(run("canonical", "any.json", "--json").stdout)["format"] == format_of(sample)
+
+
+def test_faults_have_a_place(sample: Sample) -> None:
+    (fault, *_) = json.loads(run("canonical", f"broken{sample.suffix}", "--json").stdout)["faults"]
+
+    assert fault["line"] >= 1
+    assert fault["column"] >= 1
+    assert fault["rule"]
+    assert fault["message"]
+
+
+def test_canonical_is_canonical(sample: Sample) -> None:
+    once = run("canonical", f"old{sample.suffix}").stdout
+    Path(f"once{sample.suffix}").write_text(once)
+
+    assert run("canonical", f"once{sample.suffix}").stdout == once
+    assert run("diff", f"old{sample.suffix}", f"once{sample.suffix}", "--exit-code").exit_code == 0
+
+
+def test_every_view_and_every_fingerprint_is_printed(sample: Sample) -> None:
+    form = table().find(format_of(sample))
+    assert form is not None
+    for view in form.views:
+        assert run("canonical", f"old{sample.suffix}", "--view", view).exit_code == 0
+        assert run("canonical", f"old{sample.suffix}", "--view", view, "--normalize").exit_code == 0
+    rows = json.loads(run("fingerprint", f"old{sample.suffix}", "--json").stdout)["fingerprints"]
+
+    assert next(iter(rows)) == "GUID"
+    assert {name.removesuffix("-LE").removesuffix("-BE") for name in rows} == {"GUID", *form.fingerprints}
+
+
+def test_diff_and_check_say_the_same(sample: Sample) -> None:
+    for name in ("fits", "breaks"):
+        words = (f"old{sample.suffix}", f"{name}{sample.suffix}", "--json")
+        told = json.loads(run("diff", *words).stdout)
+        assert told["levels"]["STRICT"] == json.loads(run("check", *words).stdout)["levels"]
+        assert told["diff"]
+        assert ("BACKWARD" in told["levels"]["STRICT"]) == (name == "fits")
+        if name == "breaks":
+            assert any(one["harm"] in {"backward", "both"} for one in told["differences"])
+
+
+def test_examples_are_valid(sample: Sample) -> None:
+    file = f"old{sample.suffix}"
+    made = run("example", file, "--count", "25", "--seed", "3").stdout
+
+    assert made == run("example", file, "--count", "25", "--seed", "3").stdout
+    assert run("validate", file, "--lines", "-", stdin=made).stdout == f"All 25 values are of {file}.\n"
+    assert run("validate", file, "-", stdin='{"a":[true]}').exit_code == 1
+
+
+def test_lints(sample: Sample) -> None:
+    result = run("lint", "--all", f"old{sample.suffix}")
+
+    assert result.exit_code in {0, 1}
+    assert run("lint", "--list").stdout.count(format_of(sample)) >= 5
+    assert run("lint", "--all", f"broken{sample.suffix}").exit_code == 2
+
+
+def test_references_by_name_and_by_folder(sample: Sample) -> None:
+    file = f"uses{sample.suffix}"
+    path = f"folder/{sample.name}" + (".avsc" if sample.suffix == ".avsc" else "")
+
+    assert run("canonical", file).exit_code == 2
+    assert run("canonical", file, "--reference", f"{sample.name}={path}").exit_code == 0
+    found = run("fingerprint", file, "--reference-folder", "folder", "--json")
+    assert found.exit_code == 0, found.output
+    assert [one["name"] for one in json.loads(found.stdout)["references"]] == [sample.name]
