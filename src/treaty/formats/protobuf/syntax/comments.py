@@ -20,7 +20,7 @@ def attached(gap: str, *, first: bool) -> str:
     for comment in reversed(list(_COMMENT.finditer(gap))):
         between = gap[comment.end() : end]
         line = comment[0].startswith("//")
-        if between.count("\n") > (0 if line else 1) or not first and not 0 <= newline < comment.start():
+        if between.count("\n") > (0 if line else 1) or (not first and not 0 <= newline < comment.start()):
             break
         if found and not line:
             break
