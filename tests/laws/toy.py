@@ -7,7 +7,7 @@ default ``^`` not under LOGICAL.
 
 import json
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision, Needs
@@ -85,7 +85,7 @@ class Bench:
 
     def __init__(self, *, slow: bool = False) -> None:
         self.tables = DictTables()
-        self.grammar = ToyGrammar(slow=slow)
+        self.grammar: Any = ToyGrammar(slow=slow)
         self.position = START
         self.commits: list[Commit] = []
         self.clock = 0

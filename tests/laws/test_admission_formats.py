@@ -1,0 +1,171 @@
+"""The matrix of policies over the real formats: what the law admits is what a format's own comparison allows."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.laws.toy import Bench, S
+from treaty.core.answers import Config
+from treaty.core.commit import Position
+from treaty.core.grammar import Answer, Question
+from treaty.core.meaning import Meaning
+from treaty.core.policy import LEVELS, STRICTNESS
+from treaty.core.refusals import Incompatible, Refusal
+from treaty.core.requests import Check, Creation, Force, Register, Scope, SetConfig
+from treaty.core.rows import Row, encode_row
+from treaty.core.schema import Draft
+from treaty.core.values import PolicyValue
+from treaty.formats.answer import Parser
+from treaty.formats.table import table
+from treaty.formats.verdict import verdict
+
+CASES = Path(__file__).parents[1] / "cases"
+FOLDERS = {"AVRO": "avro", "JSON": "jsonschema", "PROTOBUF": "protobuf"}
+FORMATS = [name for name in table().names if name in FOLDERS]
+PAIRS = 6
+"""Pairs of each kind that are tried for every format."""
+
+
+class Real:
+    """The grammar of the installed formats, answering at once."""
+
+    formats = table().names
+    validators: frozenset[str] = frozenset()
+    parser = Parser(table())
+
+    def ask(self, question: Question) -> Answer:
+        return self.parser.answer(question)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts of a case, and whether each reads what the other writes."""
+
+    name: str
+    old: str
+    new: str
+
+
+@cache
+def pairs(format_: str) -> tuple[Pair, ...]:
+    """Pairs that fit both ways, one way, the other way, and not at all."""
+    kinds: dict[tuple[bool, bool], list[Pair]] = {}
+    for folder in sorted((CASES / FOLDERS[format_]).iterdir()):
+        told = folder / "verdict.json"
+        if not told.is_file():
+            continue
+        found = json.loads(told.read_text("utf-8"))
+        texts = {path.name.partition(".")[0]: path for path in folder.iterdir()}
+        if set(texts) != {"old", "new", "verdict"} or found.get("references"):
+            continue
+        pair = Pair(folder.name, texts["old"].read_text("utf-8"), texts["new"].read_text("utf-8"))
+        if not _plain(format_, pair):
+            continue
+        kinds.setdefault((not found["backward"], not found["forward"]), []).append(pair)
+    return tuple(itertools.chain.from_iterable(each[:PAIRS] for each in kinds.values()))
+
+
+def _plain(format_: str, pair: Pair) -> bool:
+    """Whether both are valid and print differently: what prints alike is one schema, and always admitted."""
+    forms = Real.parser
+    shown = []
+    for text in (pair.old, pair.new):
+        try:
+            form, model = forms.model(Meaning(format_, text), strict=True)
+        except ValueError:
+            return False
+        shown.append(form.show(model, False).canonical)
+    return shown[0] != shown[1]
+
+
+def bench(format_: str, pair: Pair, policy: PolicyValue | None, config: Config) -> Bench:
+    """A subject with the old text, under a named policy or a config."""
+    made = Bench()
+    made.grammar = Real()
+    creation = Creation()
+    if policy is not None:
+        made.position = Position(b"i" * 16, 1, b"d" * 32)
+        made.tables.apply([encode_row(Row("policy", ("mine",), policy))], made.position)
+        creation = Creation(policy="mine")
+    made.do(SetConfig(Scope(*S), config))
+    made.do(Register(S, Draft(pair.old, format_), create_with=creation))
+    return made
+
+
+def fits(format_: str, pair: Pair, level: str, strictness: str) -> bool:
+    old, new = (Meaning(format_, text) for text in (pair.old, pair.new))
+    return verdict(Real.parser, old, new, level, strictness).fits
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_there_are_pairs_of_every_kind(format_: str) -> None:
+    seen = {
+        (fits(format_, one, "BACKWARD", "STRICT"), fits(format_, one, "FORWARD", "STRICT")) for one in pairs(format_)
+    }
+
+    assert {(True, True), (True, False), (False, True), (False, False)} <= seen
+
+
+@pytest.mark.parametrize("strictness", STRICTNESS)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_level_admits_what_the_comparison_allows(format_: str, strictness: str) -> None:
+    for pair in pairs(format_):
+        draft = Draft(pair.new, format_)
+        for level in LEVELS:
+            made = bench(format_, pair, None, Config(level=level, policy=strictness))
+            expected = fits(format_, pair, level, strictness)
+            told = made.do(Check(S, draft))
+            assert told.compatible is expected, f"{pair.name} under {level} {strictness}: {told}"
+            assert made.do(Check(S, draft, 1)) == told
+            registered = made.verdict(Register(S, draft))
+            assert isinstance(registered, Refusal) is not expected, pair.name
+            if isinstance(registered, Incompatible):
+                assert registered.reason.details == told.messages
+
+
+def type_of(format_: str, text: str) -> str:
+    form, model = Real.parser.model(Meaning(format_, text), strict=True)
+    return form.show(model, False).type_name
+
+
+def policies() -> Iterator[tuple[PolicyValue, bool]]:
+    """Policies that have no level, and whether they look at the only version that is there."""
+    for strictness in STRICTNESS:
+        yield PolicyValue(backward=True, range="till", till=0, strictness=strictness), True
+        yield PolicyValue(backward=True, range="till", till=1, strictness=strictness), False
+        yield PolicyValue(backward=True, partition="type", strictness=strictness), True
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_ranges_and_partitions_multiply_with_it(format_: str) -> None:
+    for pair, (policy, looks) in itertools.product(pairs(format_), policies()):
+        made = bench(format_, pair, policy, Config())
+        same = not policy.partition or type_of(format_, pair.old) == type_of(format_, pair.new)
+        expected = not (looks and same) or fits(format_, pair, "BACKWARD", policy.strictness)
+        assert made.do(Check(S, Draft(pair.new, format_))).compatible is expected, f"{pair.name} {policy}"
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_denial_refuses_what_would_fit_and_force_goes_past_it(format_: str) -> None:
+    pair = next(one for one in pairs(format_) if fits(format_, one, "FULL", "STRICT"))
+    made = bench(format_, pair, PolicyValue(deny=True), Config())
+
+    with pytest.raises(Incompatible, match="refuses every change"):
+        made.do(Register(S, Draft(pair.new, format_)))
+    assert made.do(Register(S, Draft(pair.old, format_))).version.number == 1
+    assert made.do(Register(S, Draft(pair.new, format_), force=Force("me", "agreed"))).version.number == 2
+
+
+@pytest.mark.parametrize(("old", "new"), list(itertools.permutations(FORMATS, 2)))
+def test_another_format_fits_only_where_nothing_is_asked(old: str, new: str) -> None:
+    made = bench(old, pairs(old)[0], None, Config(level="BACKWARD"))
+    draft = Draft(pairs(new)[0].new, new)
+
+    assert made.do(Check(S, draft)).messages[0] == "Incompatible because of different schema type"
+    made.do(SetConfig(Scope(*S), Config(level="NONE")))
+    assert made.do(Register(S, draft)).version.format == new
