@@ -82,8 +82,11 @@ class _Printer:
     def _union(self, node: Union, space: str | None, depth: int) -> None:
         separator = "["
         for branch in node.branches:
-            self.parts.append(separator)
-            self.write(branch, space, depth + 1)
+            if type(branch) is Primitive and not branch.props:
+                self.parts.append(separator + _PLAIN[branch.kind])
+            else:
+                self.parts.append(separator)
+                self.write(branch, space, depth + 1)
             separator = ","
         self.parts.append("]" if node.branches else "[]")
 

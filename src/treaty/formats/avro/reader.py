@@ -152,7 +152,10 @@ class Reader:
 
     def _union(self, node: list[Json], space: str | None, path: Path) -> Union:
         self._count(node, "branches", path)
-        branches: list[Type] = []
+        branches: list[Type] = [PRIMITIVES[one] for one in node if type(one) is str and one in PRIMITIVES]
+        if len(branches) == len(node) == len(set(map(id, branches))):
+            return Union(tuple(branches))
+        branches = []
         for at, branch in enumerate(node):
             branches.append(self._type(branch, space, (path, at)))
         union = Union(tuple(branches))
@@ -289,6 +292,8 @@ class Reader:
         return field
 
     def _check_default(self, field: Field, path: Path) -> None:
+        if field.default is None and type(field.type) is Union and PRIMITIVES["null"] in field.type.branches:
+            return  # what most fields with a default have
         checker = Checker(self._names, self._enclosing)
         if not checker.allows(field.type, field.default):  # type: ignore[arg-type]
             raise self._bad_default(field, path)
