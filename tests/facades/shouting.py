@@ -60,7 +60,7 @@ def example(model: tuple[str, ...], seed: int) -> str:
 FORMAT = Format(
     name="SHOUT",
     parse=parse,
-    show=lambda model, normalize: Printed("\n".join(sorted(model) if normalize else model), " ".join(model), model[0]),
+    show=lambda model, normalize: Printed("\n".join(sorted(model) if normalize else model), " ".join(model), ""),
     references=lambda text: tuple(ReferenceName(word[1:], "") for word in text.split() if word.startswith("@")),
     compare=lambda reader, writer, policy: gone(reader, writer) if policy == "STRICT" else (),
     views={"upper": lambda model: " ".join(model).upper()},

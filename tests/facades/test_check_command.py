@@ -73,6 +73,15 @@ def test_faults_are_json_too() -> None:
     assert not told["levels"]
 
 
+@pytest.mark.usefixtures("folder")
+def test_what_is_unusable_is_json_too() -> None:
+    result = check("old", "missing", "--json")
+
+    assert result.exit_code == 2
+    assert "missing can't be read" in json.loads(result.stdout)["error"]
+    assert not check("old", "missing").stdout
+
+
 @pytest.mark.parametrize(
     ("level", "against"),
     [

@@ -26,7 +26,7 @@ def command(
     folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Print a schema FILE as a registry stores, returns and hashes it (``-`` reads standard input).
+    """Print a schema FILE as a registry stores, returns and hashes it (- reads standard input).
 
     \b
     Examples:

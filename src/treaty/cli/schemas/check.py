@@ -39,11 +39,15 @@ class Place:
 @click.option(
     "--level",
     type=click.Choice(list(LEVELS), case_sensitive=False),
+    metavar=f"[{'|'.join(LEVELS)}]",
     help="BACKWARD (the default): the new schema reads old data. FORWARD: the old one reads new data. FULL: both. "
     "The _TRANSITIVE ones look at all OLD files, the others at the last.",
 )
 @click.option(
-    "--policy", type=click.Choice(POLICIES, case_sensitive=False), help="How strictly to judge (default: STRICT)."
+    "--policy",
+    type=click.Choice(POLICIES, case_sensitive=False),
+    metavar=f"[{'|'.join(POLICIES)}]",
+    help="STRICT (the default); LENIENT: open JSON Schemas may grow; LOGICAL: logical types count too.",
 )
 @options.format_
 @options.references(
@@ -69,7 +73,7 @@ def command(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Say whether a NEW schema may follow the OLD ones (the oldest first; ``-`` reads standard input), and why not.
+    """Say whether a NEW schema may follow the OLD ones (the oldest first; - reads standard input), and why not.
 
     \b
     Examples:

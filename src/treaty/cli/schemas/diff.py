@@ -61,7 +61,7 @@ def command(
     folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Show what differs between an OLD schema and a NEW one (``-`` reads standard input).
+    """Show what differs between an OLD schema and a NEW one (- reads standard input).
 
     Differences come first, then the canonical texts line by line, then what every level says.
 

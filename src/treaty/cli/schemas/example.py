@@ -25,7 +25,7 @@ def command(
     folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Print values of a SCHEMA (``-`` reads standard input) as JSON lines, in the JSON encoding of its format.
+    """Print values of a SCHEMA (- reads standard input) as JSON lines, in the JSON encoding of its format.
 
     \b
     Examples:

@@ -48,7 +48,7 @@ def command(
     stands: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Print the guid and the fingerprints of a schema FILE (``-`` reads standard input).
+    """Print the guid and the fingerprints of a schema FILE (- reads standard input).
 
     \b
     Examples:

@@ -36,7 +36,7 @@ def command(
     folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Say what could be better in schema FILES (``-`` reads standard input).
+    """Say what could be better in schema FILES (- reads standard input).
 
     Lints are off until they are chosen: by --rule or --all, or by rules = [...] under [tool.treaty.lint] in
     pyproject.toml or [lint] in treaty.toml, in the file's folder or above it.

@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Say whether the VALUE files hold values of the SCHEMA: one JSON document each, or one on every line.
 
-    Values are in the JSON encoding of the schema's format. ``-`` reads standard input.
+    Values are in the JSON encoding of the schema's format. - reads standard input.
 
     \b
     Examples:

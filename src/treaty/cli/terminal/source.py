@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import click
 
@@ -26,6 +26,18 @@ class UnusableError(click.ClickException):
     """What was given can't be used: a file that can't be read, a text whose format nobody can tell, no such format."""
 
     exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        """Keep the message, and whether the command was asked for JSON: its context is gone when this is shown."""
+        super().__init__(message)
+        context = click.get_current_context(silent=True)
+        self.as_json = context is not None and bool(context.params.get("as_json"))
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message on stderr, and as JSON on stdout where that was asked for."""
+        if self.as_json:
+            click.echo(json.dumps({"error": self.message}, indent=2))
+        super().show(file)
 
 
 @dataclass(frozen=True, slots=True)
