@@ -2,13 +2,18 @@
 
 import json
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from treaty.cli.main import group
+from treaty.core.meaning import Meaning
+from treaty.core.policy import LEVELS
+from treaty.formats.answer import Parser
 from treaty.formats.table import table
+from treaty.formats.verdict import history, verdict
 
 JSON_OLD = '{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"integer"}}}'
 PROTO_OLD = 'syntax = "proto3";\npackage p;\nmessage F {\n  int32 a = 1;\n  string b = 2;\n}\n'
@@ -136,6 +141,17 @@ def test_every_view_and_every_fingerprint_is_printed(sample: Sample) -> None:
 
     assert next(iter(rows)) == "GUID"
     assert {name.removesuffix("-LE").removesuffix("-BE") for name in rows} == {"GUID", *form.fingerprints}
+
+
+def test_a_history_is_judged_as_its_steps_are(sample: Sample) -> None:
+    parser, name = Parser(table()), format_of(sample)
+    texts = [Meaning(name, text) for text in (sample.old, sample.fits, sample.breaks)]
+    for first, second, new in product(texts, repeat=3):
+        told = history(parser, (first, second), new)
+        for level, policy in LEVELS.items():
+            looked = (first, second) if policy.range == "all" else (second,)
+            alone = [verdict(parser, one, new, level).fits for one in looked]
+            assert told.fits(level) == all(alone), (first.text, second.text, new.text, level)
 
 
 def test_diff_and_check_say_the_same(sample: Sample) -> None:
