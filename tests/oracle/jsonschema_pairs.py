@@ -29,14 +29,14 @@ POOL: tuple[Any, ...] = (
     *SCALARS,
     [],
     {},
-    *([one] for one in SCALARS),
-    *([one, other] for one in (1, "a", None) for other in (1, "ab", True)),
+    *([scalar] for scalar in SCALARS),
+    *([first, second] for first in (1, "a", None) for second in (1, "ab", True)),
     [1, 2, 3],
     ["a", "a", "b"],
     [{}, {}],
     [{"a": 1}],
-    *({name: one} for name in NAMES for one in (1, "a", None, True, {}, [])),
-    *({"a": one, "b": other} for one in (1, "a", 2.5) for other in (0, "abc", False)),
+    *({name: inner} for name in NAMES for inner in (1, "a", None, True, {}, [])),
+    *({"a": a, "b": b} for a in (1, "a", 2.5) for b in (0, "abc", False)),
     {"a": 1, "b": 1, "c": 1},
     {"a": "a", "b": "b", "c": "c", "d": "d"},
     {"a": {"a": 1}},
@@ -45,6 +45,20 @@ POOL: tuple[Any, ...] = (
     {"abc": "x", "a": 3},
 )
 
+FIXED: dict[str, tuple[Any, ...]] = {
+    "pattern": PATTERNS,
+    "format": FORMATS,
+    "contentEncoding": ("base64",),
+    "multipleOf": (1, 2, 3, 4, 0.5),
+    "minimum": NUMBERS,
+    "maximum": NUMBERS,
+    "exclusiveMinimum": NUMBERS,
+    "exclusiveMaximum": NUMBERS,
+    "uniqueItems": (True,),
+    "type": ("string", "integer", "number", "object", "array", ["string", "null"], ["object", "null"]),
+    "const": ("a", 1, None),
+    "title": ("t", "u"),
+}
 Schema = Any
 
 
@@ -179,9 +193,9 @@ class Maker:
         """Objects that are told apart by a value of their own."""
         made = []
         for tag in self.chance.sample(TEXTS[1:5], 2):
-            one = {"type": "object", "properties": {"c": {"enum": [tag]}}, "required": ["c"]}
+            one: Schema = {"type": "object", "properties": {"c": {"enum": [tag]}}, "required": ["c"]}
             if self.likely(0.5):
-                one["properties"]["a"] = self.property(depth - 1)  # type: ignore[index]
+                one["properties"]["a"] = self.property(depth - 1)
             made.append(one)
         return made
 
@@ -212,56 +226,30 @@ class Maker:
 
     def word_value(self, word: str, depth: int) -> Any:
         """A value for a keyword."""
-        inner = depth - 1 if depth > 0 else 0
-        match word:
-            case "pattern":
-                return self.some(*PATTERNS)
-            case "format":
-                return self.some(*FORMATS)
-            case "contentEncoding":
-                return "base64"
-            case "multipleOf":
-                return self.some(1, 2, 3, 4, 0.5)
-            case "minimum" | "maximum":
-                return self.some(*NUMBERS)
-            case "exclusiveMinimum" | "exclusiveMaximum":
-                return self.some(*NUMBERS) if self.draft > 4 else self.some(True, False)
-            case "uniqueItems":
-                return True
-            case "required":
-                return [self.some(*NAMES)]
-            case "type":
-                return self.some(
-                    "string", "integer", "number", "object", "array", ["string", "null"], ["object", "null"]
-                )
-            case "enum":
-                return self.chance.sample(SCALARS[:8], 3)
-            case "const":
-                return self.some("a", 1, None)
-            case "title":
-                return self.some("t", "u")
-            case "allOf" | "anyOf" | "oneOf":
-                return [self.schema(inner) for _ in range(self.chance.randint(1, 2))]
-            case "patternProperties":
-                return {self.some(*PATTERNS): self.schema(inner)}
-            case "dependencies":
-                return {self.some(*NAMES): self.some([self.some(*NAMES)], self.schema(inner))}
-            case "dependentRequired":
-                return {self.some(*NAMES): [self.some(*NAMES)]}
-            case "dependentSchemas":
-                return {self.some(*NAMES): self.schema(inner)}
-            case _ if word.startswith(("min", "max")):
-                return self.chance.randint(0, 3)
+        inner = max(depth - 1, 0)
+        if word in FIXED:
+            choices = (True, False) if self.draft == 4 and word.startswith("exclusive") else FIXED[word]
+            return self.chance.choice(choices)
+        if word in ("allOf", "anyOf", "oneOf"):
+            return [self.schema(inner) for _ in range(self.chance.randint(1, 2))]
+        if word == "enum":
+            return self.chance.sample(SCALARS[:8], 3)
+        if word == "required":
+            return [self.some(*NAMES)]
+        if word == "patternProperties":
+            return {self.some(*PATTERNS): self.schema(inner)}
+        if word in ("dependencies", "dependentRequired", "dependentSchemas"):
+            names, schema = [self.some(*NAMES)], self.schema(inner)
+            held = {"dependentRequired": names, "dependentSchemas": schema}.get(word, self.some(names, schema))
+            return {self.some(*NAMES): held}
+        if word.startswith(("min", "max")):
+            return self.chance.randint(0, 3)
         return self.some(self.schema(inner), self.schema(inner), self.schema(0))
 
 
 def equal(one: Any, other: Any) -> bool:
     """Whether two values are equal as JSON, where true is not 1."""
-    return (
-        type(one) is type(other)
-        and one == other
-        or (not isinstance(one, bool) and not isinstance(other, bool) and one == other)
-    )
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
 MAPS = ("properties", "definitions", "$defs", "patternProperties", "dependentSchemas")

@@ -2,7 +2,7 @@
 
 from treaty.core.finding import Finding
 from treaty.formats.jsonschema.compare.fixpoint import StepsError
-from treaty.formats.jsonschema.compare.found import Difference, Found, pointed
+from treaty.formats.jsonschema.compare.found import Difference, Found, Way
 from treaty.formats.jsonschema.compare.proof.goals import unproven
 from treaty.formats.jsonschema.compare.rules.own import COMPARISON_TOO_LARGE
 from treaty.formats.jsonschema.compare.view import Side, View
@@ -27,20 +27,34 @@ def _compared(reader: Document, writer: Document, policy: str) -> Found:
     try:
         found = walked(old, new, policy)
         if policy != "LENIENT":
-            told = [pointed(one.way) for one in found.harms]
-            further = unproven(old, new, policy).harms
-            known = {one.place for one in further if any(_near(pointed(one.way), path) for path in told)}
-            found.harms += [one for one in further if one.place not in known]
+            found.harms += _further(found.harms, unproven(old, new, policy).harms)
     except StepsError as stop:
         found = Found(policy)
         found.harms.append(Difference(COMPARISON_TOO_LARGE, None, None, None, stop.limit))
     return found
 
 
-def _near(one: str, other: str) -> bool:
-    """Whether one of two paths leads to the other: then the same trouble would be told twice."""
-    left, right = (path.rstrip("/") + "/" for path in (one, other))
-    return left.startswith(right) or right.startswith(left)
+def _further(told: list[Difference], unproven: list[Difference]) -> list[Difference]:
+    """What was not told yet: nothing at a place that leads to one that was, or the other way round."""
+    if not told:
+        return unproven
+    places = {_property(one.way) for one in told}
+    ways = {way[:length] for way in places for length in range(len(way) + 1)}
+    known = set()
+    for one in unproven:
+        way = _property(one.way)
+        if way in ways or any(way[:length] in places for length in range(len(way))):
+            known.add(one.place)
+    return [one for one in unproven if one.place not in known]
+
+
+def _property(way: Way) -> tuple[str | int, ...]:
+    """A way in one piece, where a property is the same one whether it is required or described."""
+    steps: list[str | int] = []
+    while way is not None:
+        step, way = way
+        steps.append("properties" if step == "required" else step)
+    return tuple(steps)
 
 
 def _root(document: Document) -> View:

@@ -25,29 +25,54 @@ _LIMIT = 5_000
 """Pairs of schemas that are looked at; with more, two schemas do not count as alike."""
 
 
-def alike(one: View, other: View) -> bool:
-    """Whether two schemas demand the same by the same keywords; a circle of references counts as alike."""
-    seen: set[tuple[int, int]] = set()
+Pair = tuple[int, int]
+
+
+def alike(one: View, other: View, known: dict[Pair, bool]) -> bool:
+    """Whether two schemas demand the same by the same keywords; a circle of references counts as alike.
+
+    `known` remembers what was found about all pairs on the way, by the identities of their views.
+    """
+    start = (id(one), id(other))
+    above: dict[Pair, Pair | None] = {start: None}
     waiting = [(one, other)]
     while waiting:
         left, right = waiting.pop()
         pair = (id(left), id(right))
-        if left is right or pair in seen:
+        if left is right or known.get(pair):
             continue
-        seen.add(pair)
-        if len(seen) > _LIMIT or not _matching(left, right):
+        inner = None if known.get(pair) is False or len(above) > _LIMIT else _inside(left, right)
+        if inner is None:
+            here: Pair | None = pair
+            while here is not None:
+                known[here] = False
+                here = above[here]
             return False
-        for word in left.words:
-            if word in _PARTS:
-                waiting.append((left.part(word), right.part(word)))  # type: ignore[arg-type]
-            elif word in _SEVERAL:
-                held, others = left.named(word), right.named(word)
-                if held.keys() != others.keys():
-                    return False
-                waiting += [(view, others[name]) for name, view in held.items()]
-            elif word in _REFERRING:
-                waiting.append((left.target(), right.target()))  # type: ignore[arg-type]
+        for left_part, right_part in inner:
+            below = (id(left_part), id(right_part))
+            if below not in above:
+                above[below] = pair
+                waiting.append((left_part, right_part))
+    known.update(dict.fromkeys(above, True))
     return True
+
+
+def _inside(left: View, right: View) -> list[tuple[View, View]] | None:
+    """The pairs of schemas that have to be alike; None if these two are not whatever is in them."""
+    if not _matching(left, right):
+        return None
+    found: list[tuple[View, View]] = []
+    for word in left.words:
+        if word in _PARTS:
+            found.append((left.part(word), right.part(word)))  # type: ignore[arg-type]
+        elif word in _SEVERAL:
+            held, others = left.named(word), right.named(word)
+            if held.keys() != others.keys():
+                return None
+            found += [(view, others[name]) for name, view in held.items()]
+        elif word in _REFERRING:
+            found.append((left.target(), right.target()))  # type: ignore[arg-type]
+    return found
 
 
 def _matching(left: View, right: View) -> bool:

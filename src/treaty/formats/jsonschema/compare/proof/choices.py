@@ -9,6 +9,8 @@ from treaty.formats.jsonschema.compare.proof.prover import Filling, Goal, Prover
 from treaty.formats.jsonschema.compare.rules import own as rules
 from treaty.formats.jsonschema.compare.view import View
 
+_FEW = 8
+
 
 def _branch(filling: Filling) -> Filling:
     """Whether defaults may be put in for one schema of several: that schema alone decides."""
@@ -24,12 +26,20 @@ def _all_of(prover: Prover, claim: Sequent) -> Task:
 
 def _any_of(prover: Prover, claim: Sequent) -> Task:
     found = prover.found()
-    for inner in claim.goal.listed("anyOf"):
+    for inner in _likely_first(claim.known, claim.goal.listed("anyOf")):
         answer = yield Question(claim._replace(goal=inner, filling=_branch(claim.filling)), deeper=False)
         if not answer.harms:
             return found
     prover.missing(found, claim, rules.ANY_OF_NOT_READ, "anyOf")
     return found
+
+
+def _likely_first(known: Known, several: tuple[View, ...]) -> list[View]:
+    """Schemas in an order in which those come first that name the same properties as what is known."""
+    if len(several) < _FEW:
+        return list(several)
+    names = {name for view in known.views for name in view.named("properties")}
+    return sorted(several, key=lambda view: -len(names.intersection(view.named("properties"))))
 
 
 def _one_of(prover: Prover, claim: Sequent) -> Task:
@@ -41,12 +51,14 @@ def _one_of(prover: Prover, claim: Sequent) -> Task:
         fillings.append(Filling.ASK)
     for filling in fillings:
         lasting = None if filling is Filling.NO else frozenset(claim.known.required)
-        for at, inner in enumerate(several):
+        for inner in _likely_first(claim.known, several):
             answer = yield Question(claim._replace(goal=inner, filling=filling), deeper=False)
             if answer.harms:
                 continue
             apart = True
-            for other in several[:at] + several[at + 1 :]:
+            for other in several:
+                if other is inner:
+                    continue
                 apart = yield from _excluded(prover, claim.known, other, lasting=lasting)
                 if not apart:
                     break
@@ -61,6 +73,8 @@ def _excluded(
     prover: Prover, known: Known, view: View, *, lasting: frozenset[str] | None = None
 ) -> Generator[Question, Found, bool]:
     """Whether no value of which this is known fits a schema."""
+    if lasting is None and any(prover.alike(view, other) for other in known.excluded):
+        return True
     if prover.impossible(prover.also(known, Case((view,))), lasting=lasting):
         return True
     if lasting is not None:

@@ -73,8 +73,8 @@ class Prover:
         """The knowledge of a source, made only once."""
         key = source.key
         if key not in self._kept:
-            self._fixpoint.step()
-            self._kept[key] = Known(source)
+            made = self._kept[key] = Known(source)
+            self._fixpoint.step(1 + (len(made.views) + len(made.cases) + len(made.excluded)) // 8)
         return self._kept[key]
 
     def also(self, known: Known, case: Case, **changes: object) -> Known:
@@ -100,10 +100,8 @@ class Prover:
         """Whether two schemas are built the same way."""
         if one is other:
             return True
-        pair = (id(one), id(other))
-        if pair not in self._alike:
-            self._alike[pair] = alike(one, other)
-        return self._alike[pair]
+        known = self._alike.get((id(one), id(other)))
+        return alike(one, other, self._alike) if known is None else known
 
     def impossible(self, known: Known, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
         """Whether no value can be as it is known to be, by a simple contradiction; False does not say that one can.

@@ -84,6 +84,8 @@ def _chosen(found: Found, writer: Shape, reader: Shape) -> Task:
     if (side is reader and reader.criterion == "allOf") or (side is writer and writer.criterion != "allOf"):
         return found
     rule = SUM_TYPE_EXTENDED if side is reader else PRODUCT_TYPE_NARROWED
+    other = writer if side is reader else reader
+    akin: list[Found] = []
     for branch in branches:
         pair = (writer, branch) if side is reader else (branch, reader)
         answer = yield Question(pair)
@@ -91,6 +93,12 @@ def _chosen(found: Found, writer: Shape, reader: Shape) -> Task:
             found.take(answer)
             found.tell(rule, writer=(_word(writer),), reader=(_word(reader),))
             return found
+        if branch.kind == other.kind:
+            akin.append(answer)
+    if len(akin) == 1 and not _both_bytes(writer, reader):
+        # That the type changed says little to a person who only made it nullable and changed something inside.
+        found.tell(TYPE_CHANGED, writer=(_word(writer),), reader=(_word(reader),))
+        found.take(akin[0])
     return found
 
 
