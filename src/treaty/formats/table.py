@@ -8,7 +8,10 @@ from typing import Any
 
 from treaty.formats.format import Format
 
-BUILT_IN: Mapping[str, str] = {"AVRO": "treaty.formats.avro.format:FORMAT"}
+BUILT_IN: Mapping[str, str] = {
+    "AVRO": "treaty.formats.avro.format:FORMAT",
+    "JSON": "treaty.formats.jsonschema.format:FORMAT",
+}
 """The formats of this package: name and place of the record."""
 
 GROUP = "treaty.formats"

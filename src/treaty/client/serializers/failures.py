@@ -16,6 +16,8 @@ class Code(StrEnum):
     """The bytes are not what the writer's schema says: cut off, or an index or length out of range."""
     TRAILING = "TRAILING"
     """Bytes are left after the record."""
+    INVALID = "INVALID"
+    """The value is read and is not what the schema asks for."""
     RESOLUTION = "RESOLUTION"
     """The writer's schema cannot be read as the reader's."""
 

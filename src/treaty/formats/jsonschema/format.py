@@ -1,0 +1,30 @@
+"""JSON Schema as a `Format`: the record of functions that the rest of the house knows."""
+
+from treaty.formats.format import Format
+from treaty.formats.jsonschema.canonical import pravega, resolved, sha256, show
+from treaty.formats.jsonschema.compare.compatibility import compare, differences
+from treaty.formats.jsonschema.compare.rules.table import RULES
+from treaty.formats.jsonschema.data.columns import columns
+from treaty.formats.jsonschema.data.example import example
+from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.lint.rows import LINTS
+from treaty.formats.jsonschema.parse import parse, references
+from treaty.formats.jsonschema.validity import EXPECTED
+
+FORMAT = Format(
+    name="JSON",
+    parse=parse,
+    show=show,
+    references=references,
+    compare=compare,
+    differences=differences,
+    fingerprints={"SHA-256": sha256, "PRAVEGA": pravega},
+    views={"resolved": resolved},
+    faults=EXPECTED,
+    rules=RULES,
+    lints=LINTS,
+    columns=columns,
+    check=check,
+    example=example,
+    suffixes=(".schema.json", ".jsonschema", ".json"),
+)
