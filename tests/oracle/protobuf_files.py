@@ -273,7 +273,7 @@ def made(seed: int, dialect: str) -> str:
 def mutated(text: str, seed: int) -> str:
     """The same text with one or two things changed, among its tokens or among its lines."""
     draw = Draw(seed)
-    for _ in range(1 + draw.below(2)):
+    for _ in range(2 if draw.chance(20) else 1):
         text = draw.pick(_MUTATIONS)(text, draw)
     return text
 
@@ -373,6 +373,8 @@ def _dialect(text: str, draw: Draw) -> str:
 
 _MUTATIONS: tuple[Callable[[str, Draw], str], ...] = (
     *(_replace, _delete, _insert, _swap),
-    *((_number, _retype, _line) * 5),
-    *((_rename, _relabel, _dialect) * 2),
+    *((_number, _line) * 5),
+    *((_retype,) * 8),
+    *((_rename, _relabel) * 2),
+    _dialect,
 )

@@ -1,0 +1,52 @@
+"""What Treaty says about a Protobuf file, beside what protoc says."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.protoc import Verdict, plain
+from treaty.core.finding import Fault
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.encoding.files import descriptor
+from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.parse import parse
+
+CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "validity"
+DIFFERENCES = ("BEYOND_UNICODE", "HALF_SURROGATE", "HASH_COMMENT", "NAME_TOO_LONG", "UNSIGNED_MINUS_ZERO")
+"""Classes in which Treaty and protoc differ about a file (docs/formats/protobuf.md)."""
+
+
+def hand_made() -> list[tuple[str, dict[str, Any]]]:
+    """The rows of the case files with their names."""
+    return [
+        (f"{path.stem}: {row['case']}", row)
+        for path in sorted(CASES.glob("*.json"))
+        for row in json.loads(path.read_text("utf-8"))
+    ]
+
+
+def meaning(text: str, others: Mapping[str, str] | None = None) -> Meaning:
+    """A text with references: one for every other file, under its import path."""
+    bound = (Binding(path, path, 1, Meaning("PROTOBUF", one)) for path, one in (others or {}).items())
+    return Meaning("PROTOBUF", text, tuple(bound))
+
+
+def judged(text: str, others: Mapping[str, str] | None = None) -> Schema | Fault:
+    """The schema, or its first fault."""
+    try:
+        return parse(meaning(text, others), strict=True)
+    except InvalidSchemaError as wrong:
+        return wrong.faults[0]
+
+
+def difference(said: Verdict, ours: Schema | Fault, name: str = "schema.proto") -> str:
+    """In what the two differ, in a few words; empty where they agree, or where protoc ended without an answer."""
+    if said.crashed:
+        return ""
+    if isinstance(ours, Fault):
+        return "" if said.descriptor is None else f"Treaty refuses: {ours}"
+    if said.descriptor is None:
+        return f"protoc refuses: {said.messages}"
+    return "" if plain(said.descriptor) == plain(descriptor(ours, name)) else "the descriptors differ"
