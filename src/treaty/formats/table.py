@@ -11,6 +11,7 @@ from treaty.formats.format import Format
 BUILT_IN: Mapping[str, str] = {
     "AVRO": "treaty.formats.avro.format:FORMAT",
     "JSON": "treaty.formats.jsonschema.format:FORMAT",
+    "PROTOBUF": "treaty.formats.protobuf.format:FORMAT",
 }
 """The formats of this package: name and place of the record."""
 

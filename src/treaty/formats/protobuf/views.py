@@ -1,15 +1,44 @@
-"""Other forms of a linked file: its descriptor, and fingerprints."""
+"""The texts, bytes and fingerprints of a linked file."""
 
 import base64
 import hashlib
 
+from treaty.formats.format import Printed
 from treaty.formats.protobuf.encoding.files import descriptor_set, serialized
 from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.printing.normal import normal
+from treaty.formats.protobuf.printing.plain import plain
+from treaty.formats.protobuf.printing.text import text
+
+
+def show(schema: Schema, normalize: bool) -> Printed:  # noqa: FBT001 - the signature of `Format.show`
+    """Canonical text, which is the resolved one too, the full name of the first message or enum, and its fields."""
+    file = schema.file
+    canonical = text(normal(schema) if normalize else file)
+    names = [one.name for one in file.messages[:1]] or [one.name for one in file.enums[:1]]
+    full = ".".join([file.package, *names] if file.package else names) if names else ""
+    fields = tuple(one.name for one in file.messages[0].all_fields) if file.messages else ()
+    return Printed(canonical, canonical, full, fields)
+
+
+def resolved_view(schema: Schema) -> str:
+    """The canonical text: nothing is written into it from other files."""
+    return text(schema.file)
+
+
+def plain_view(schema: Schema) -> str:
+    """The canonical text without custom options and extensions."""
+    return text(plain(schema.file))
 
 
 def serialized_view(schema: Schema) -> str:
     """The descriptor of the file in base64, without what it imports."""
     return base64.b64encode(serialized(schema)).decode()
+
+
+def sha256(schema: Schema) -> bytes:
+    """SHA-256 of the canonical text."""
+    return hashlib.sha256(text(schema.file).encode()).digest()
 
 
 def pravega(schema: Schema) -> bytes:

@@ -1,0 +1,30 @@
+"""Protobuf as a `Format`: the record of functions that the rest of the house knows."""
+
+from treaty.formats.format import Format
+from treaty.formats.protobuf.columns import columns
+from treaty.formats.protobuf.compare.comparison import compare, differences
+from treaty.formats.protobuf.compare.rules.table import RULES
+from treaty.formats.protobuf.example import example
+from treaty.formats.protobuf.linking.rules import EXPECTED
+from treaty.formats.protobuf.lints import LINTS
+from treaty.formats.protobuf.parse import parse, references
+from treaty.formats.protobuf.value import check
+from treaty.formats.protobuf.views import plain_view, pravega, resolved_view, serialized_view, sha256, show
+
+FORMAT = Format(
+    name="PROTOBUF",
+    parse=parse,
+    show=show,
+    references=references,
+    compare=compare,
+    differences=differences,
+    fingerprints={"SHA-256": sha256, "PRAVEGA": pravega},
+    views={"resolved": resolved_view, "serialized": serialized_view, "ignore_extensions": plain_view},
+    faults=EXPECTED,
+    rules=RULES,
+    lints=LINTS,
+    columns=columns,
+    check=check,
+    example=example,
+    suffixes=(".proto",),
+)
