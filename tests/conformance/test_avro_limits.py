@@ -11,6 +11,9 @@ from treaty.core import limits
 from treaty.core.finding import Fault
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.avro.compatibility import compare
+from treaty.formats.avro.data.columns import columns
+from treaty.formats.avro.data.example import example
+from treaty.formats.avro.data.value import check
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.avro.parse import parse
 from treaty.formats.format import InvalidSchemaError
@@ -92,6 +95,7 @@ LARGE: dict[str, Any] = {
     "many fields": record("A", *[field(f"f{i}", "int") for i in range(20_000)]),
     "many types": [record(f"A{i}") for i in range(4_000)],
     "a long chain": chain(3_000, later=False),
+    "many aliases": record("A", *[field(f"f{i}", "int", aliases=[f"a{i}"]) for i in range(10_000)]),
     "the deepest array": json.loads('{"type":"array","items":' * 200 + '"int"' + "}" * 200),
     "the deepest record": json.loads(
         "".join(f'{{"type":"record","name":"R{at}","fields":[{{"name":"f","type":' for at in range(66))
@@ -116,6 +120,34 @@ def test_what_is_large_and_legal_is_read_printed_and_compared(node: Any) -> None
     assert compare(schema, again) == ()
     assert all(made(schema) for made in FORMAT.fingerprints.values())
     assert FORMAT.references(printed) == ()
+
+
+@pytest.mark.parametrize("node", [pytest.param(node, id=name) for name, node in LARGE.items()])
+def test_what_is_large_and_legal_gets_advice_columns_and_values(node: Any) -> None:
+    schema = model(json.dumps(node))
+    for lint in FORMAT.lints.values():
+        lint.find(schema)
+    value = example(schema, 1)
+
+    assert check(schema, value) == ()
+    assert check(schema, '{"nothing": [0]}')
+    if node is LARGE["a long chain"]:
+        with pytest.raises(InvalidSchemaError):
+            columns(schema)
+    else:
+        assert not columns(schema).whole or columns(schema).columns
+
+
+def test_a_schema_that_would_become_too_much_is_refused_by_name() -> None:
+    doubling = [record("R0")] + [
+        record(f"R{i}", field("x", f"R{i - 1}"), field("y", f"R{i - 1}")) for i in range(1, 100)
+    ]
+    whole = record("All", field("known", {"type": "array", "items": doubling}), field("x", "R99"))
+    with pytest.raises(InvalidSchemaError) as refused:
+        columns(model(json.dumps(whole)))
+    assert refused.value.faults[0].rule == "COLUMNS_TOO_MANY"
+    with pytest.raises(ValueError, match="no value of at most"):
+        example(model(json.dumps(whole)), 1)
 
 
 def test_large_unions_that_meet_are_compared_in_bounded_time() -> None:

@@ -9,17 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.avro_logical import dressed
+from tests.oracle.avro_logical import dressed, dressed_schema
 from tests.oracle.avro_schemas import PRIMITIVES, Maker, changed
 from tests.oracle.avro_treaty import meaning, model
+from treaty.core.identity import guid
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.answer import Parser
 from treaty.formats.avro.compatibility import compare
+from treaty.formats.avro.data.columns import columns
+from treaty.formats.avro.data.example import example
 from treaty.formats.avro.data.logical import LOGICAL_RULES
+from treaty.formats.avro.data.value import check
 from treaty.formats.avro.format import FORMAT
+from treaty.formats.avro.model import Schema
 from treaty.formats.avro.parse import parse
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.place import positions
+from treaty.formats.rule import POLICIES
 from treaty.formats.table import table
 from treaty.formats.verdict import verdict
 
@@ -97,6 +103,32 @@ def test_every_schema_reads_itself(seed: int) -> None:
     alone = {found.rule for found in compare(read, written)}
 
     assert alone <= {"FIELD_MATCHES_SEVERAL"}, "only an alias that is another field's name can stand in the way"
+
+
+@given(seeds)
+def test_what_is_printed_is_read_as_the_same_schema(seed: int) -> None:
+    schema = model(json.dumps(dressed_schema(seed)))
+    printed = FORMAT.show(schema, False)
+    again = model(printed.canonical)
+
+    assert (again.root, again.names) == (schema.root, schema.names)
+    assert repr(again.root) == repr(schema.root), "1, 1.0 and true are equal to Python and not to Avro"
+
+
+@given(seeds, seeds)
+def test_schemas_have_one_guid_if_they_have_one_canonical_text(seed: int, change: int) -> None:
+    one = schema_of(seed)
+    other = changed(one, random.Random(change))
+    texts = {json.dumps(one), json.dumps(one, indent=2, ensure_ascii=False), json.dumps(other)}
+    named = set()
+    for text in texts:
+        try:
+            printed = FORMAT.show(model(text), False).canonical
+        except InvalidSchemaError:
+            continue  # a change may take away what is used elsewhere
+        named.add((printed, guid(printed, (), None, None)))
+
+    assert len(named) == len({printed for printed, _ in named}) == len({name for _, name in named}) <= 2
 
 
 @given(seeds, seeds)
@@ -212,6 +244,20 @@ rubbish = st.recursive(
 )
 
 
+def use(schema: Schema, text: str) -> None:
+    """Advice, columns, an example and the check of a value; raises `InvalidSchemaError` past a limit."""
+    for lint in FORMAT.lints.values():
+        lint.find(schema)
+    try:
+        value = example(schema, 1)
+    except ValueError:
+        value = "null"  # no finite value
+    else:
+        assert not check(schema, value)
+    check(schema, text)
+    columns(schema)
+
+
 def survive(text: str) -> None:
     """Do with a text all that can be done; nothing may be raised but `InvalidSchemaError`, which has its faults."""
     refused: list[InvalidSchemaError] = []
@@ -222,7 +268,9 @@ def survive(text: str) -> None:
                 FORMAT.show(schema, normalize)
             for view in (*FORMAT.fingerprints.values(), *FORMAT.views.values()):
                 view(schema)
-            compare(schema, parse(meaning(text), strict=False))
+            for policy in POLICIES:
+                compare(schema, parse(meaning(text), strict=False), policy)
+            use(schema, text)
         except InvalidSchemaError as wrong:
             refused.append(wrong)
     try:
@@ -264,3 +312,5 @@ def test_the_laws_hold_for_many_more_schemas() -> None:
         test_canonical_text_is_canonical.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
         test_normal_form_is_normal_and_means_the_same.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
         test_every_schema_reads_itself.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
+        test_what_is_printed_is_read_as_the_same_schema.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
+        test_schemas_have_one_guid_if_they_have_one_canonical_text.hypothesis.inner_test(seed, seed)  # type: ignore[attr-defined]

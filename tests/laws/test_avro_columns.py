@@ -214,8 +214,8 @@ def test_more_columns_than_the_limit_are_refused_and_a_long_chain_of_types_too()
         fields = [{"name": name, "type": f"R{at - 1}"} for name in ("a", "b")]
         doubling.append({"type": "record", "name": f"R{at}", "fields": fields})
     chain: list[object] = [{"type": "record", "name": "R0", "fields": []}]
-    for at in range(1, 5_000):
-        chain.append({"type": "record", "name": f"R{at}", "fields": [{"name": "a", "type": f"R{at - 1}"}]})
+    for at in range(1, 5_000):  # the longest one first
+        chain.insert(0, {"type": "record", "name": f"R{at}", "fields": [{"name": "a", "type": f"R{at - 1}"}]})
     for node, rule in ((doubling, "COLUMNS_TOO_MANY"), (chain, "SCHEMA_TOO_DEEP")):
         with pytest.raises(InvalidSchemaError) as refused:
             made_of(node)

@@ -128,7 +128,7 @@ COLUMNS = 20_000
 """Columns, those inside others included, that one schema may become."""
 COLUMN_RECURSION = 3
 """Records that contain themselves, one inside the other, that become columns; what lies deeper is left out."""
-EXAMPLE_VALUES = 10_000
+EXAMPLE_VALUES = 50_000
 """Values, those inside others included, that one example may have."""
 EXAMPLE_BYTES = 65_536
 """Bytes of one fixed value in an example."""
@@ -136,3 +136,5 @@ VALUE_STEPS = 1_000_000
 """Steps that judging one value by a JSON Schema may take, where references repeat each other's work."""
 COLUMN_DEPTH = 100
 """Columns inside each other that one JSON Schema may become."""
+EXPLAINED_STEPS = 100_000
+"""Pieces that the explanation of one record may have."""

@@ -83,7 +83,7 @@ class _Maker:
 
     def type(self, node: Type, way: str, depth: int) -> Made | None:
         """The type of a column that `way` leads to; None where recursion is cut."""
-        if depth > SCHEMA_DEPTH:
+        if depth > SCHEMA_DEPTH + 1:  # what is inside the last level has none of its own
             message = f"the columns nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
             raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
         found = self._schema.resolve(node)

@@ -56,6 +56,8 @@ def branch_name(node: Resolved) -> str:
 
 def _faults(schema: Schema, value: Json) -> Iterator[tuple[Path, Told]]:
     waiting: list[tuple[Type, Json, Path]] = [(schema.root, value, None)]
+    unions: dict[int, Mapping[str, Resolved]] = {}
+    symbols: dict[int, frozenset[str]] = {}
     while waiting:
         node, here, path = waiting.pop()
         found = schema.resolve(node)
@@ -71,13 +73,21 @@ def _faults(schema: Schema, value: Json) -> Iterator[tuple[Path, Told]]:
             case Map(values) if isinstance(here, dict):
                 inside = [(values, member, (path, name)) for name, member in here.items()]
             case Union():
-                named = {branch_name(one): one for one in map(schema.resolve, found.branches)}
+                if id(found) not in unions:
+                    unions[id(found)] = {branch_name(one): one for one in map(schema.resolve, found.branches)}
+                named = unions[id(found)]
                 name, told = _chosen(named, here)
                 if told:
                     yield path, told
                 elif name:
                     assert isinstance(here, dict)
                     inside = [(named[name], here[name], (path, name))]
+            case Enum() if isinstance(here, str):
+                if id(found) not in symbols:
+                    symbols[id(found)] = frozenset(found.symbols)
+                if here not in symbols[id(found)]:
+                    message = f"{_shown(here)} is no symbol of {found.full}"
+                    yield path, ("VALUE_SYMBOL_UNKNOWN", message, _listed(list(found.symbols)))
             case _:
                 if told := _leaf(found, here):
                     yield path, told
@@ -110,10 +120,6 @@ def _chosen(named: Mapping[str, Resolved], value: Json) -> tuple[str, Told | Non
 
 def _leaf(node: Resolved, value: Json) -> Told | None:
     match node:
-        case Enum(full, symbols) if isinstance(value, str):
-            if value not in symbols:
-                return "VALUE_SYMBOL_UNKNOWN", f"{_shown(value)} is no symbol of {full}", _listed(list(symbols))
-            return None
         case Fixed(full, size) if isinstance(value, str):
             if len(value) != size and not _beyond(value):
                 return "VALUE_SIZE_MISMATCH", f"{len(value)} bytes for {full}", f"{size} bytes"

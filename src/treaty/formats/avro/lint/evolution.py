@@ -47,13 +47,18 @@ def _union_default_first(schema: Schema) -> Iterator[Told]:
 
 
 def _alias_ambiguous(schema: Schema) -> Iterator[Told]:
-    for place in fields(schema):
-        others = {field.name for field in place.record.fields} - {place.field.name}
+    records = {id(place.record): place.record for place in _aliased(schema)}
+    names = {at: {field.name for field in record.fields} for at, record in records.items()}
+    for place in _aliased(schema):
         for at, alias in enumerate(place.field.aliases):
-            if alias in others:
+            if alias in names[id(place.record)] and alias != place.field.name:
                 message = f"the alias {alias!r} of the field {place.field.name!r} is the name of another field"
                 expected = "aliases that no field of the record has: this schema can't read its own data"
                 yield ((place.path, "aliases"), at), message, expected
+
+
+def _aliased(schema: Schema) -> Iterator[FieldPlace]:
+    return (place for place in fields(schema) if place.field.aliases)
 
 
 def _alias_unspaced(schema: Schema) -> Iterator[Told]:
