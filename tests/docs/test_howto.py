@@ -31,6 +31,15 @@ def test_python(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    programs("policies.md"),
+    ids=["levels", "strictness", "groups", "validators", "reserved fields"],
+)
+def test_policies(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected
+
+
 @pytest.mark.parametrize(("text", "expected"), programs("formats.md"))
 def test_formats(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected

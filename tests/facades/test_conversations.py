@@ -67,7 +67,7 @@ VERSIONS: list[Turn] = [
     ("GET", "/schemas/guids/00000000-0000-0000-0000-000000000000/ids", None, 200, []),
     ("GET", "/schemas?latestOnly=true", None, 200, [version("t", 1, 1, USER), version("u", 2, 2, USER2)]),
     ("GET", "/schemas?offset=1&limit=1", None, 200, [version("u", 1, 1, USER)]),
-    ("GET", "/schemas/types", None, 200, ["AVRO"]),
+    ("GET", "/schemas/types", None, 200, ["JSON", "PROTOBUF", "AVRO"]),
 ]  # fmt: skip
 
 COMPATIBILITY: list[Turn] = [

@@ -4,7 +4,7 @@ from urllib.parse import unquote
 
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import version_of
-from treaty.api.confluent.views import viewed
+from treaty.api.confluent.views import as_posted, viewed
 from treaty.core import requests as q
 from treaty.core.answers import Registered, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -65,7 +65,7 @@ async def register(x: Exchange) -> object:
     force = q.Force(x.call.principal, "force=true") if x.query.flag("force") else None
     request = register_of(x.subject, body, normalize=x.query.flag("normalize") or None, force=force)
     registered = await x.ask(request)
-    version = await viewed(x, registered.version)
+    version = await viewed(x, registered.version, as_posted(request.draft.text))
     return registered_body(Registered(version, registered.created), details=x.details)
 
 

@@ -1,6 +1,7 @@
 """``format=``: a schema printed in another way than it is stored, by the views of its format."""
 
 import asyncio
+import re
 from dataclasses import replace
 from functools import cache
 from typing import TypeVar
@@ -19,14 +20,26 @@ Known = dict[tuple[str, int], Meaning]
 
 formats = cache(table)
 
+SERIALIZED = "serialized"
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 
-async def viewed(x: Exchange, found: F) -> F:
-    """Return an answer with its text as ``format=`` asks: ``resolved`` has every reference inlined.
+
+def as_posted(text: str) -> str:
+    """The view in which a text was posted: a Protobuf descriptor in base64 is ``serialized``, else none.
+
+    Its sender keeps the answer to a registration and reads it again where it asked for descriptors.
+    """
+    return SERIALIZED if _BASE64.fullmatch(text) else ""
+
+
+async def viewed(x: Exchange, found: F, usual: str = "") -> F:
+    """Return an answer with its text as ``format=`` asks, or in the `usual` view where nothing is asked:
+    ``resolved`` has every reference inlined.
 
     A view that the schema's format does not have is ignored, as in the original, and so is one of a text that was kept
     before there was a plug-in to read it, and that the plug-in can't read.
     """
-    name = x.query.get("format") or ""
+    name = x.query.get("format") or usual
     form = formats().find(found.format) if name else None
     view = form.views.get(name) if form else None
     if form is None or view is None:
