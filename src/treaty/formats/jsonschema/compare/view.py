@@ -1,6 +1,6 @@
 """One side of a comparison: its schemas as views, made when they are looked at and only once."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -28,7 +28,7 @@ class View:
         """Keywords in the words of draft 2020-12."""
         self._steps = steps
         self._one: dict[str, View | None] = {}
-        self._several: dict[str, Mapping[str, View]] = {}
+        self._several: dict[str, dict[str, View]] = {}
         self._whole: Hashable = None
         self.shape: object = None
         """What the established comparison makes of this schema."""
@@ -62,17 +62,29 @@ class View:
         """The schemas under a keyword that holds a map of them; lists count as maps from indexes."""
         if word not in self.words:
             return {}
-        if word not in self._several:
-            held = self.words[word]
+        return {name: self.at(word, name) for name in self.names(word)}
+
+    def names(self, word: str) -> Collection[str]:
+        """The names, or the indexes, of the schemas under a keyword."""
+        held = self.words.get(word, ())
+        return held if isinstance(held, dict) else range(len(held))  # type: ignore[arg-type, return-value]
+
+    def at(self, word: str, name: str) -> "View":
+        """One of the schemas under a keyword that holds several."""
+        made = self._several.setdefault(word, {})
+        if name not in made:
             if word == "dependentSchemas":
-                assert isinstance(held, dict)
-                found = {name: child(self.node, *self._steps[f"dependentSchemas/{name}"]) for name in held}
+                node = child(self.node, *self._steps[f"dependentSchemas/{name}"])
             else:
-                outer = child(self.node, *self._steps.get(word, (word,)))
-                keys = held if isinstance(held, dict) else range(len(held))  # type: ignore[arg-type]
-                found = {key: child(outer, key) for key in keys}  # type: ignore[misc]
-            self._several[word] = {name: self.side.view(node) for name, node in found.items()}
-        return self._several[word]
+                node = child(self.node, *self._steps.get(word, (word,)), name)
+            made[name] = self.side.view(node)
+        return made[name]
+
+    def written(self, word: str, name: str) -> Json:
+        """One of the schemas under a keyword that holds several, as it is written; raises `KeyError` without it."""
+        held = self.words[word]
+        assert isinstance(held, dict | list)
+        return held[name]  # type: ignore[call-overload]
 
     def dependent(self) -> tuple[tuple[str, "View"], ...]:
         """The schemas that depend on properties, with the names of these."""
@@ -148,10 +160,18 @@ class Side:
 
     def default(self, outer: View, name: str) -> tuple[Json] | None:
         """The default of a property, from where it stands or where its reference leads; None if it has none."""
-        for node in (child(outer.node, "properties", name), outer.named("properties")[name].node):
+        for node in (child(outer.node, "properties", name), outer.at("properties", name).node):
             if isinstance(node.value, dict) and "default" in node.value:
                 return (node.value["default"],)
         return None
+
+
+def written_alike(one: Json, other: Json) -> bool:
+    """Whether two schemas of one draft are the same text and refer to nothing, so that they mean the same."""
+    if one != other:
+        return False
+    text = repr(one)  # where true is not 1
+    return "ef'" not in text and text == repr(other)
 
 
 @lru_cache(maxsize=4_096)

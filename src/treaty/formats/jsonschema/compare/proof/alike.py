@@ -1,7 +1,7 @@
 """Schemas that mean the same because they are built the same way, wherever their references lead."""
 
 from treaty.formats.jsonschema.compare.exact import frozen, same
-from treaty.formats.jsonschema.compare.view import View
+from treaty.formats.jsonschema.compare.view import View, written_alike
 from treaty.formats.jsonschema.model import Json
 
 _PARTS = frozenset(
@@ -66,10 +66,13 @@ def _inside(left: View, right: View) -> list[tuple[View, View]] | None:
         if word in _PARTS:
             found.append((left.part(word), right.part(word)))  # type: ignore[arg-type]
         elif word in _SEVERAL:
-            held, others = left.named(word), right.named(word)
-            if held.keys() != others.keys():
+            if set(left.names(word)) != set(right.names(word)):
                 return None
-            found += [(view, others[name]) for name, view in held.items()]
+            found += [
+                (left.at(word, name), right.at(word, name))
+                for name in left.names(word)
+                if not written_alike(left.written(word, name), right.written(word, name))
+            ]
         elif word in _REFERRING:
             found.append((left.target(), right.target()))  # type: ignore[arg-type]
     return found
@@ -80,6 +83,9 @@ def _matching(left: View, right: View) -> bool:
     words, others = left.words, right.words
     if left.never != right.never or words.keys() != others.keys():
         return False
+    if left.node.draft.number != right.node.draft.number:
+        # In draft 4, 1.0 is no integer, and since 2020-12 `contains` evaluates items.
+        return False
     for word, value in words.items():
         if word in _PARTS or word in _SEVERAL or word in _REFERRING:
             continue
@@ -88,11 +94,7 @@ def _matching(left: View, right: View) -> bool:
                 return False
         elif not same(value, others[word]):
             return False
-    older = (left.node.draft.number == 4) != (right.node.draft.number == 4)
-    if older and "type" in words and "integer" in _set(words["type"]):
-        return False  # in draft 4, 1.0 is no integer
-    evaluates = (left.node.draft.number < 2020) != (right.node.draft.number < 2020)
-    return not (evaluates and "contains" in words)  # since 2020-12, `contains` evaluates items
+    return True
 
 
 def _set(value: Json) -> frozenset[object]:

@@ -38,8 +38,8 @@ def _likely_first(known: Known, several: tuple[View, ...]) -> list[View]:
     """Schemas in an order in which those come first that name the same properties as what is known."""
     if len(several) < _FEW:
         return list(several)
-    names = {name for view in known.views for name in view.named("properties")}
-    return sorted(several, key=lambda view: -len(names.intersection(view.named("properties"))))
+    names = {name for view in known.views for name in view.names("properties")}
+    return sorted(several, key=lambda view: -len(names.intersection(view.names("properties"))))
 
 
 def _one_of(prover: Prover, claim: Sequent) -> Task:

@@ -44,10 +44,10 @@ def evaluated(view: View, *, surely: bool) -> Evaluated:
             found.all_names = found.all_items = True
             return found
         words = here.words
-        found.names.update(here.named("properties"))
-        found.patterns.update(here.named("patternProperties"))
+        found.names.update(here.names("properties"))
+        found.patterns.update(here.names("patternProperties"))
         found.all_names |= "additionalProperties" in words or (not own and "unevaluatedProperties" in words)
-        found.prefix = max(found.prefix, len(here.listed("prefixItems")))
+        found.prefix = max(found.prefix, len(here.names("prefixItems")))
         found.all_items |= "items" in words or (not own and "unevaluatedItems" in words)
         found.all_items |= not surely and "contains" in words
         inner = [one for word in (_ALWAYS if surely else _PERHAPS) for one in here.listed(word)]
@@ -65,7 +65,7 @@ def names(known: Known) -> dict[str, None]:
     """The properties that something is said about."""
     found: dict[str, None] = {}
     for view in known.views:
-        found.update(dict.fromkeys(view.named("properties")))
+        found.update(dict.fromkeys(view.names("properties")))
     for value in known.values or ():
         if isinstance(value, dict):
             found.update(dict.fromkeys(value))
@@ -77,9 +77,8 @@ def of_property(known: Known, name: str) -> Source:
     fits: list[View] = []
     for view in known.views:
         hit: bool | None = False
-        inner = view.named("properties").get(name)
-        if inner is not None:
-            fits.append(inner)
+        if name in view.names("properties"):
+            fits.append(view.at("properties", name))
             hit = True
         for pattern, one in view.named("patternProperties").items():
             found = matches(pattern, name)
@@ -160,7 +159,7 @@ def of_item(known: Known, at: int | None) -> Source:
 
 def longest_tuple(known: Known) -> int:
     """The count of items that stand at places of their own."""
-    tuples = [len(view.listed("prefixItems")) for view in known.views]
+    tuples = [len(view.names("prefixItems")) for view in known.views]
     tuples += [evaluated(view, surely=False).prefix for view in known.views if "unevaluatedItems" in view.words]
     tuples += [len(one) for one in known.values or () if isinstance(one, list)]
     return max(tuples, default=0)
@@ -172,7 +171,7 @@ def most_items(known: Known) -> int | None:
     for view in known.views:
         further = view.part("items")
         if further is not None and further.never:
-            found.append(len(view.listed("prefixItems")))
+            found.append(len(view.names("prefixItems")))
     if known.values is not None:
         found.append(max((len(one) for one in known.values if isinstance(one, list)), default=0))
     return min((int(one) for one in found if one is not None), default=None)

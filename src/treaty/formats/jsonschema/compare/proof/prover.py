@@ -274,6 +274,6 @@ def _plain(goal: View) -> bool:
     if len(several) > 1:
         if any("additionalProperties" in view.words for view in several):
             return False
-        together = [name for view in several for name in view.named("properties")]
+        together = [name for view in several for name in view.names("properties")]
         return len(set(together)) == len(together)
     return True

@@ -18,7 +18,7 @@ from treaty.formats.jsonschema.compare.proof.inside import (
 from treaty.formats.jsonschema.compare.proof.known import Case, Known, Source
 from treaty.formats.jsonschema.compare.proof.prover import Filling, Goal, Prover, Sequent
 from treaty.formats.jsonschema.compare.rules import own as rules
-from treaty.formats.jsonschema.compare.view import View, matches
+from treaty.formats.jsonschema.compare.view import View, matches, written_alike
 
 Inside = Generator[Question, Found, None]
 
@@ -43,8 +43,9 @@ def _properties(prover: Prover, claim: Sequent) -> Task:
     if "object" not in claim.known.types:
         return found
     known, goal = claim.known, claim.goal
-    for name, inner in goal.named("properties").items():
-        if inner.words or inner.never:
+    for name in goal.names("properties"):
+        if not _same_property(known, goal, name):
+            inner = goal.at("properties", name)
             found.take((yield from _ask(prover, claim, of_property(known, name), inner)), "properties", name)
     for pattern, inner in goal.named("patternProperties").items():
         at = ("patternProperties", pattern)
@@ -53,13 +54,24 @@ def _properties(prover: Prover, claim: Sequent) -> Task:
                 found.take((yield from _ask(prover, claim, of_property(known, name), inner)), *at)
         found.take((yield from _ask(prover, claim, of_others(known, (), pattern), inner)), *at)
     if "additionalProperties" in goal.words:
-        handled = goal.named("properties"), tuple(goal.named("patternProperties"))
+        handled = goal.names("properties"), tuple(goal.names("patternProperties"))
         yield from _others(prover, claim, found, handled, "additionalProperties")
     if "unevaluatedProperties" in goal.words:
         seen = evaluated(goal, surely=True)
         if not seen.all_names:
             yield from _others(prover, claim, found, (seen.names, tuple(seen.patterns)), "unevaluatedProperties")
     return found
+
+
+def _same_property(known: Known, goal: View, name: str) -> bool:
+    """Whether a property is written the same way on both sides."""
+    said = goal.written("properties", name)
+    return any(
+        name in view.names("properties")
+        and view.node.draft.number == goal.node.draft.number
+        and written_alike(view.written("properties", name), said)
+        for view in known.views
+    )
 
 
 def _others(
@@ -85,15 +97,14 @@ def _required(prover: Prover, claim: Sequent) -> Task:
     for name in needed:
         if not isinstance(name, str) or _has(known, name):
             continue
-        inner = goal.named("properties").get(name)
-        default = goal.side.default(goal, name) if inner is not None else None
-        if default is None or inner is None:
+        default = goal.side.default(goal, name) if name in goal.names("properties") else None
+        if default is None:
             prover.missing(found, claim, rules.REQUIRED_NAME_ADDED, "required", name)
         elif claim.filling is not Filling.YES:
             prover.missing(found, claim, rules.DEFAULT_NOT_VALID, "required", name)
         else:
             value = prover.known(Source((), values=default))
-            answer = yield Question(Sequent(value, inner, Filling.ASK))
+            answer = yield Question(Sequent(value, goal.at("properties", name), Filling.ASK))
             if answer.harms:
                 found.tell(rules.DEFAULT_NOT_VALID, "properties", name, "default", reader=default)
     return found

@@ -7,7 +7,7 @@ from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.rules import property as rules
 from treaty.formats.jsonschema.compare.rules.bound import PROPERTIES
 from treaty.formats.jsonschema.compare.shape import EMPTY, NEVER, Shape, shape
-from treaty.formats.jsonschema.compare.view import View, matches
+from treaty.formats.jsonschema.compare.view import View, matches, written_alike
 from treaty.formats.jsonschema.compare.walk.scalar import bounds
 from treaty.formats.jsonschema.model import Json
 from treaty.formats.rule import Rule
@@ -65,7 +65,7 @@ def _required(found: Found, old: View, new: View) -> None:
     was, now = required(old), required(new)
     if was == now:
         return
-    before, after = old.named("properties"), new.named("properties")
+    before, after = old.names("properties"), new.names("properties")
     for name in {**was, **now}:
         if (name in was) == (name in now) or name not in before or name not in after:
             continue
@@ -80,14 +80,15 @@ def _required(found: Found, old: View, new: View) -> None:
 
 
 def _properties(found: Found, old: View, new: View) -> Steps:
-    before, after = old.named("properties"), new.named("properties")
-    for name in {**before, **after}:
+    before, after = old.names("properties"), new.names("properties")
+    one_draft = old.node.draft.number == new.node.draft.number
+    for name in dict.fromkeys((*before, *after)):
         if name not in after:
-            yield from _removed(found, before[name], new, name)
+            yield from _removed(found, old.at("properties", name), new, name)
         elif name not in before:
             yield from _added(found, old, new, name)
-        else:
-            inner = yield Question((shape(before[name]), shape(after[name])))
+        elif not (one_draft and written_alike(old.written("properties", name), new.written("properties", name))):
+            inner = yield Question((shape(old.at("properties", name)), shape(new.at("properties", name))))
             found.take(inner, "properties", name)
 
 
@@ -115,7 +116,7 @@ def _removed(found: Found, was: View, new: View, name: str) -> Steps:
 
 def _added(found: Found, old: View, new: View, name: str) -> Steps:
     at = ("properties", name)
-    now = new.named("properties")[name]
+    now = new.at("properties", name)
     value = (now.node.value,)
     needed, default = name in required(new), new.side.default(new, name)
     if is_open(old):
