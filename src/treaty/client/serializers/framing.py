@@ -32,6 +32,8 @@ class Frame:
 
     payload: bytes
     schema: int | str
+    head: bytes | None = None
+    """What stood behind the guid in a header; None where the frame stood before the payload."""
 
 
 def prefix(schema_id: int) -> bytes:
@@ -46,19 +48,21 @@ def stamp(guid: str) -> bytes:
     return GUID_FRAME.pack(MAGIC_GUID, uuid.UUID(guid).bytes)
 
 
-def unframe(data: bytes, headers: Iterable[tuple[str, bytes]] = (), part: Part = "value") -> Frame:
+def unframe(
+    data: bytes, headers: Iterable[tuple[str, bytes]] = (), part: Part = "value", *, headed: bool = False
+) -> Frame:
     """Split a record's half: by its header if it has one (the first of that name), else by its first byte.
 
-    Raises `BadRecord`: TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry gives.
+    `headed`: the format puts something of its own behind the guid in a header (Protobuf's message indexes). Raises `BadRecord`: TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry gives.
     """
     wanted = HEADER_OF[part]
     for name, content in headers:
         if name == wanted:
             schema, end = _read(content)
-            if end != len(content):
+            if end != len(content) and not headed:
                 message = f"header {wanted} has {len(content)} bytes, its magic byte asks for {end}"
                 raise BadRecord(Code.BAD_MAGIC, message, content)
-            return Frame(data, schema)
+            return Frame(data, schema, content[end:])
     schema, end = _read(data)
     return Frame(data[end:], schema)
 

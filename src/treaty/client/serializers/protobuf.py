@@ -1,0 +1,177 @@
+"""Protobuf serializer and deserializer: messages of generated classes to framed records and back."""
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from google.protobuf.descriptor import Descriptor, FileDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError, EncodeError
+from google.protobuf.message import Message as Value
+from google.protobuf.message_factory import GetMessageClass
+
+from treaty.client.serializers.bound import meaning_of
+from treaty.client.serializers.choosing import Reader, Text, Writer
+from treaty.client.serializers.failures import BadRecord, BadValue, Code
+from treaty.client.serializers.framing import Part, unframe
+from treaty.client.serializers.indexes import Path, head, split
+from treaty.client.serializers.settings import AutoRegister, Framed, MustExist, Opened, Reading, Writing
+from treaty.core.names import subject_of
+from treaty.core.registry import Registry
+from treaty.core.requests import Lookup, Register
+from treaty.core.schema import Draft, Reference
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.model import Message, Schema
+from treaty.formats.protobuf.runtime import pool
+from treaty.formats.table import table
+
+FORMAT = "PROTOBUF"
+KNOWN = ("google/protobuf/", "google/type/", "confluent/")
+"""Files that every registry knows: they are not registered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A file's messages by their full names, and (for reading without a class) what makes them."""
+
+    paths: Mapping[str, Path]
+    names: Mapping[Path, str]
+    pool: DescriptorPool
+
+    def descriptor(self, path: Path, data: bytes, schema: int | str) -> Descriptor:
+        """The message at a path. Raises `BadRecord` where there is none."""
+        name = self.names.get(path)
+        if name is None:
+            message = f"the schema has no message at {list(path)}; it has {len(self.names)}"
+            raise BadRecord(Code.MALFORMED, message, data, schema)
+        return self.pool.FindMessageTypeByName(name)
+
+
+def _made(registry: Registry, text: Text) -> Ready:
+    form = table()[FORMAT]
+    try:
+        schema: Schema = form.parse(meaning_of(registry, FORMAT, text), False)
+        names = messages(schema)
+        return Ready({name: path for path, name in names.items()}, names, pool(schema))
+    except (InvalidSchemaError, TypeError) as wrong:
+        raise BadValue(f"the schema can't be used: {wrong}") from wrong
+
+
+def messages(schema: Schema) -> dict[Path, str]:
+    """Full names of a file's messages by their paths."""
+    return dict(_messages(schema.file.messages, schema.file.package, ()))
+
+
+def _messages(inside: tuple[Message, ...], space: str, above: Path) -> Iterator[tuple[Path, str]]:
+    for at, one in enumerate(inside):
+        name = f"{space}.{one.name}" if space else one.name
+        yield (*above, at), name
+        yield from _messages(one.messages, name, (*above, at))
+
+
+class ProtobufSerializer:
+    """Writes messages of one generated class. Safe to share between threads."""
+
+    def __init__(self, registry: Registry, kind: type[Value], settings: Writing | None = None) -> None:
+        """Take the class to write, whose file is the schema; files that it imports are registered under their paths.
+
+        With `MustExist` they must be there too. The registry stays open.
+        """
+        self._kind = kind
+        self._descriptor = cast("Descriptor", kind.DESCRIPTOR)
+        chosen = settings or Writing()
+        self._writer = Writer(registry, FORMAT, _made, chosen, self._draft)
+        own = isinstance(chosen.choose, (AutoRegister, MustExist))
+        self._head = head(_path(self._descriptor)) if own else None
+
+    def __call__(self, value: Value | None, topic: str = "", part: Part = "value") -> Framed:
+        """Return the record's half for this message; None becomes a delete marker.
+
+        Raises `BadValue` for a message of another class, and one whose required fields are not set.
+        """
+        if value is None:
+            return Framed(None)
+        if not isinstance(value, self._kind):
+            raise BadValue(
+                f"the value is a {type(value).__name__}, this serializer writes {self._descriptor.full_name}"
+            )
+        name = self._descriptor.full_name
+        pen = self._writer.pen(topic, part, name)
+        front = self._head
+        if front is None:
+            path = pen.codec.paths.get(name)
+            if path is None:
+                raise BadValue(f"schema {pen.schema_id} has no message {name}; it has {', '.join(pen.codec.paths)}")
+            front = head(path)
+        try:
+            payload = value.SerializeToString(deterministic=True)
+        except EncodeError as error:
+            raise BadValue(str(error)) from error
+        return pen.framed(payload, part, self._writer.settings, front)
+
+    def _draft(self) -> Draft:
+        return self._of(self._descriptor.file, {})
+
+    def _of(self, file: FileDescriptor, known: dict[str, Reference]) -> Draft:
+        """A file as a draft, after the files that it imports."""
+        references = tuple(self._reference(one, known) for one in file.dependencies if not one.name.startswith(KNOWN))
+        proto = FileDescriptorProto()
+        file.CopyToProto(proto)
+        return Draft(base64.b64encode(proto.SerializeToString(deterministic=True)).decode(), FORMAT, references)
+
+    def _reference(self, file: FileDescriptor, known: dict[str, Reference]) -> Reference:
+        if file.name not in known:
+            draft, subject, choose = self._of(file, known), subject_of(file.name), self._writer.settings.choose
+            if isinstance(choose, MustExist):
+                number = self._writer.registry.ask(Lookup(subject, draft, choose.normalize)).answer.number
+            else:
+                number = self._writer.registry.ask(Register(subject, draft)).answer.version.number
+            known[file.name] = Reference(file.name, file.name, number)
+        return known[file.name]
+
+
+def _path(descriptor: Descriptor) -> Path:
+    """Where a message stands in its file."""
+    above = descriptor.containing_type
+    if above is None:
+        return (list(descriptor.file.message_types_by_name).index(descriptor.name),)
+    return (*_path(above), list(above.nested_types_by_name).index(descriptor.name))
+
+
+class ProtobufDeserializer:
+    """Reads framed messages, into a generated class or into classes made from the registry's schemas."""
+
+    def __init__(self, registry: Registry, kind: type[Value] | None = None, settings: Reading | None = None) -> None:
+        """Take the class to read into; None makes one from the schema that a message was written with."""
+        self._kind = kind
+        self._reader = Reader(registry, FORMAT, _made, settings or Reading())
+
+    def __call__(
+        self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
+    ) -> object:
+        """Return the message of a record's half; None for a delete marker. Raises as `open` does."""
+        return None if data is None else self.open(data, topic, part, headers).value
+
+    def open(
+        self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
+    ) -> Opened:
+        """Return message and writer's schema.
+
+        Raises `BadRecord` where the bytes are at fault (its `code` says how), `Unavailable` where the registry
+        can't be asked now.
+        """
+        frame = unframe(data, headers, part, headed=True)
+        found, writer = self._reader.written(frame, data)
+        if frame.head is None:
+            path, payload = split(frame.payload, frame.schema)
+        else:
+            (path, _), payload = split(frame.head or b"\x00", frame.schema), frame.payload
+        descriptor = writer.descriptor(path, data, frame.schema)
+        value = (self._kind or GetMessageClass(descriptor))()
+        try:
+            value.ParseFromString(payload)
+        except DecodeError as error:
+            raise BadRecord(Code.MALFORMED, str(error), payload, frame.schema) from error
+        return Opened(value, found)

@@ -1,0 +1,164 @@
+"""Protobuf serializers over any registry, and records that cross over to Confluent's and back."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer as TheirDeserializer
+from confluent_kafka.schema_registry.protobuf import ProtobufSerializer as TheirSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.text_format import Parse
+from google.protobuf.timestamp_pb2 import DESCRIPTOR as TIMESTAMP
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.behaviours.served import Served
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.client.serializers.failures import BadRecord, BadValue, Code
+from treaty.client.serializers.framing import prefix
+from treaty.client.serializers.indexes import FIRST, head, split
+from treaty.client.serializers.names import record_name
+from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer
+from treaty.client.serializers.settings import MustExist, UseId, UseLatest, Writing
+from treaty.core.refusals import SubjectNotFound
+from treaty.core.schema import Draft, Reference
+
+MONEY = """
+name: "shop/money.proto" package: "shop" syntax: "proto3"
+message_type { name: "Money" field { name: "cents" number: 1 type: TYPE_INT64 label: LABEL_OPTIONAL } }
+"""
+ORDER = """
+name: "shop/order.proto" package: "shop" syntax: "proto3"
+dependency: "shop/money.proto" dependency: "google/protobuf/timestamp.proto"
+message_type { name: "Other" }
+message_type {
+  name: "Order"
+  field { name: "id" number: 1 type: TYPE_INT64 label: LABEL_OPTIONAL }
+  field { name: "price" number: 2 type: TYPE_MESSAGE type_name: ".shop.Money" label: LABEL_OPTIONAL }
+  field { name: "at" number: 3 type: TYPE_MESSAGE type_name: ".google.protobuf.Timestamp" label: LABEL_OPTIONAL }
+  field { name: "lines" number: 4 type: TYPE_MESSAGE type_name: ".shop.Order.Line" label: LABEL_REPEATED }
+  nested_type { name: "Empty" }
+  nested_type { name: "Line" field { name: "what" number: 1 type: TYPE_STRING label: LABEL_OPTIONAL } }
+}
+"""
+
+
+@cache
+def kinds() -> tuple[type[Message], type[Message], type[Message]]:
+    """Classes of an order, of a line inside it, and of money, which it imports."""
+    pool = DescriptorPool()
+    pool.AddSerializedFile(TIMESTAMP.serialized_pb)
+    for text in (MONEY, ORDER):
+        pool.AddSerializedFile(Parse(text, FileDescriptorProto()).SerializeToString())
+    order, line, money = (
+        GetMessageClass(pool.FindMessageTypeByName(name)) for name in ("shop.Order", "shop.Order.Line", "shop.Money")
+    )
+    return order, line, money
+
+
+def order(**members: Any) -> Message:
+    made = kinds()[0](**members)
+    made.price.cents = 5  # type: ignore[attr-defined]
+    return made
+
+
+def test_a_message_goes_out_framed_and_comes_back(connection: Connection) -> None:
+    write = ProtobufSerializer(connection, kinds()[0])
+    framed = write(order(id=7), "orders")
+
+    assert framed.data == prefix(2) + b"\x02\x02" + order(id=7).SerializeToString()
+    assert connection.subjects() == ("orders-value", "shop/money.proto")
+    assert connection.version("orders-value").references == (Reference("shop/money.proto", "shop/money.proto", 1),)
+    assert connection.version("orders-value").text.startswith('syntax = "proto3";')
+    assert ProtobufDeserializer(connection, kinds()[0])(framed.data) == order(id=7)
+    assert ProtobufDeserializer(connection)(None) is None
+
+
+def test_without_a_class_one_is_made_from_the_schema(connection: Connection) -> None:
+    framed = ProtobufSerializer(connection, kinds()[0])(order(id=7), "orders")
+    found = ProtobufDeserializer(connection)(framed.data)
+
+    assert isinstance(found, Message)
+    assert found.DESCRIPTOR.full_name == "shop.Order"
+    assert found.SerializeToString() == order(id=7).SerializeToString()
+
+
+def test_a_nested_message_has_its_path(connection: Connection) -> None:
+    line = kinds()[1](what="cheese")
+    framed = ProtobufSerializer(connection, kinds()[1], Writing(name_of=record_name))(line)
+
+    assert framed.data == prefix(framed.schema_id) + b"\x04\x02\x02" + line.SerializeToString()
+    assert "shop.Order.Line" in connection.subjects()
+    assert ProtobufDeserializer(connection, kinds()[1])(framed.data) == line
+
+
+def test_which_schema_is_written_with(connection: Connection) -> None:
+    money = kinds()[2]
+    value = money(cents=3)
+    with pytest.raises(SubjectNotFound):
+        ProtobufSerializer(connection, money, Writing(MustExist()))(value, "m")
+    text = 'syntax = "proto3"; package shop; message Before {} message Money { int64 cents = 1; string more = 2; }'
+    made = connection.register("m-value", Draft(text, "PROTOBUF")).version
+    for choose in (UseLatest(), UseId(made.schema_id)):
+        framed = ProtobufSerializer(connection, money, Writing(choose))(value, "m")
+        assert framed.data == prefix(made.schema_id) + b"\x02\x02" + value.SerializeToString()
+    with pytest.raises(BadValue, match=r"no message shop\.Order; it has shop\.Before, shop\.Money"):
+        ProtobufSerializer(connection, kinds()[0], Writing(UseLatest()))(order(), "m")
+    with pytest.raises(BadValue, match=r"this serializer writes shop\.Money"):
+        ProtobufSerializer(connection, money)(order(), "m")
+
+
+def test_bad_records_have_their_codes(connection: Connection) -> None:
+    framed = ProtobufSerializer(connection, kinds()[0])(order(id=1), "orders")
+    read = ProtobufDeserializer(connection, kinds()[0])
+    for data, code in (
+        (prefix(framed.schema_id), Code.TOO_SHORT),
+        (prefix(framed.schema_id) + b"\x02", Code.TOO_SHORT),
+        (prefix(framed.schema_id) + b"\x02\x62", Code.MALFORMED),
+        (prefix(framed.schema_id) + b"\x01", Code.MALFORMED),
+        (prefix(framed.schema_id) + b"\xff" * 20, Code.MALFORMED),
+        (prefix(framed.schema_id) + b"\x02\x02\x0a\xff", Code.MALFORMED),
+        (prefix(77) + b"\x00", Code.UNKNOWN_ID),
+    ):
+        with pytest.raises(BadRecord) as bad:
+            read(data, "orders")
+        assert bad.value.code is code, data
+
+
+@given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=20).map(tuple), st.binary(max_size=5))
+def test_paths_of_message_indexes_come_back(path: tuple[int, ...], rest: bytes) -> None:
+    assert split(head(path) + rest, 1) == (path, rest)
+    assert head(FIRST) == b"\x00"
+
+
+def place(topic: str) -> SerializationContext:
+    return SerializationContext(topic, MessageField.VALUE, [])
+
+
+def test_records_cross_over_both_ways(server: Served) -> None:
+    value = order(id=9)
+    with SchemaRegistryClient({"url": server.url}) as client, connect(server.url) as connection:
+        theirs = TheirSerializer(kinds()[0], client)(value, place("orders"))
+        ours = ProtobufSerializer(connection, kinds()[0])(value, "orders").data
+
+        assert theirs == ours
+        assert ProtobufDeserializer(connection, kinds()[0])(theirs, "orders") == value
+        assert TheirDeserializer(kinds()[0], {}, client)(ours, place("orders")) == value
+        assert connection.versions("orders-value") == (1,)
+
+
+def test_guids_in_headers_cross_over(server: Served) -> None:
+    line = kinds()[1](what="bread")
+    with SchemaRegistryClient({"url": server.url}) as client, connect(server.url) as connection:
+        framed = ProtobufSerializer(connection, kinds()[1], Writing(framing="header"))(line, "lines")
+        context = SerializationContext("lines", MessageField.VALUE, list(framed.headers))
+
+        assert framed.data == line.SerializeToString()
+        assert TheirDeserializer(kinds()[1], {}, client)(framed.data, context) == line
+        assert ProtobufDeserializer(connection, kinds()[1])(framed.data, "lines", "value", framed.headers) == line
