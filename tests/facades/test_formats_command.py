@@ -174,6 +174,27 @@ def test_examples_are_valid(sample: Sample) -> None:
     assert run("validate", file, "-", stdin='{"a":[true]}').exit_code == 1
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "[" * 500_000,
+        '{"a":' * 50_000 + "1" + "}" * 50_000,
+        f'{{"a":{"9" * 50_000}}}',
+        '{"b":"\\ud800","q":0}',
+        "",
+        "\0",
+    ],
+    ids=["brackets", "objects", "digits", "surrogate", "nothing", "zero"],
+)
+def test_hostile_values_are_refused(sample: Sample, value: str) -> None:
+    Path("value.json").write_text(value)
+    result = run("validate", f"old{sample.suffix}", "value.json", "--json")
+    told = json.loads(result.stdout)
+
+    assert (result.exit_code, told["invalid"]) == (1, 1)
+    assert all(fault["line"] >= 1 for fault in told["faults"])
+
+
 def test_lints(sample: Sample) -> None:
     result = run("lint", "--all", f"old{sample.suffix}")
 
