@@ -16,6 +16,7 @@ class Place(NamedTuple):
 
 COMMANDS = {
     "serve": Place("treaty.cli.serve", "Run a registry on this machine."),
+    "password": Place("treaty.cli.password", "Print a line for a password file."),
     "demo": Place("treaty.cli.demo", "Send 336,776 real flights through registry, Spark and back."),
     "check": Place("treaty.cli.schemas.check", "Compare schemas and say what would break."),
     "diff": Place("treaty.cli.schemas.diff", "Show all that differs between two schemas."),
@@ -29,6 +30,7 @@ COMMANDS = {
     "config": Place("treaty.cli.nouns.config", "Compatibility levels and what goes with them."),
     "mode": Place("treaty.cli.nouns.mode", "Whether subjects and contexts take schemas."),
     "context": Place("treaty.cli.nouns.context", "List contexts, delete empty ones."),
+    "decode": Place("treaty.cli.records.decode", "Tell a framed record byte by byte."),
     "import": Place("treaty.cli.transfer.importing", "Take over what another registry or a dump holds."),
     "export": Place("treaty.cli.transfer.exporting", "Write what a registry holds as a dump."),
     "plan": Place("treaty.cli.transfer.planning:plan", "Say what applying a folder of schemas would change."),

@@ -1,0 +1,132 @@
+"""An Avro payload byte by byte, under the schema that it was written with."""
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+
+from treaty.client.explain.steps import Bytes, WrongError
+from treaty.core.limits import SCHEMA_DEPTH
+from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
+
+Walk = Iterator[tuple[Type, str]]
+"""Reads one value: yields the values inside it, with their paths, when they come next."""
+
+
+def explain(schema: Schema, data: Bytes) -> None:
+    """Note every piece of a payload. Raises `WrongError` where it stops being what the schema says."""
+    waiting = [_value(schema, data, schema.root, "")]
+    while waiting:
+        try:
+            node, path = next(waiting[-1])
+        except StopIteration:
+            waiting.pop()
+        else:
+            if len(waiting) > SCHEMA_DEPTH:
+                raise WrongError(data.at, path, f"values nest deeper than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)")
+            waiting.append(_value(schema, data, node, path))
+
+
+def _value(schema: Schema, data: Bytes, node: Type, path: str) -> Walk:
+    found = schema.resolve(node)
+    match found:
+        case Primitive():
+            _primitive(found, data, path)
+        case Record():
+            for field in found.fields:
+                yield field.type, f"{path}/{field.name}"
+        case Enum():
+            _one_of(data, path, found.symbols, f"enum {found.full}")
+        case Fixed():
+            start = data.at
+            value = data.take(found.size, path, f"fixed {found.full}")
+            data.note(start, path, f"fixed {found.full}{_logical(found)}", value.hex())
+        case Union():
+            at = _one_of(data, path, [_named(one) for one in found.branches], "union")
+            yield found.branches[at], path
+        case Array():
+            yield from _blocks(data, path, lambda at: iter([(found.items, f"{path}/{at}")]))
+        case Map():
+            yield from _blocks(data, path, lambda at: _entry(found, data, path))
+
+
+def _named(node: Type) -> str:
+    if isinstance(node, Primitive):
+        return node.kind
+    return node.full if hasattr(node, "full") else node.kind
+
+
+def _one_of(data: Bytes, path: str, names: list[str] | tuple[str, ...], what: str) -> int:
+    start = data.at
+    at = data.zigzag(path, what)
+    if not 0 <= at < len(names):
+        raise WrongError(start, path, f"{what} has {len(names)} choices, this is number {at}")
+    data.note(start, path, f"{what}, choice {at}", names[at])
+    return at
+
+
+def _blocks(data: Bytes, path: str, item: Callable[[int], Walk]) -> Walk:
+    at = 0
+    while True:
+        start = data.at
+        count = data.zigzag(path, "count of a block")
+        if count < 0:
+            size = data.varint(path, "size of a block")
+            data.note(start, path, "block", f"{-count} items in {size >> 1} bytes")
+            count = -count
+        else:
+            data.note(start, path, "block" if count else "end of blocks", f"{count} items" if count else "")
+        if not count:
+            return
+        for _ in range(count):
+            yield from item(at)
+            at += 1
+
+
+def _entry(found: Map, data: Bytes, path: str) -> Walk:
+    key = _text(data, path, "key")
+    yield found.values, f"{path}/{key}"
+
+
+def _text(data: Bytes, path: str, what: str) -> str:
+    start = data.at
+    raw = data.take(data.zigzag(path, f"length of {what}"), path, what)
+    try:
+        text = str(raw, "utf-8")
+    except UnicodeDecodeError as error:
+        raise WrongError(start, path, f"{what} is not UTF-8") from error
+    data.note(start, path, f"{what}, {len(raw)} bytes", text)
+    return text
+
+
+def _logical(node: Resolved) -> str:
+    name = dict(getattr(node, "props", ())).get("logicalType")
+    return f" ({name})" if isinstance(name, str) else ""
+
+
+def _primitive(node: Primitive, data: Bytes, path: str) -> None:
+    start, what = data.at, f"{node.kind}{_logical(node)}"
+    match node.kind:
+        case "null":
+            data.note(start, path, what, "null, no bytes")
+        case "boolean":
+            value = data.take(1, path, what)[0]
+            if value > 1:
+                raise WrongError(start, path, f"a boolean is 00 or 01, this is {value:02x}")
+            data.note(start, path, what, "true" if value else "false")
+        case "string":
+            _text(data, path, what)
+        case "bytes":
+            raw = data.take(data.zigzag(path, f"length of {what}"), path, what)
+            data.note(start, path, f"{what}, {len(raw)} bytes", raw.hex())
+        case "int" | "long":
+            value = data.zigzag(path, what)
+            if not -(1 << _BITS[node.kind]) <= value < 1 << _BITS[node.kind]:
+                raise WrongError(start, path, f"{value} is no {node.kind}")
+            data.note(start, path, what, value)
+        case _:
+            size, form = _FLOATS[node.kind]
+            number = struct.unpack(form, data.take(size, path, what))[0]
+            data.note(start, path, what, number)
+
+
+_BITS: Mapping[str, int] = {"int": 31, "long": 63}
+_FLOATS: Mapping[str, tuple[int, str]] = {"float": (4, "<f"), "double": (8, "<d")}

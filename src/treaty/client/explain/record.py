@@ -1,0 +1,116 @@
+"""A record byte by byte: its frame, the schema that the frame names, and the payload under that schema."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from treaty.client.explain import avro, protobuf
+from treaty.client.explain.steps import Bytes, Step, WrongError
+from treaty.client.serializers.bound import meaning_of
+from treaty.client.serializers.choosing import text_of
+from treaty.client.serializers.failures import BadRecord
+from treaty.client.serializers.framing import MAGIC_GUID, MAGIC_ID, Frame, Part, unframe
+from treaty.client.serializers.indexes import Path, split
+from treaty.client.serializers.protobuf import messages
+from treaty.core.answers import SchemaFound
+from treaty.core.refusals import NotFound
+from treaty.core.registry import Registry
+from treaty.core.requests import GetGuid, GetSchema
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.runtime import pool
+from treaty.formats.table import table
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The pieces of a record, the schema it was written with (where one was found), and what is wrong, if anything."""
+
+    steps: tuple[Step, ...]
+    written: SchemaFound | None = None
+    wrong: str = ""
+
+
+def explain(
+    registry: Registry, data: bytes, headers: Iterable[tuple[str, bytes]] = (), part: Part = "value"
+) -> Explained:
+    """Explain half a record. What is wrong with it is told and not raised; a registry that is away raises."""
+    given = tuple(headers)
+    whole = Bytes(data)
+    try:
+        frame = unframe(data, given, part, headed=True)
+        _frame(whole, frame)
+        written = _found(registry, frame)
+    except BadRecord as bad:
+        whole.rest("not read")
+        return Explained(tuple(whole), None, str(bad))
+    except NotFound as absent:
+        whole.rest("not read")
+        return Explained(tuple(whole), None, str(absent))
+    try:
+        _payload(registry, written, whole, frame)
+        if whole.left:
+            wrong = f"{whole.left} bytes are left after the record"
+            whole.rest("left over")
+            return Explained(tuple(whole), written, wrong)
+    except (WrongError, InvalidSchemaError, ValueError, TypeError) as error:
+        whole.rest("not read")
+        return Explained(tuple(whole), written, str(error))
+    return Explained(tuple(whole), written)
+
+
+def _frame(whole: Bytes, frame: Frame) -> None:
+    """Note the frame; one that stands in a header has no bytes here."""
+    if frame.head is not None:
+        whole.note(0, "", "frame", f"in the header: guid {frame.schema}")
+        return
+    start = whole.at
+    magic = whole.take(1, "", "magic byte")[0]
+    whole.note(start, "", "magic byte", {MAGIC_ID: "an id follows", MAGIC_GUID: "a guid follows"}[magic])
+    start = whole.at
+    whole.take(4 if magic == MAGIC_ID else 16, "", "schema")
+    whole.note(start, "", "schema id, big-endian" if magic == MAGIC_ID else "schema guid", frame.schema)
+
+
+def _found(registry: Registry, frame: Frame) -> SchemaFound:
+    if isinstance(frame.schema, int):
+        return registry.ask(GetSchema(frame.schema)).answer
+    return registry.ask(GetGuid(frame.schema)).answer
+
+
+def _payload(registry: Registry, written: SchemaFound, whole: Bytes, frame: Frame) -> None:
+    if written.format == "JSON":
+        _json(whole)
+        return
+    model = table()[written.format].parse(meaning_of(registry, written.format, text_of(written)), False)
+    if written.format == "AVRO":
+        avro.explain(model, whole)
+    elif written.format == "PROTOBUF":
+        path = _path(whole, frame)
+        name = messages(model).get(path)
+        if name is None:
+            raise WrongError(whole.at, "", f"the schema has no message at {list(path)}")
+        protobuf.explain(pool(model).FindMessageTypeByName(name), whole)
+    else:
+        whole.rest(f"a payload of format {written.format}")
+
+
+def _path(whole: Bytes, frame: Frame) -> Path:
+    """Note the message indexes, before the payload or behind the guid in the header."""
+    if frame.head is not None:
+        return split(frame.head or b"\x00", frame.schema)[0]
+    path, rest = split(frame.payload, frame.schema)
+    start = whole.at
+    whole.take(len(frame.payload) - len(rest), "", "message indexes")
+    whole.note(start, "", "message indexes", list(path))
+    return path
+
+
+def _json(whole: Bytes) -> None:
+    start = whole.at
+    raw = whole.take(whole.left, "", "JSON text")
+    try:
+        text = str(raw, "utf-8")
+        json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WrongError(start, "", f"not JSON: {error}") from error
+    whole.note(start, "", "JSON text", text)

@@ -1,0 +1,97 @@
+"""Steps: pieces of a record in the order of its bytes, each with its meaning."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from treaty.core.limits import EXPLAINED_STEPS
+
+SHOWN = 16
+"""Bytes and characters of a piece that are printed; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """So many bytes from `offset` on: where they belong (`path`), what they are, and what they say."""
+
+    offset: int
+    data: bytes
+    path: str
+    what: str
+    says: str = ""
+
+    @property
+    def hex(self) -> str:
+        """The bytes in hex, cut where they are many."""
+        cut = self.data[:SHOWN]
+        more = len(self.data) - len(cut)
+        return cut.hex(" ") + (f" … {more} more" if more else "")
+
+
+class WrongError(Exception):
+    """The bytes from here on are not what they should be."""
+
+    def __init__(self, offset: int, path: str, why: str) -> None:
+        """Keep place and reason."""
+        super().__init__(f"at byte {offset}, {path or '/'}: {why}")
+        self.offset = offset
+        self.path = path
+        self.why = why
+
+
+@dataclass(slots=True)
+class Bytes:
+    """Reads a record from front to back and notes what it finds."""
+
+    data: bytes
+    at: int = 0
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def left(self) -> int:
+        """Bytes that are not read yet."""
+        return len(self.data) - self.at
+
+    def note(self, start: int, path: str, what: str, says: object = "") -> None:
+        """Note the piece from `start` to here. Raises `WrongError` past the limit of pieces."""
+        if len(self.steps) >= EXPLAINED_STEPS:
+            raise WrongError(start, path, f"more than {EXPLAINED_STEPS} pieces (limit EXPLAINED_STEPS)")
+        self.steps.append(Step(start, self.data[start : self.at], path, what, short(str(says))))
+
+    def take(self, count: int, path: str, what: str) -> bytes:
+        """The next bytes; raises `WrongError` where there are fewer."""
+        if count < 0 or count > self.left:
+            raise WrongError(self.at, path, f"{what} takes {count} bytes, {self.left} are left")
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def varint(self, path: str, what: str) -> int:
+        """The next varint, of at most ten bytes; nothing is noted."""
+        value = 0
+        start = self.at
+        for place in range(10):
+            byte = self.take(1, path, what)[0]
+            value |= (byte & 0x7F) << (7 * place)
+            if byte < 0x80:
+                return value
+        raise WrongError(start, path, f"{what}: a number of more than ten bytes")
+
+    def zigzag(self, path: str, what: str) -> int:
+        """The next zig-zag varint; nothing is noted."""
+        value = self.varint(path, what)
+        return (value >> 1) ^ -(value & 1)
+
+    def rest(self, what: str) -> None:
+        """Note everything that was not noted yet, if there is something."""
+        start = self.steps[-1].offset + len(self.steps[-1].data) if self.steps else 0
+        if start < len(self.data):
+            self.at = len(self.data)
+            self.steps.append(Step(start, self.data[start:], "", what, f"{len(self.data) - start} bytes"))
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+
+def short(text: str) -> str:
+    """A text that fits on a line."""
+    shown = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
