@@ -1,8 +1,13 @@
 """What Java Avro said of generated schemas and pairs, kept as data: Treaty says the same, no JVM needed."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.oracle.avro_answers import PAIRS_KEPT, SCHEMAS_KEPT, Tally, kept
+from tests.oracle.avro_data import CONTRADICTIONS, GAPS
+from tests.oracle.avro_treaty import DIFFERENCES
+from treaty.core.columns import LOSSES
 from treaty.formats.avro.rules import COMPARISON_TOO_LARGE, RULES
 
 
@@ -27,3 +32,18 @@ def test_treaty_finds_in_pairs_what_java_found(figure: Callable[[str], None]) ->
     assert set(tally.rules) == {one.id for one in RULES.values() if "STRICT" in one.policies} - {
         COMPARISON_TOO_LARGE.id
     }
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "formats" / "avro.md"
+
+
+def test_the_page_names_every_class_of_difference_and_no_more_than_ten() -> None:
+    classes = {*DIFFERENCES, *CONTRADICTIONS, *GAPS}
+    words = set(re.findall(r"`([A-Z][A-Z0-9_]{4,})`", PAGE.read_text("utf-8")))
+
+    assert len(classes) <= 10
+    assert classes <= words
+    assert words & set(LOSSES) == {
+        "DECIMAL_TOO_WIDE", "DURATION_AS_BINARY", "ENUM_AS_STRING", "LOGICAL_UNKNOWN", "NANOS_CUT", "RECURSION_CUT",
+        "TIME_AS_INTEGER", "UNION_AS_STRUCT", "UUID_AS_STRING",
+    }  # fmt: skip

@@ -134,7 +134,7 @@ def _other_default(_: Mapping[str, Any], sample: Sample) -> bool:
 
 
 def _other_namespace(said: Mapping[str, Any], sample: Sample) -> bool:
-    """Whether Java does not find a type that the reader has in another namespace."""
+    """Whether Java does not find a type that the reader has in another namespace and without an alias."""
     found = re.match(r"AvroTypeException: Found ([\w.]+), expecting", said["error"])
     if found is None or found[1] in sample.reader.names:
         return False
