@@ -100,7 +100,7 @@ CASES: list[Case] = [
     ("GET", "/associations/resources/-/t?resourceType=topic&associationType=value", None, None, []),
     ("GET", "/associations/resources/t", None, None, []),
     ("GET", "/associations/subjects/a%2Fb", None, None, []),
-    ("GET", "/schemas/types", None, None, ["AVRO"]),
+    ("GET", "/schemas/types", None, None, ["JSON", "PROTOBUF", "AVRO"]),
     ("GET", "/v1/metadata/deployment", None, None, {"attributes": []}),
     ("GET", "/treaty/outcome/c1", None, q.GetOutcome("c1"), {"command": "c1", "sequence": 5, "result": "{}"}),
 ]  # fmt: skip

@@ -5,6 +5,7 @@ import hashlib
 
 from treaty.formats.format import Printed
 from treaty.formats.protobuf.encoding.files import descriptor_set, serialized
+from treaty.formats.protobuf.known.files import PATHS
 from treaty.formats.protobuf.model import Schema
 from treaty.formats.protobuf.printing.normal import normal
 from treaty.formats.protobuf.printing.plain import plain
@@ -12,13 +13,19 @@ from treaty.formats.protobuf.printing.text import text
 
 
 def show(schema: Schema, normalize: bool) -> Printed:  # noqa: FBT001 - the signature of `Format.show`
-    """Canonical text, which is the resolved one too, the full name of the first message or enum, and its fields."""
+    """Canonical text, the same with what it imports, the full name of the first message or enum, and its fields."""
     file = schema.file
     canonical = text(normal(schema) if normalize else file)
     names = [one.name for one in file.messages[:1]] or [one.name for one in file.enums[:1]]
     full = ".".join([file.package, *names] if file.package else names) if names else ""
     fields = tuple(one.name for one in file.messages[0].all_fields) if file.messages else ()
-    return Printed(canonical, canonical, full, fields)
+    return Printed(canonical, _with_imports(schema, canonical), full, fields)
+
+
+def _with_imports(schema: Schema, canonical: str) -> str:
+    """A text followed by those of all files that it needs, but for the known ones: two that differ there differ."""
+    brought = [one for path, one in sorted(schema.files.items()) if one is not schema and path not in PATHS]
+    return "".join((canonical, *(f"\n// {one.path}\n{text(one.file)}" for one in brought)))
 
 
 def resolved_view(schema: Schema) -> str:
