@@ -138,3 +138,5 @@ COLUMN_DEPTH = 100
 """Columns inside each other that one JSON Schema may become."""
 EXPLAINED_STEPS = 100_000
 """Pieces that the explanation of one record may have."""
+REGEXES = 1_000
+"""Regular expressions inside one JSON Schema and the texts that it refers to."""

@@ -43,13 +43,18 @@ def positions(text: str, pointers: Iterable[str]) -> Mapping[str, tuple[int, int
     }
     starts = {"": 0}
     starts.update((one, start) for one, start in _values(text) if one in prefixes)
-    found: dict[str, tuple[int, int]] = {}
+    begins: list[tuple[int, str]] = []
     for one in wanted:
         here = one
         while here not in starts:
             here = here.rpartition("/")[0]
-        start = starts[here]
-        found[one] = (text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+        begins.append((starts[here], one))
+    found: dict[str, tuple[int, int]] = {}
+    line, before = 1, 0
+    for start, one in sorted(begins):  # lines are counted on from the place before
+        line += text.count("\n", before, start)
+        before = start
+        found[one] = (line, start - text.rfind("\n", 0, start))
     return found
 
 

@@ -16,7 +16,7 @@ def bundled(document: Document) -> Json:
     them. The own value itself if there is nothing to put in.
     """
     root = document.root
-    nodes = _reached(document)
+    nodes = reached(document)
     texts = {node.text for node in nodes if node.text and not meta_schema(document.roots[node.text].base)}
     if not texts or not isinstance(root.value, dict):
         return root.value
@@ -38,7 +38,7 @@ def bundled(document: Document) -> Json:
 
 def parts(document: Document) -> tuple[Json, dict[str, Json]]:
     """The own text, and by their URIs all others that it leads to, with references that need no names."""
-    nodes = _reached(document)
+    nodes = reached(document)
     texts = {node.text for node in nodes}
     own = _with_draft(document, document.root, nodes) if isinstance(document.root.value, dict) else document.root.value
     roots = [document.roots[text] for text in sorted(texts) if text]
@@ -49,7 +49,7 @@ def _with_draft(document: Document, root: Node, nodes: list[Node]) -> Json:
     return _moved(document, root, nodes) | {"$schema": root.draft.uri}
 
 
-def _reached(document: Document) -> list[Node]:
+def reached(document: Document) -> list[Node]:
     """Every schema of the own text, of the texts that it leads to, and of those that these lead to."""
     found: dict[tuple[int, str], Node] = {}
     waiting = [document.root]

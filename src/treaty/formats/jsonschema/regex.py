@@ -5,6 +5,9 @@ from typing import Any
 
 import jsonschema_rs
 
+from treaty.core.limits import REGEXES
+from treaty.formats.jsonschema.model import Json
+
 BACKTRACKING = 100_000
 """Steps back that one expression may take where a linear search can't do it."""
 
@@ -12,7 +15,7 @@ ENGINES = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtra
 """Ways to run expressions, the one in linear time first; it knows no looks around and no backward references."""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=REGEXES)
 def _judge(regex: str) -> Any:
     for engine in ENGINES:
         try:
@@ -22,7 +25,15 @@ def _judge(regex: str) -> Any:
     return None
 
 
-@lru_cache(maxsize=512)
+def count(value: Json) -> int:
+    """How many expressions stand in one schema itself."""
+    if not isinstance(value, dict):
+        return 0
+    held = value.get("patternProperties")
+    return isinstance(value.get("pattern"), str) + (len(held) if isinstance(held, dict) else 0)
+
+
+@lru_cache(maxsize=REGEXES)
 def linear(regex: str) -> bool:
     """Whether the expression can be searched in linear time; an invalid one can't."""
     try:
@@ -30,6 +41,11 @@ def linear(regex: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def compiles(regex: str) -> bool:
+    """Whether any of the ways to run expressions takes this one."""
+    return _judge(regex) is not None
 
 
 def matches(regex: str, text: str) -> bool:

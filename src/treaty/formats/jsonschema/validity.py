@@ -11,12 +11,12 @@ from typing import Any
 import jsonschema_rs
 
 from treaty.core.finding import Fault
-from treaty.core.limits import FAULTS, REGEX_LENGTH, SCHEMA_MEMBERS
+from treaty.core.limits import FAULTS, REGEX_LENGTH, REGEXES, SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.cycle import cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
 from treaty.formats.jsonschema.model import Document, Draft, Node
-from treaty.formats.jsonschema.regex import linear
+from treaty.formats.jsonschema.regex import count, linear
 from treaty.formats.jsonschema.resolve import REFERRING, locate, reference
 from treaty.formats.jsonschema.uri import join, split
 from treaty.formats.place import escaped, positions
@@ -159,7 +159,11 @@ def _shown(value: Any) -> str:
 
 
 def _own(nodes: Sequence[Node]) -> Iterator[Fault]:
-    """What can be seen at one schema alone."""
+    """What can be seen at one schema alone, and how many expressions there are."""
+    if (total := sum(count(node.value) for node in nodes)) > REGEXES:
+        message = f"{total} regular expressions, more than the limit REGEXES of {REGEXES}"
+        yield Fault("TOO_MANY", "", message, EXPECTED["TOO_MANY"])
+        return
     for node in nodes:
         value = node.value
         if not isinstance(value, dict):

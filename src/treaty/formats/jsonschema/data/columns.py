@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal as Exact
 
 from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Loss, Map, Scalar, Struct
-from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
+from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.gathered import KINDS, Gathered, gather, kind_of
 from treaty.formats.jsonschema.model import Document, Json, Node
@@ -29,17 +29,13 @@ def columns(document: Document, depth: int = COLUMN_RECURSION) -> Columns:
     where that would be too many columns; what lies deeper is left out. Raises `InvalidSchemaError` past the limits of
     columns and of nesting.
     """
-    try:
-        return _columns(document, depth)
-    except InvalidSchemaError as wrong:
-        if depth == 1 or wrong.faults[0].rule != "COLUMNS_TOO_MANY":
-            raise
-    return columns(document, depth - 1)
-
-
-def _columns(document: Document, depth: int) -> Columns:
     maker = _Maker(document, depth)
-    made = maker.type([document.root], "", 1)
+    try:
+        made = maker.type([document.root], "", 1)
+    except InvalidSchemaError as wrong:
+        if depth == 1 or wrong.faults[0].rule != "COLUMNS_TOO_MANY" or not maker.cut:
+            raise
+        return columns(document, depth - 1)
     if made is not None and isinstance(made[0], Struct):
         return Columns(made[0].columns, tuple(maker.losses))
     maker = _Maker(document, depth)
@@ -66,11 +62,9 @@ class _Maker:
         if self._count > COLUMNS:
             message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}"
             raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
-        if depth > SCHEMA_DEPTH:
-            message = (
-                f"the columns nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once references are followed"
-            )
-            raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
+        if depth > COLUMN_DEPTH:
+            message = f"the columns nest deeper than the limit COLUMN_DEPTH of {COLUMN_DEPTH}"
+            raise fault("SCHEMA_TOO_DEEP", message, f"at most {COLUMN_DEPTH} levels")
         found = gather(self._document, nodes)
         if found.never:
             return None
@@ -83,6 +77,11 @@ class _Maker:
             return self._chosen(found, way, depth)
         finally:
             self._open[key] -= 1
+
+    @property
+    def cut(self) -> bool:
+        """Whether anything was left out because it lies inside itself."""
+        return any(loss.rule == "RECURSION_CUT" for loss in self.losses)
 
     def _lose(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(Loss(rule, way, detail))
@@ -105,7 +104,7 @@ class _Maker:
             if len(kept) == 1 or all(_is_object(part) for _, part in kept):
                 whole = self._merged(found, [part for _, part in kept], way)
                 whole.choices = rest + [choice for _, part in kept for choice in part.choices]
-                made = self._chosen(whole, way, depth + 1) if depth < SCHEMA_DEPTH else (_VARIANT, True)
+                made = self._chosen(whole, way, depth + 1) if depth < COLUMN_DEPTH else (_VARIANT, True)
             else:
                 made = self._alike([branch for branch, _ in kept], way, depth)
             return (made[0], made[1] or nullable) if made else None

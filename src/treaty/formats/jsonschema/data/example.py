@@ -8,7 +8,7 @@ from treaty.formats.draw import Draw
 from treaty.formats.jsonschema.canonical import printed
 from treaty.formats.jsonschema.data.mutation import decimal, junk, mutated
 from treaty.formats.jsonschema.data.pattern import matching
-from treaty.formats.jsonschema.data.value import valid
+from treaty.formats.jsonschema.data.value import judge_of, valid
 from treaty.formats.jsonschema.data.wish import ImpossibleError, Wish, equal, wish
 from treaty.formats.jsonschema.model import Document, Json, Node
 from treaty.formats.jsonschema.resolve import child
@@ -52,6 +52,7 @@ def sample(document: Document, seed: int, *, wild: bool = True) -> Json:
     Raises `ValueError` for a schema that has no value, or none that was found.
     """
     draw = Draw(seed)
+    judge_of(document)
     for at in range(_TRIES):
         maker = _Maker(document, draw, wild=wild, plain=at > _TRIES // 2)
         try:
@@ -111,9 +112,9 @@ class _Maker:
             names += [self.draw.pick(("extra", "zz", "a", "b", "x-1"))]
         for held in asked.all("patternProperties", dict):
             assert isinstance(held, dict)
-            for regex in held:
-                if depth <= _DEEP and self.draw.chance(40):
-                    names.append(self._matching(regex))
+            for _ in range(min(len(held), 3) if depth <= _DEEP else 0):
+                if self.draw.chance(60):
+                    names.append(self._matching(self.draw.pick(list(held))))
         names += [f"{self.draw.pick(_WORDS[:8])}{at or ''}" for at in range(max(0, min(least, 500) - len(names)))]
         if not names and asked.words & {"additionalProperties"} and not self.draw.chance(30):
             names = [self.draw.pick(_WORDS[:8])]

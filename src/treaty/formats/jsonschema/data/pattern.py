@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from treaty.core.limits import REGEX_LENGTH
 from treaty.formats.draw import Draw
-from treaty.formats.jsonschema.regex import matches
+from treaty.formats.jsonschema.regex import compiles, matches
 
 _DEPTH = 40
 _LENGTH = 2_000
@@ -27,8 +28,10 @@ Part = Callable[[Draw], str]
 """Makes one text of those that a part of an expression matches."""
 
 
-def matching(regex: str, draw: Draw, tries: int = 8) -> str:
+def matching(regex: str, draw: Draw, tries: int = 4) -> str:
     """A text in which the expression is found; raises `ValueError` if none was made in so many tries."""
+    if len(regex) > REGEX_LENGTH or not compiles(regex):
+        raise ValueError(f"the expression {regex[:60]!r} is too large")
     make = _part(regex)
     for _ in range(tries):
         text = make(draw)
@@ -91,7 +94,16 @@ class _Reader:
         parts: list[Part] = []
         while self.peek() not in ("", "|", ")"):
             parts.append(self.repeats(self.atom()))
-        return lambda draw: "".join(part(draw) for part in parts)[: 2 * _LENGTH]
+
+        def make(draw: Draw) -> str:
+            made = ""
+            for part in parts:
+                if len(made) > _LENGTH:
+                    break
+                made += part(draw)
+            return made
+
+        return make
 
     def repeats(self, part: Part) -> Part:
         found = _REPEAT.match(self.text, self.at)

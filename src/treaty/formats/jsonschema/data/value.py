@@ -1,7 +1,7 @@
 """Is a value valid: the judgement of the validator library over the schema's own texts, and never over others."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -9,11 +9,12 @@ from weakref import WeakKeyDictionary
 import jsonschema_rs
 
 from treaty.core.finding import Fault
-from treaty.core.limits import FAULTS, VALUE_BYTES
+from treaty.core.limits import FAULTS, REGEXES, VALUE_BYTES, VALUE_STEPS
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.jsonschema.bundle import parts
+from treaty.formats.jsonschema.bundle import parts, reached
+from treaty.formats.jsonschema.data.effort import effort, places, weight
 from treaty.formats.jsonschema.model import Document, Draft, Json
-from treaty.formats.jsonschema.regex import ENGINES
+from treaty.formats.jsonschema.regex import ENGINES, count
 from treaty.formats.place import escaped, positions
 from treaty.formats.text import read_exact
 
@@ -24,22 +25,49 @@ _CLASSES: dict[int, Any] = {
     2019: jsonschema_rs.Draft201909Validator,
     2020: jsonschema_rs.Draft202012Validator,
 }
-_kept: WeakKeyDictionary[Document, Any] = WeakKeyDictionary()
+_ALL_TOLD = 5_000
+"""Steps up to which every fault of a value is told; past it the first one is."""
+_ONE_TOLD = 50_000
+"""Steps for one place up to which a fault is told at all; past it the telling would take too long."""
+_CALM = 100_000_000
+"""Steps, counted roughly, up to which they are not counted one by one."""
+
+_kept: WeakKeyDictionary[Document, "Judge"] = WeakKeyDictionary()
 
 
-def validator(document: Document) -> Any:
-    """The compiled validator of a schema, made once for each; raises `ValueError` if it can't be made.
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A compiled validator, and the steps that it takes for one place of a value; None where that depends."""
+
+    compiled: Any
+    weight: int | None
+
+
+def judge_of(document: Document) -> Judge:
+    """The validator of a schema, made once for each; raises `ValueError` if it can't be made.
 
     Formats are not asserted. Regular expressions run in linear time; those with looks around and backward references
     run with a bound on their steps.
     """
     found = _kept.get(document)
     if found is None:
-        found = _kept[document] = _compiled(document)
+        found = _kept[document] = Judge(_compiled(document), weight(document))
     return found
 
 
+def _steps(document: Document, judge: Judge, value: Json) -> int:
+    """The steps that a judgement takes; raises `ValueError` if they are too many."""
+    if judge.weight is not None and (total := judge.weight * places(value)) <= _CALM:
+        return total
+    counted = effort(document, value)
+    if counted is None:
+        raise ValueError(f"it takes more than the limit VALUE_STEPS of {VALUE_STEPS}")
+    return counted
+
+
 def _compiled(document: Document) -> Any:
+    if sum(count(node.value) for node in reached(document)) > REGEXES:
+        raise ValueError(f"it has more regular expressions than the limit REGEXES of {REGEXES}")
     own, others = parts(document)
     draft: Draft = document.root.draft
     registry = jsonschema_rs.Registry(list(others.items()))
@@ -59,8 +87,12 @@ def _compiled(document: Document) -> Any:
 
 
 def valid(document: Document, value: Json) -> bool:
-    """Whether a value, nested no deeper than a text may be, is valid; raises `ValueError` as `validator` does."""
-    return bool(validator(document).is_valid(value))
+    """Whether a value, nested no deeper than a text may be, is valid; raises `ValueError` as `judge_of` does, and for one
+    that takes too many steps.
+    """
+    judge = judge_of(document)
+    _steps(document, judge, value)
+    return bool(judge.compiled.is_valid(value))
 
 
 def check(document: Document, text: str) -> tuple[Fault, ...]:
@@ -73,24 +105,37 @@ def check(document: Document, text: str) -> tuple[Fault, ...]:
     except InvalidSchemaError as wrong:
         return tuple(replace(one, rule=one.rule.replace("SCHEMA_", "VALUE_")) for one in wrong.faults)
     try:
-        judge = validator(document)
+        judge = judge_of(document)
+        steps = _steps(document, judge, value)
     except ValueError as wrong:
         message = f"values can't be judged by this schema: {wrong}"
-        return (Fault("VALUE_NOT_JUDGED", "", message, "a schema that the validator can compile"),)
-    if judge.is_valid(value):
+        return (Fault("VALUE_NOT_JUDGED", "", message, "a schema that the validator can compile and run"),)
+    if judge.compiled.is_valid(value):
         return ()
-    faults = list(islice(_faults(judge, value), FAULTS))
-    places = positions(text, {one.path for one in faults})
-    return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in faults)
+    faults = list(_faults(judge, value, steps))
+    places_ = positions(text, {one.path for one in faults})
+    return tuple(replace(one, line=places_[one.path][0], column=places_[one.path][1]) for one in faults)
 
 
-def _faults(judge: Any, value: Json) -> Iterator[Fault]:
-    for error in judge.iter_errors(value):
-        word = error.kind.name
-        rule = "".join(f"_{char}" if char.isupper() else char for char in word).upper().lstrip("$_")
-        path = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
-        asked = "".join(f"/{escaped(str(step))}" for step in error.schema_path)
-        yield Fault(rule or "FALSE", path, _short(error.message), f"what the schema asks for at {asked or '/'}")
+def _faults(judge: Judge, value: Json, steps: int) -> Iterator[Fault]:
+    """All faults where that is cheap, else the first one, or only that there are some."""
+    if steps <= _ALL_TOLD:
+        yield from (_fault(error) for error in islice(judge.compiled.iter_errors(value), FAULTS))
+    elif min(steps, judge.weight or steps) <= _ONE_TOLD:
+        try:
+            judge.compiled.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            yield _fault(error)
+    else:
+        message = "the value is not valid; the schema has too many branches to say why"
+        yield Fault("VALUE_INVALID", "", message, "a value of the schema")
+
+
+def _fault(error: Any) -> Fault:
+    rule = "".join(f"_{char}" if char.isupper() else char for char in error.kind.name).upper().lstrip("$_")
+    path = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
+    asked = "".join(f"/{escaped(str(step))}" for step in error.schema_path)
+    return Fault(rule, path, _short(error.message), f"what the schema asks for at {asked or '/'}")
 
 
 def _short(message: str) -> str:

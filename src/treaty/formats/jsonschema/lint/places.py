@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from treaty.core.finding import Fault
+from treaty.core.limits import FINDINGS
 from treaty.formats.jsonschema.model import Document, Node
 from treaty.formats.jsonschema.resolve import child, ignores_siblings, subschemas
 from treaty.formats.place import positions
@@ -40,7 +42,7 @@ def row(id_: str, purpose: str, look: Look) -> Lint[Document]:
     """Advice as a row: what `look` tells becomes faults with line and column, in the text's order."""
 
     def find(document: Document) -> tuple[Fault, ...]:
-        told = [Fault(id_, path, message, expected) for path, message, expected in look(document)]
+        told = [Fault(id_, path, message, expected) for path, message, expected in islice(look(document), FINDINGS)]
         places = positions(document.written, {one.path for one in told}) if told else {}
         placed = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in told)
         return tuple(sorted(placed, key=lambda one: (one.line, one.column)))

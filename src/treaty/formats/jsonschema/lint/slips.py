@@ -180,7 +180,10 @@ def _definition_unused(document: Document) -> Iterator[Told]:
         for word in REFERRING:
             target = follow(document, node, word) if reference(node, word) is not None else None
             if target is not None and target.text == 0:
-                used.add(target.place)
+                place = target.place
+                while place and place not in used:
+                    used.add(place)
+                    place = place.rpartition("/")[0]
     for node in schemas(document):
         assert isinstance(node.value, dict)
         for word in ("definitions", "$defs"):
@@ -188,7 +191,7 @@ def _definition_unused(document: Document) -> Iterator[Told]:
             for name, inner in held.items() if isinstance(held, dict) else ():
                 place = f"{node.place}/{word}/{escaped(name)}"
                 named = isinstance(inner, dict) and ({"$id", "id", "$anchor", "$dynamicAnchor"} & inner.keys())
-                if not named and not any(one == place or one.startswith(f"{place}/") for one in used):
+                if not named and place not in used:
                     yield place, f"no reference of the text leads to the definition {name!r}", "a use of it, or its end"
 
 

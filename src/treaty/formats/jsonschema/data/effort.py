@@ -1,0 +1,189 @@
+"""How many steps a judgement takes, known before it begins: references can make few words mean many."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from treaty.core.limits import VALUE_STEPS
+from treaty.formats.jsonschema.cycle import beside
+from treaty.formats.jsonschema.drafts import HOLDING
+from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.resolve import child, ignores_siblings
+
+_PAIRS = 300_000
+"""Pairs of a schema and a place that are looked at when steps are counted one by one."""
+_OUTSIDE = frozenset({"definitions", "$defs", "contentSchema"})
+
+Key = tuple[int, str]
+Edge = tuple[str, Node]
+"""A way from a schema to one that judges a part of its value: ``p`` and the name, ``i`` and the index, or ``*``."""
+
+
+def parts(node: Node) -> Iterator[Edge]:
+    """The schemas that judge members and items."""
+    value = node.value
+    if not isinstance(value, dict) or ignores_siblings(node):
+        return
+    for word, row in HOLDING[node.draft.number].items():
+        if row.here or word in _OUTSIDE or word not in value:
+            continue
+        held = value[word]
+        if isinstance(held, list):
+            yield from ((f"i{at}", child(node, word, at)) for at in range(len(held)))
+        elif row.holds == "map" and isinstance(held, dict):
+            sign = "p" if word == "properties" else "*"
+            yield from ((f"{sign}{name}" if sign == "p" else sign, child(node, word, name)) for name in held)
+        elif isinstance(held, dict | bool):
+            yield "*", child(node, word)
+
+
+def weight(document: Document) -> int | None:
+    """The most steps that judging takes for one place of a value; None if it may grow with the value's depth."""
+    return _Weighing(document).weigh()
+
+
+@dataclass(slots=True)
+class _Frame:
+    node: Node
+    edges: list[Edge]
+    at: int = 0
+
+
+@dataclass(slots=True)
+class _Weighing:
+    """Tarjan's search for circles (1972), with the weight of each circle when it is complete."""
+
+    document: Document
+    order: dict[Key, int] = field(default_factory=dict)
+    low: dict[Key, int] = field(default_factory=dict)
+    open: list[_Frame] = field(default_factory=list)
+    home: dict[Key, int] = field(default_factory=dict)
+    weights: list[int] = field(default_factory=list)
+
+    def weigh(self) -> int | None:
+        """The weight of the root, or None."""
+        way = [self._enter(self.document.root)]
+        while way:
+            frame = way[-1]
+            if frame.at < len(frame.edges):
+                inner = frame.edges[frame.at][1]
+                frame.at += 1
+                if inner.key not in self.order:
+                    way.append(self._enter(inner))
+                elif inner.key not in self.home:
+                    self.low[frame.node.key] = min(self.low[frame.node.key], self.order[inner.key])
+                continue
+            way.pop()
+            key = frame.node.key
+            if way:
+                outer = way[-1].node.key
+                self.low[outer] = min(self.low[outer], self.low[key])
+            if self.low[key] == self.order[key] and not self._close(key):
+                return None
+        total = self.weights[self.home[self.document.root.key]]
+        return total if total <= VALUE_STEPS else None
+
+    def _enter(self, node: Node) -> _Frame:
+        self.order[node.key] = self.low[node.key] = len(self.order)
+        frame = _Frame(node, [*(("", one) for one in beside(self.document, node)), *parts(node)])
+        self.open.append(frame)
+        return frame
+
+    def _close(self, key: Key) -> bool:
+        """Weigh a complete circle; False if it may pass a place of the value more than once."""
+        inside: list[_Frame] = []
+        while not inside or inside[-1].node.key != key:
+            inside.append(self.open.pop())
+        for frame in inside:
+            self.home[frame.node.key] = len(self.weights)
+        total = 0
+        for frame in inside:
+            back = []
+            total += 1
+            for sign, inner in frame.edges:
+                if self.home[inner.key] == len(self.weights):
+                    back.append(sign)
+                else:
+                    total += self.weights[self.home[inner.key]]
+            if len(back) > 1 and ("" in back or "*" in back or len(set(back)) < len(back)):
+                return False
+        self.weights.append(min(total, 2 * VALUE_STEPS))
+        return True
+
+
+def places(value: Json) -> int:
+    """Values inside a value, itself included."""
+    count, waiting = 0, [value]
+    while waiting:
+        here = waiting.pop()
+        count += 1
+        if isinstance(here, dict):
+            waiting += here.values()
+        elif isinstance(here, list):
+            waiting += here
+    return count
+
+
+def effort(document: Document, value: Json) -> int | None:
+    """Steps that judging this value takes at most, counted one by one; None if they are too many to count or to take."""
+    counted: dict[tuple[Key, int], int] = {}
+    ids: dict[tuple[int, str], int] = {}
+    open_: set[tuple[Key, int]] = set()
+    way = [_Step(document.root, value, 0, iter(_inner(document, document.root, value, 0, ids)))]
+    open_.add(way[0].key)
+    while way:
+        step = way[-1]
+        following = next(step.rest, None)
+        if following is None:
+            way.pop()
+            open_.discard(step.key)
+            counted[step.key] = step.cost
+            if way:
+                way[-1].cost += step.cost
+            if step.cost > VALUE_STEPS or len(counted) > _PAIRS:
+                return None
+            continue
+        node, held, place = following
+        known = counted.get((node.key, place))
+        if known is not None:
+            step.cost += known
+        elif (node.key, place) in open_:
+            return None
+        else:
+            way.append(_Step(node, held, place, iter(_inner(document, node, held, place, ids))))
+            open_.add(way[-1].key)
+    return counted[document.root.key, 0]
+
+
+@dataclass(slots=True)
+class _Step:
+    node: Node
+    value: Json
+    place: int
+    rest: Iterator[tuple[Node, Json, int]]
+    cost: int = 1
+
+    @property
+    def key(self) -> tuple[Key, int]:
+        return self.node.key, self.place
+
+
+def _inner(
+    document: Document, node: Node, value: Json, place: int, ids: dict[tuple[int, str], int]
+) -> Iterator[tuple[Node, Json, int]]:
+    """What a schema asks of a value and its parts; patterns count for every member, which is the most they can."""
+    for one in beside(document, node):
+        yield one, value, place
+    if not isinstance(value, dict | list):
+        return
+    for sign, one in parts(node):
+        if isinstance(value, dict):
+            if sign[0] == "p" and sign[1:] in value:
+                yield one, value[sign[1:]], ids.setdefault((place, sign[1:]), len(ids) + 1)
+            elif sign == "*":
+                for name, held in value.items():
+                    yield one, held, ids.setdefault((place, name), len(ids) + 1)
+        elif sign == "*":
+            for at, held in enumerate(value):
+                yield one, held, ids.setdefault((place, str(at)), len(ids) + 1)
+        elif sign[0] == "i" and int(sign[1:]) < len(value):
+            yield one, value[int(sign[1:])], ids.setdefault((place, sign[1:]), len(ids) + 1)
