@@ -9,6 +9,7 @@ from pathlib import Path
 
 import bcrypt
 import pytest
+from click.testing import CliRunner
 
 from tests.facades.doors import Clock, hashed, write_passwords
 from tests.facades.doors import basic as shown
@@ -18,6 +19,7 @@ from treaty.api.auth.basic import WRONG_SECONDS, BasicSettings, basic
 from treaty.api.auth.passwords import read_passwords
 from treaty.api.auth.remembered import Remembered
 from treaty.api.auth.watched import AuthFileError
+from treaty.cli.password import command
 from treaty.core.limits import CREDENTIALS_KNOWN, PASSWORD_CHECKS
 from treaty.core.refusals import Unavailable
 
@@ -225,7 +227,7 @@ GOOD = hashed("x")
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"ada\n", "line 1: it is not a name, a colon and a hash; write the line with: htpasswd -B -C 10 FILE NAME"),
+        (b"ada\n", "line 1: it is not a name, a colon and a hash; write the line with: treaty password NAME"),
         (f"ada:{GOOD}\nada:{GOOD}\n".encode(), "line 2: user 'ada' is there twice; leave one line for each user"),
         (b"\n\nada:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n", "line 3: the hash of user 'ada' is not bcrypt"),
         (b"ada:$apr1$x$y\n", "line 1: the hash of user 'ada' is not bcrypt"),
@@ -240,3 +242,25 @@ def test_a_file_that_cannot_be_used_says_where_and_what_to_do(text: bytes, said:
     assert str(told.value).startswith(f"p, {said}")
     assert "W6ph5Mm5" not in str(told.value)
     assert "$apr1$" not in str(told.value)
+
+
+def test_the_command_writes_lines_that_are_read(tmp_path: Path) -> None:
+    made = CliRunner().invoke(command, ["ähm", "--cost", "4"], input="pass wörd \n")
+    assert made.exit_code == 0, made.output
+    file = tmp_path / "p"
+    file.write_text(made.stdout, encoding="utf-8")
+
+    async def story(users: Authenticator, clock: Clock) -> None:
+        assert isinstance(await users.check(header("ähm", "pass wörd ")), Vouched)
+
+    play(file, story)
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [("", "x"), ("a:b", "x"), ("#a", "x"), (" a", "x"), ("a\tb", "x"), ("a", ""), ("a", "x" * 73), ("a", "\0")],
+)
+def test_the_command_refuses_what_the_file_cannot_hold(name: str, password: str) -> None:
+    told = CliRunner().invoke(command, ["--cost", "4", "--", name], input=password + "\n")
+    assert told.exit_code == 2
+    assert "Error: a " in told.stderr

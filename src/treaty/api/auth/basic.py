@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
-from treaty.api.auth.passwords import PasswordFile, read_passwords
+from treaty.api.auth.passwords import BCRYPT_BYTES, PasswordFile, read_passwords
 from treaty.api.auth.remembered import Remembered
 from treaty.api.auth.watched import AuthFileError, Watched
 from treaty.core.limits import PASSWORD_CHECKS
@@ -27,8 +27,6 @@ THREADS = 2
 """Threads of one worker that check passwords; bcrypt lets others run meanwhile."""
 WRONG_SECONDS = 10.0
 """How long a wrong password is remembered, so that a client that repeats it costs nothing."""
-BCRYPT_BYTES = 72
-"""bcrypt reads no more of a password; a longer one is refused and never cut."""
 _WRONG = Refused("the name or the password is wrong")
 
 

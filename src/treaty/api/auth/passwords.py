@@ -10,7 +10,9 @@ from treaty.api.auth.watched import AuthFileError
 from treaty.core.limits import PASSWORD_COST, PRINCIPAL_LENGTH
 
 _HASH = re.compile(r"\$2[aby]\$([0-9]{2})\$[./A-Za-z0-9]{53}")
-_REMEDY = "write the line with: htpasswd -B -C 10 FILE NAME"
+_REMEDY = "write the line with: treaty password NAME"
+BCRYPT_BYTES = 72
+"""bcrypt reads no more of a password; a longer one is refused and never cut."""
 USUAL_COST = 10
 """Cost of a hash in a file that has none."""
 
@@ -49,3 +51,19 @@ def read_passwords(data: bytes, path: Path) -> PasswordFile:
         hashes[name] = hashed.encode()
         costs[cost] += 1
     return PasswordFile(hashes, costs.most_common(1)[0][0] if costs else USUAL_COST)
+
+
+def password_line(name: str, password: str, cost: int = USUAL_COST) -> str:
+    """Return the line of a password file for a user; raises `ValueError` for what bcrypt or the file can't hold."""
+    import bcrypt  # noqa: PLC0415 (an extra that servers without passwords need not have)
+
+    if not name or ":" in name or name.startswith("#") or len(name) > PRINCIPAL_LENGTH or not name.isprintable():
+        raise ValueError(
+            f"a user's name has 1 to {PRINCIPAL_LENGTH} printable characters, no colon, and no # at its begin"
+        )
+    if name != name.strip():
+        raise ValueError("a user's name has no blanks at its ends")
+    data = password.encode()
+    if not 1 <= len(data) <= BCRYPT_BYTES or "\0" in password:
+        raise ValueError(f"a password has 1 to {BCRYPT_BYTES} bytes in UTF-8, which is all that bcrypt reads")
+    return f"{name}:{bcrypt.hashpw(data, bcrypt.gensalt(cost)).decode()}"

@@ -1,0 +1,34 @@
+"""`treaty password`: a line for a password file."""
+
+import sys
+
+import click
+
+from treaty.api.auth.passwords import USUAL_COST, password_line
+from treaty.core.limits import PASSWORD_COST
+
+
+@click.command("password")
+@click.argument("name")
+@click.option(
+    "--cost",
+    default=USUAL_COST,
+    show_default=True,
+    type=click.IntRange(4, PASSWORD_COST),
+    help="Work of bcrypt; each step doubles the time that a check takes.",
+)
+def command(name: str, cost: int) -> None:
+    """Print the line of a password file for the user NAME, for `treaty serve --auth`.
+
+    Asks for the password; where there is no terminal it reads a line from stdin.
+    """
+    if sys.stdin.isatty():
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    try:
+        click.echo(password_line(name, password, cost))
+    except ValueError as wrong:
+        raise click.UsageError(str(wrong)) from None
+    except ImportError:
+        raise click.ClickException("it needs the library bcrypt; install it with: pip install 'treaty[auth]'") from None

@@ -1,0 +1,46 @@
+"""The steps of the page on rights, run in their order in an empty folder."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from treaty.api.auth.settings import read_settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "rights.md").read_text("utf-8")
+BLOCKS = re.findall(r"```(sh|toml|text)\n(.*?)```", PAGE, re.DOTALL)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+def test_the_steps_print_what_the_page_says(tmp_path: Path) -> None:
+    files = [text for kind, text in BLOCKS if kind == "toml"]
+    (tmp_path / "rights.toml").write_text(files[0])
+    port = free_port()
+    wait = "for n in $(seq 200); do curl -sf $url/healthz >/dev/null && break; sleep 0.1; done"
+    steps = [text for kind, text in BLOCKS if kind == "sh" and "--tls-cert" not in text]
+    script = f"url=http://127.0.0.1:{port}\n" + "echo ----\n".join(steps)
+    script = script.replace("audit.jsonl &", f"audit.jsonl --port {port} 2>server.txt & server=$!; {wait}")
+    script = script.replace("url=http://127.0.0.1:8081", "")
+    tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", f"trap 'kill $server' EXIT\n{script}"],
+        cwd=tmp_path, env={**os.environ, "PATH": tools}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = [part.strip() for part in done.stdout.split("----\n") if part.strip()]
+    expected = [text.strip() for kind, text in BLOCKS if kind == "text"]
+    assert [re.sub(r"\n\n+", "\n", part) for part in printed] == expected
+
+
+def test_the_other_sections_are_read() -> None:
+    bearer = next(text for kind, text in BLOCKS if kind == "toml" and "[bearer]" in text)
+    rule = '[[rule]]\nwho = "group:ops"\nmay = "read"\n'
+    assert read_settings(f"{bearer}\n[certificate]\n{rule}".encode(), Path("r")).bearer is not None
+    assert tomllib.loads(bearer)["bearer"]["leeway"] == 30
