@@ -104,6 +104,24 @@ def test_every_rule_is_told_in_a_case_and_nearly_told_in_another(name: str, memb
     assert not list(lacking(name, member, CASES / name.lower()))
 
 
+HARM_SHOWN = ("AVRO",)
+"""Formats whose cases show the harm of every rule too."""
+
+
+@pytest.mark.parametrize("name", HARM_SHOWN)
+def test_a_rule_is_told_in_as_many_directions_as_it_does_harm(name: str) -> None:
+    form = table().find(name)
+    assert form is not None
+    shown: set[tuple[str, str]] = set()
+    for path in (CASES / name.lower()).glob("*/verdict.json"):
+        recorded = json.loads(path.read_text("utf-8"))
+        ways = [{found["rule"] for found in recorded[way]} for way in ("backward", "forward")]
+        shown.update((rule, "both") for rule in ways[0] & ways[1])
+        shown.update((rule, "backward") for rule in ways[0] ^ ways[1])
+
+    assert not [rule.id for rule in form.rules.values() if rule.id not in LIMITS and (rule.id, rule.harm) not in shown]
+
+
 @pytest.mark.parametrize("member", LOOKS)
 def test_a_folder_without_cases_covers_nothing(member: str, tmp_path: Path) -> None:
     form = table().find("AVRO")

@@ -46,6 +46,13 @@ def _union_default_first(schema: Schema) -> Iterator[Told]:
         yield (place.path, "default"), message, "the branch of the default first"
 
 
+def _default_array_in_union(schema: Schema) -> Iterator[Told]:
+    for place in fields(schema):
+        if isinstance(place.field.type, Union) and isinstance(place.field.default, list):
+            message = f"the default of {place.field.name!r} is an array in a union"
+            yield (place.path, "default"), message, "null, or the array as the field's whole type"
+
+
 def _alias_ambiguous(schema: Schema) -> Iterator[Told]:
     records = {id(place.record): place.record for place in _aliased(schema)}
     names = {at: {field.name for field in record.fields} for at, record in records.items()}
@@ -82,6 +89,11 @@ EVOLUTION = (
         "UNION_DEFAULT_FIRST",
         "A union without null begins with the branch of its default; libraries before Java Avro 1.12 refuse any other.",
         _union_default_first,
+    ),
+    row(
+        "DEFAULT_ARRAY_IN_UNION",
+        "A union has no array as its default: Java Avro 1.12 can't use it when it reads.",
+        _default_array_in_union,
     ),
     row("ALIAS_AMBIGUOUS", "An alias of a field is the name of no other field of the record.", _alias_ambiguous),
     row("ALIAS_UNSPACED", "An alias of a type in a namespace has one too.", _alias_unspaced),
