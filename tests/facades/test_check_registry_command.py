@@ -11,10 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import treaty
+from tests.facades.samples import SAMPLES
 from tests.real.running import serving
 from treaty.cli.main import group
 from treaty.core.answers import Config
 from treaty.core.schema import Draft, Reference
+from treaty.formats.table import table
 
 MONEY = '{"type":"fixed","name":"org.Money","size":8}'
 OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}'
@@ -119,6 +121,23 @@ def test_a_file_whose_name_tells_nothing_has_the_format_of_the_subject(url: str,
 
     assert CliRunner().invoke(group, [*words, "old"]).exit_code == 1
     assert "can't be told" in CliRunner().invoke(group, [*words, "fresh"]).stderr
+
+
+@pytest.mark.parametrize("format_", table().names)
+def test_every_format_is_asked_there_and_judged_there(url: str, format_: str, tmp_path: Path) -> None:
+    sample = SAMPLES[format_]
+    with treaty.connect(url) as registry:
+        registry.register(f"of-{format_}", Draft(sample.old, format_))
+    codes = []
+    for name in ("fits", "breaks", "broken"):
+        file = tmp_path / f"{name}{sample.suffix}"
+        file.write_text(getattr(sample, name))
+        words = ["check", str(file), "--subject", f"of-{format_}", "--registry", url, "--json"]
+        result = CliRunner().invoke(group, words)
+        told = json.loads(result.stdout)
+        codes.append((result.exit_code, bool(told["findings"]), bool(told["faults"])))
+
+    assert codes == [(0, False, False), (1, True, False), (2, False, True)]
 
 
 class Confluent(BaseHTTPRequestHandler):
