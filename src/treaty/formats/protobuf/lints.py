@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from treaty.core.finding import Fault
 from treaty.core.limits import FAULTS
+from treaty.formats.protobuf.linking.features import own
 from treaty.formats.protobuf.model import Enum, EnumValue, Field, Message, Method, OneOf, Place, Schema, Service
 from treaty.formats.rule import Lint
 
@@ -144,8 +145,8 @@ def _high(schema: Schema) -> Told:
 def _required(schema: Schema) -> Told:
     for one in definitions(schema):
         if isinstance(one.node, Field):
-            told = {(".".join(option.name), getattr(option.value, "text", "")) for option in one.node.options}
-            if one.node.label == "required" or ("features.field_presence", "LEGACY_REQUIRED") in told:
+            legacy = own(one.node.options).get("field_presence") == "LEGACY_REQUIRED"
+            if one.node.label == "required" or legacy:
                 yield one, f"the field {one.node.name!r} is required"
 
 
@@ -255,7 +256,7 @@ _ROWS: tuple[tuple[str, str, str, _Find], ...] = (
     ),
     ("FIELD_DOC_MISSING", "Fields have a comment.", "a comment directly above it", _documented("field")),
     (
-        "NAME_STYLE",
+        "TYPE_NAME_STYLE",
         "Messages, enums, services and methods have names in PascalCase.",
         "a name like OrderLine",
         _styled(_PASCAL, "message", "enum", "service", "method"),

@@ -103,7 +103,7 @@ class _Comparison:
             inner = f"{path}/{name}"
             found = mine.get(name)
             if found is None:
-                if not has(node, "map_entry"):
+                if not (has(node, "map_entry") or _has_group(reader.node, name)):
                     self._tell(established.MESSAGE_REMOVED, inner, "no such message", f"message {name}")
                 continue
             yield from self._message(_inside(reader, found[1]), _inside(writer, node), inner)
@@ -111,7 +111,7 @@ class _Comparison:
                 self._tell(harmless.MESSAGE_MOVED, inner, str(found[0]), str(at))
         if self._told:
             for name, (_, node) in mine.items():
-                if name not in theirs and not has(node, "map_entry"):
+                if name not in theirs and not (has(node, "map_entry") or _has_group(writer.node, name)):
                     self._tell(harmless.MESSAGE_ADDED, f"{path}/{name}", f"message {name}", "no such message")
 
     def _message(self, reader: Body, writer: Body, path: str) -> Task:
@@ -312,6 +312,11 @@ def _oneofs(node: Message) -> dict[str, dict[int, Field]]:
 
 def _inside(body: Body, node: Message) -> Body:
     return Body(body.home, f"{body.full}.{node.name}" if body.full else node.name, node)
+
+
+def _has_group(node: Message, name: str) -> bool:
+    """Whether a message has a group of this name, which is a message too."""
+    return any(one.group is not None and one.type == name for one in node.all_fields)
 
 
 def _simple(one: Field, other: Field) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 _TEXT = {
     "ENCODING": "Unicode text",
-    "TEXT_TOO_LONG": "a shorter text, or several files with imports",
+    "SCHEMA_TOO_LARGE": "a shorter text, or several files with imports",
     "SYNTAX": "what the grammar has at this place",
     "SYNTAX_UNKNOWN": 'syntax "proto2" or "proto3", or edition "2023" or "2024"',
     "NUMBER_INVALID": "a decimal, octal (0…) or hexadecimal (0x…) number",

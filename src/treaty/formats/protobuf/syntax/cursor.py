@@ -59,7 +59,7 @@ class Cursor:
             size = len(text)
         if size > SCHEMA_BYTES:
             message = f"a text of {size} bytes, more than the limit SCHEMA_BYTES of {SCHEMA_BYTES}"
-            raise InvalidSchemaError((Fault("TEXT_TOO_LONG", "", message, f"at most {SCHEMA_BYTES} bytes"),))
+            raise InvalidSchemaError((Fault("SCHEMA_TOO_LARGE", "", message, f"at most {SCHEMA_BYTES} bytes"),))
         self.words: list[str] = []
         self.starts: list[int] = []
         for token in _TOKEN.finditer(self.text):
