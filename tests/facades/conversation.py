@@ -28,7 +28,7 @@ def version(subject: str, number: int, schema_id: int, text: str, **more: Any) -
     return {**shown, "schema": text, "ts": ANY, "deleted": deleted}
 
 
-def registered(number: int, schema_id: Any, text: str, **more: Any) -> dict[str, Any]:
+def registered(number: int, schema_id: Any, text: Any, **more: Any) -> dict[str, Any]:
     """The answer to a registration; `ts` and `deleted` are there where it was registered before."""
     before: dict[str, Any] = {name: more.pop(name) for name in ("ts", "deleted") if name in more}
     shown = {"version": number, "id": schema_id, "guid": ANY, "schemaType": "AVRO"} | more
