@@ -1,0 +1,94 @@
+"""Canonical texts of Protobuf schemas: recorded for hand-made ones, and the same to protoc as what was printed."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.oracle.protobuf_files import DIALECTS, made
+from tests.oracle.protobuf_pairs import pair
+from tests.oracle.protobuf_same import arranged
+from tests.oracle.protoc import SITE, Protoc
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.encoding.files import serialized
+from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.parse import parse
+from treaty.formats.protobuf.printing.normal import normal
+from treaty.formats.protobuf.printing.plain import plain
+from treaty.formats.protobuf.printing.text import text
+
+CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "canonical"
+FOLDERS = sorted(path.parent for path in CASES.glob("*/schema.proto"))
+INSTALLED = sorted(SITE.glob("google/**/*.proto"))
+SHOWN: dict[str, Callable[[Schema], str]] = {
+    "canonical": lambda schema: text(schema.file),
+    "normal": lambda schema: text(normal(schema)),
+}
+VIEWS: dict[str, Callable[[Schema], str]] = {**SHOWN, "plain": lambda schema: text(plain(schema.file))}
+
+
+def model(written: str, other: str = "", *, strict: bool = True) -> Schema:
+    bound = (Binding("other.proto", "other", 1, Meaning("PROTOBUF", other)),) if other else ()
+    return parse(Meaning("PROTOBUF", written, bound), strict)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("folder", [pytest.param(folder, id=folder.name) for folder in FOLDERS])
+def test_a_schema_is_printed_as_recorded(folder: Path, view: str) -> None:
+    printed = VIEWS[view](model((folder / "schema.proto").read_text("utf-8")))
+
+    assert printed == (folder / f"{view}.proto").read_text("utf-8")
+    assert VIEWS[view](model(printed, strict=view != "plain")) == printed
+
+
+def texts() -> Iterator[tuple[str, str, str]]:
+    """Texts by name, with the text of another file that some of them import."""
+    for path in INSTALLED:
+        yield str(path.relative_to(SITE)), path.read_text("utf-8"), ""
+    for dialect in DIALECTS:
+        for seed in range(150):
+            yield f"{dialect} {seed}", made(seed, dialect), ""
+    for seed in range(200):
+        for written, other in pair(seed):
+            yield f"pair {seed}", written, other
+
+
+@pytest.mark.slow
+def test_protoc_makes_the_same_of_a_text_and_of_its_canonical_and_normal_text(figure: Callable[[str], None]) -> None:
+    asked = refused = 0
+    with Protoc() as protoc:
+        for name, written, other in texts():
+            try:
+                schema = model(written, other)
+            except InvalidSchemaError:
+                refused += 1
+                continue
+            others = {"other.proto": other} if other else {}
+            before = protoc.ask(written, others)
+            assert before.descriptor is not None, (name, before.messages)
+            for view, show in SHOWN.items():
+                after = protoc.ask(show(schema), others)
+                assert after.descriptor is not None, (name, view, after.messages)
+                alike = [
+                    arranged(one.descriptor.SerializeToString(), schema, renamed=view == "normal")
+                    for one in (before, after)
+                    if one.descriptor is not None
+                ]
+                assert alike[0] == alike[1], (name, view)
+            asked += 1
+    figure(f"{asked} texts, of which {len(INSTALLED)} installed; {refused} are no schemas")
+    assert asked >= 900
+    assert refused < 100
+
+
+def test_an_installed_file_keeps_its_meaning(figure: Callable[[str], None]) -> None:
+    for path in INSTALLED:
+        schema = model(path.read_text("utf-8"))
+        printed = text(schema.file)
+        again = model(printed)
+        assert text(again.file) == printed, path
+        assert arranged(serialized(again), schema) == arranged(serialized(schema), schema), path
+        shown = text(normal(schema))
+        assert text(normal(model(shown))) == shown, path
+    figure(f"{len(INSTALLED)} files")

@@ -1,0 +1,152 @@
+"""A folder for every rule of comparing Protobuf schemas: two schemas and the findings, both ways."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treaty.core import limits
+from treaty.core.finding import Finding
+from treaty.core.meaning import Binding, Meaning
+from treaty.formats.protobuf.compare.comparison import compare, differences
+from treaty.formats.protobuf.compare.rules.established import ESTABLISHED
+from treaty.formats.protobuf.compare.rules.harmless import HARMLESS
+from treaty.formats.protobuf.compare.rules.own import COMPARISON_TOO_LARGE, OWN
+from treaty.formats.protobuf.compare.rules.table import RULES
+from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.parse import parse
+from treaty.formats.rule import POLICIES, Rule
+
+CASES = Path(__file__).parents[1] / "cases" / "protobuf"
+FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
+
+
+def schema(folder: Path, side: str) -> Schema:
+    """One of the two schemas of a folder, with the file that it may import."""
+    text, other = folder / f"{side}.proto", folder / f"{side}.line.proto"
+    meaning = Meaning("PROTOBUF", other.read_text("utf-8")) if other.exists() else None
+    bound = (Binding("line.proto", "line", 1, meaning),) if meaning else ()
+    return parse(Meaning("PROTOBUF", text.read_text("utf-8"), bound), strict=True)
+
+
+def full(finding: Finding, *, backward: bool) -> dict[str, str]:
+    """A finding with all its words; the new schema is the reader of a backward check."""
+    reader, writer = ("new", "old") if backward else ("old", "new")
+    assert finding.remedy
+    return {
+        "rule": finding.rule,
+        "path": finding.path,
+        "sentence": finding.told(reader=reader, writer=writer),
+        "detail": finding.detail,
+        writer: finding.writer,
+        reader: finding.reader,
+    }
+
+
+@pytest.mark.parametrize("folder", [pytest.param(folder, id=folder.name) for folder in FOLDERS])
+def test_a_change_gets_its_recorded_findings(folder: Path) -> None:
+    old, new = schema(folder, "old"), schema(folder, "new")
+    recorded = json.loads((folder / "verdict.json").read_text("utf-8"))
+
+    assert [full(one, backward=True) for one in compare(new, old)] == recorded["backward"]
+    assert [full(one, backward=False) for one in compare(old, new)] == recorded["forward"]
+    told = [{"rule": one.rule, "path": one.path} for one in differences(new, old)]
+    assert told == recorded["differences"]
+    assert [one for one in told if RULES[one["rule"]].harm != "none"] == _short(recorded["backward"])
+    assert len({compare(new, old, policy) for policy in POLICIES}) == 1
+
+
+def _short(recorded: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [{"rule": one["rule"], "path": one["path"]} for one in recorded]
+
+
+def told(folder: Path, *lists: str) -> set[str]:
+    recorded: dict[str, Any] = json.loads((folder / "verdict.json").read_text("utf-8"))
+    return {one["rule"] for name in lists for one in recorded[name]}
+
+
+@pytest.mark.parametrize("rule", [pytest.param(rule, id=name) for name, rule in RULES.items()])
+def test_every_rule_has_a_case_that_tells_it_and_a_near_miss(rule: Rule) -> None:
+    if rule is COMPARISON_TOO_LARGE:
+        return  # its schemas are made below
+    assert rule.id in told(CASES / rule.id, "differences")
+    assert (rule.id in told(CASES / rule.id, "backward")) == bool(rule.policies)
+    misses = [folder for folder in FOLDERS if folder.name.partition("-")[0] == rule.id and folder.name != rule.id]
+    assert any(rule.id not in told(folder, "backward", "forward", "differences") for folder in misses)
+
+
+def test_every_rule_says_what_it_is_for_and_what_would_help() -> None:
+    assert len(RULES) == len(ESTABLISHED) + len(OWN) + len(HARMLESS)
+    for name, rule in RULES.items():
+        assert rule.id == name
+        assert rule.purpose.endswith(".")
+        assert rule.remedy
+        assert (rule.harm == "none") == (not rule.policies)
+        assert set("{}").isdisjoint(rule.remedy)
+        assert "{path}" in rule.sentence or rule is COMPARISON_TOO_LARGE
+
+
+# ------------------------------------------------------------------------------------------------------- limits
+
+
+def bound(texts: dict[str, str], text: str) -> Schema:
+    """A schema with references, each of which may import the one before it."""
+    bindings: list[Binding] = []
+    for name, one in texts.items():
+        inner = tuple(bindings[-1:]) if "import" in one else ()
+        bindings.append(Binding(name, name, 1, Meaning("PROTOBUF", one, inner)))
+    return parse(Meaning("PROTOBUF", text, tuple(bindings)), strict=False)
+
+
+def chain(files: int, last: str) -> Schema:
+    """Files with messages in a chain, the last one ending in a field of type `last`."""
+    texts = {}
+    for at in range(files):
+        inner = f'import "{at - 1}.proto"; message M{at} {{ N{at - 1} a = 1; N{at - 1} b = 2; }}' if at else ""
+        texts[f"{at}.proto"] = f'syntax = "proto3"; {inner} message N{at} {{ {f"M{at}" if at else last} c = 1; }}'
+    top = f'syntax = "proto3"; import "{files - 1}.proto"; message Top {{ N{files - 1} a = 1; }}'
+    return bound(texts, top)
+
+
+def test_a_long_chain_of_files_is_compared_in_linear_time() -> None:
+    old, new = chain(30, "int32"), chain(30, "string")
+
+    assert compare(old, chain(30, "int64")) == ()
+    found = compare(new, old)
+    assert [one.rule for one in found if one.path == "#/N0/1"] == ["FIELD_SCALAR_KIND_CHANGED"]
+    assert found[-1].path == "#/Top/1"
+    assert len(found) == 2 + 29 * 3, "every field on the way is told once"
+
+
+def test_a_deep_chain_of_messages_needs_no_stack() -> None:
+    def deep(last: str) -> Schema:
+        names = "".join(f"message M{at} {{ M{at + 1} a = 1; }}" for at in range(5_000))
+        text = f'syntax = "proto3"; {names} message M5000 {{ {last} a = 1; }}'
+        return bound({"a.proto": text}, 'syntax = "proto3"; import "a.proto"; message Top { M0 a = 1; }')
+
+    found = compare(deep("string"), deep("int32"))
+
+    assert len(found) == limits.FINDINGS
+    assert found[0].path == "#/M5000/1"
+    assert compare(deep("int32"), deep("bool")) == ()
+
+
+def test_too_large_a_comparison_is_refused_and_says_so() -> None:
+    def many(count: int) -> Schema:
+        fields = "".join(f" int32 f{at} = {at + 1};" for at in range(1_500))
+        texts = {f"{at}.proto": f'syntax = "proto3"; package p{at}; message M {{{fields} }}' for at in range(count)}
+        uses = "".join(f"p{at}.M u{at} = {at + 1};" for at in range(count))
+        imports = "".join(f'import "{at}.proto";' for at in range(count))
+        return bound(texts, f'syntax = "proto3"; {imports} message Top {{ {uses} }}')
+
+    assert compare(many(60), many(60)) == ()
+    assert [one.rule for one in compare(many(70), many(70))] == ["COMPARISON_TOO_LARGE"]
+
+
+def test_no_more_findings_than_the_limit_are_told() -> None:
+    def wide(kind: str) -> Schema:
+        fields = "".join(f" {kind} f{at} = {at + 1};" for at in range(2_000))
+        return bound({}, f'syntax = "proto3"; message M {{{fields} }}')
+
+    assert len(compare(wide("int32"), wide("string"))) == limits.FINDINGS
