@@ -13,7 +13,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from tests.oracle.jsonschema_pairs import URIS, document, pair, refused, samples
+from tests.oracle.jsonschema_pairs import document, pair
+from tests.oracle.jsonschema_values import URIS, refused, samples
 from treaty.formats.jsonschema.compare.compatibility import compare
 from treaty.formats.jsonschema.compare.view import Side
 from treaty.formats.jsonschema.compare.walk.pairs import walked
@@ -32,6 +33,7 @@ class Judged:
     verdicts: Counter[str] = field(default_factory=Counter)
     rules: Counter[str] = field(default_factory=Counter)
     opinions: Counter[str] = field(default_factory=Counter)
+    filled: int = 0
     wrong: list[tuple[int, Any, Any, Any]] = field(default_factory=list)
     contradicted: list[tuple[int, Any, Any]] = field(default_factory=list)
 
@@ -67,9 +69,10 @@ def judged(draft: int, first: int, count: int) -> Judged:
         result.opinions[f"{said}/{second}"] += 1
         if findings:
             continue
-        value = refused(old, new, samples(seed, old, new, VALUES))
-        if value is not None:
-            result.wrong.append((seed, old, new, value))
+        lost, saved = refused(old, new, samples(seed, old, new, VALUES))
+        result.filled += saved
+        if lost:
+            result.wrong.append((seed, old, new, lost[0]))
         if second == "no" and not compare(document(without_defaults(new)), document(old)):
             result.contradicted.append((seed, old, new))
     return result
@@ -82,7 +85,7 @@ def told(draft: int, result: Judged) -> str:
     return (
         f"draft {draft}: {count} pairs, {result.verdicts['yes']} compatible, {len(result.wrong)} of them wrong; covers: "
         f"{agree} agree, {count - agree - disagree} unknown, {result.opinions['no/yes']} stricter, "
-        f"{result.opinions['yes/no']} looser; {len(result.rules)} rules told"
+        f"{result.opinions['yes/no']} looser; {len(result.rules)} rules told, {result.filled} values saved by defaults"
     )
 
 
@@ -116,7 +119,7 @@ def test_the_judge_catches_what_the_established_rules_alone_let_pass(figure: Cal
         writer, reader = (Side(one).view(one.root) for one in (document(old), document(new)))
         if not walked(writer, reader, "STRICT").harms:
             passed += 1
-            caught += refused(old, new, samples(seed, old, new, VALUES)) is not None
+            caught += bool(refused(old, new, samples(seed, old, new, VALUES))[0])
 
     figure(f"of {passed} pairs that the established rules alone call compatible, {caught} break a value")
     assert caught >= 5

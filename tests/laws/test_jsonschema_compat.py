@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracle.jsonschema_pairs import URIS, Maker, accepted, document, pair, resolved
+from tests.oracle.jsonschema_pairs import Maker, accepted, document, pair
+from tests.oracle.jsonschema_values import URIS, resolved
 from treaty.core.finding import Finding
 from treaty.core.meaning import Meaning
 from treaty.formats.answer import Parser
@@ -50,7 +51,7 @@ def renamed(node: Any) -> Any:
         return [renamed(one) for one in node]
     if not isinstance(node, dict):
         return node
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in node.items():
         if name in ("definitions", "$defs"):
             found[name] = {f"other {key}~/": renamed(inner) for key, inner in value.items()}

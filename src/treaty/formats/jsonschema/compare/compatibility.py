@@ -26,11 +26,19 @@ def _compared(reader: Document, writer: Document, policy: str) -> Found:
     old, new = _root(writer), _root(reader)
     try:
         found = walked(old, new, policy)
-        if policy != "LENIENT":
-            found.harms += _further(found.harms, unproven(old, new, policy).harms)
     except StepsError as stop:
-        found = Found(policy)
-        found.harms.append(Difference(COMPARISON_TOO_LARGE, None, None, None, stop.limit))
+        return _too_large(Found(policy), stop)
+    if policy == "LENIENT":
+        return found
+    try:
+        found.harms += _further(found.harms, unproven(old, new, policy).harms)
+    except StepsError as stop:
+        return found if found.harms else _too_large(found, stop)
+    return found
+
+
+def _too_large(found: Found, stop: StepsError) -> Found:
+    found.harms.append(Difference(COMPARISON_TOO_LARGE, None, None, None, stop.limit))
     return found
 
 

@@ -12,6 +12,7 @@ NUMERIC = frozenset({"integer", "whole", "number"})
 """Numbers as they are told apart: written as integers, whole ones like 1.0, and all others."""
 TYPES = frozenset({"null", "boolean", "string", "array", "object"}) | NUMERIC
 """All types that a value may have."""
+_SEVERAL = ("anyOf", "oneOf", "if")
 _APART = 64
 """A oneOf with more schemas than this says of a value only which one it fits, not which ones it does not fit."""
 
@@ -119,18 +120,25 @@ class Known:
             self.required.update(name for name in words["required"] if isinstance(name, str))  # type: ignore[union-attr]
         if "not" in words:
             self.excluded.append(view.part("not"))  # type: ignore[arg-type]
-        if "anyOf" in words:
-            self._distinguish((id(view), "anyOf"), tuple(Case((one,)) for one in view.listed("anyOf")))
-        if "oneOf" in words:
+        if not words.keys().isdisjoint(_SEVERAL):
+            self._choices(view)
+
+    def _choices(self, view: View) -> None:
+        """Note the cases of which one holds, if they are not told apart already."""
+        words, settled = view.words, self.source.settled
+        if "anyOf" in words and (id(view), "anyOf") not in settled:
+            self.cases.append(((id(view), "anyOf"), tuple(Case((one,)) for one in view.listed("anyOf"))))
+        if "oneOf" in words and (id(view), "oneOf") not in settled:
             several = view.listed("oneOf")
             others = [several[:at] + several[at + 1 :] if len(several) <= _APART else () for at in range(len(several))]
             cases = tuple(Case((one,), rest) for one, rest in zip(several, others, strict=True))
-            self._distinguish((id(view), "oneOf"), cases)
-        if "if" in words:
+            self.cases.append(((id(view), "oneOf"), cases))
+        if "if" in words and (id(view), "if") not in settled:
             test, then, other = (view.part(word) for word in ("if", "then", "else"))
             assert test is not None
             yes = Case((test, then) if then is not None else (test,))
-            self._distinguish((id(view), "if"), (yes, Case((other,) if other is not None else (), (test,))))
+            no = Case((other,) if other is not None else (), (test,))
+            self.cases.append(((id(view), "if"), (yes, no)))
 
     def _limit(self, values: tuple[Json, ...]) -> None:
         if self.values is None:
@@ -138,10 +146,6 @@ class Known:
         else:
             allowed = set(map(frozen, values))
             self.values = tuple(one for one in self.values if frozen(one) in allowed)
-
-    def _distinguish(self, name: Hashable, cases: tuple[Case, ...]) -> None:
-        if name not in self.source.settled:
-            self.cases.append((name, cases))
 
     def _sift(self) -> None:
         """Keep the values whose type is possible, and the types of which there are values."""
