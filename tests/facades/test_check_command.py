@@ -1,6 +1,7 @@
 """`treaty check` of files, as a person or a build uses it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -180,8 +181,22 @@ def test_a_text_that_may_be_of_several_formats_is_not_guessed() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_names_that_hold_terminal_commands_are_shown_as_text() -> None:
-    Path("evil").write_text(r'{"type":"record","name":"\u001b[31mred\ud800","fields":[]}')
-    result = CliRunner().invoke(group, ["check", "old", "evil"], color=True)
+    schema = '{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a\\u001b[31mb":{"type":"string"}}}'
+    Path("\x1b[31mold.jsonschema").write_text(schema)
+    Path("new.jsonschema").write_text(schema.replace("string", "integer"))
+    words = ["check", "\x1b[31mold.jsonschema", "new.jsonschema"]
+    result = CliRunner().invoke(group, words, color=True)
 
-    assert result.exit_code == 2
-    assert "\x1b[31mred" not in result.output
+    assert result.exit_code == 1
+    assert r"a\x1b[31mb" in result.stdout
+    assert "\x1b[31mb" not in result.output
+    assert "\x1b[31mold" not in result.output
+    assert json.loads(CliRunner().invoke(group, [*words, "--json"]).stdout)["olds"][0]["file"] == words[1]
+
+
+def test_file_names_that_are_no_text_are_told_all_the_same(folder: Path) -> None:
+    name = os.fsdecode(b"\xff.avsc")
+    (folder / name).write_text(OLD)
+
+    assert json.loads(check(name, name, "--json").stdout)["file"] == "\udcff.avsc"
+    assert check(name, name).stdout == "\\udcff.avsc may follow \\udcff.avsc under BACKWARD.\n"

@@ -192,6 +192,7 @@ def test_the_hook_of_the_how_to_stops_a_commit(repository: Repository) -> None:
     # What is not staged is not judged.
     repository.git("reset", "-q")
     assert repository.check("--staged", "a.avsc").returncode == 0
+    assert repository.check("--staged", "--git-base", "HEAD~1", "a.avsc", "--level", "FORWARD").returncode == 1
     assert "other.avsc is not staged" in repository.check("--staged", "other.avsc").stderr
     repository.write("other.txt", "x")
     repository.git("add", "other.txt")
