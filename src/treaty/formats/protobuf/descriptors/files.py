@@ -73,7 +73,7 @@ class _Reader:
         self.edition = Edition.Name(proto.edition).removeprefix("EDITION_") if proto.syntax == "editions" else ""
         if self.syntax not in ("", "proto2", "proto3") or (proto.syntax == "editions" and self.edition not in EDITIONS):
             raise refusal(f"the syntax {proto.syntax!r} {self.edition}".rstrip(), f"proto2, proto3 or {EDITIONS}")
-        self.explicit = self.syntax in ("", "proto2")
+        self.explicit = not self.edition and self.syntax in ("", "proto2")
 
     def file(self) -> File:
         """The whole file."""
