@@ -81,8 +81,16 @@ def validity(cases: Path) -> Covered:
 LOOKS: dict[str, Callable[[Path], Covered]] = {"rules": differences, "faults": validity, "lints": lints}
 """By the member of `Format` that holds the rows, where its cases lie."""
 
-FORMATS = ("AVRO",)
-"""Formats whose rows are all covered; one that is added here lacks no case any more."""
+FORMATS = ("AVRO", "JSON")
+"""Formats that have cases."""
+
+COVERED = (*(("AVRO", member) for member in LOOKS), ("JSON", "rules"), ("JSON", "lints"))
+"""Formats and members whose rows are all covered; what is added here lacks no case any more."""
+
+
+def cases_of(name: str) -> Path:
+    """Where the cases of a format lie."""
+    return CASES / {"JSON": "jsonschema"}.get(name, name.lower())
 
 
 def lacking(format_: str, member: str, cases: Path) -> Iterator[str]:
@@ -98,10 +106,9 @@ def lacking(format_: str, member: str, cases: Path) -> Iterator[str]:
                 yield f"{rule}: no near miss"
 
 
-@pytest.mark.parametrize("member", LOOKS)
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(("name", "member"), COVERED)
 def test_every_rule_is_told_in_a_case_and_nearly_told_in_another(name: str, member: str) -> None:
-    assert not list(lacking(name, member, CASES / name.lower()))
+    assert not list(lacking(name, member, cases_of(name)))
 
 
 HARM_SHOWN = ("AVRO",)
@@ -113,7 +120,7 @@ def test_a_rule_is_told_in_as_many_directions_as_it_does_harm(name: str) -> None
     form = table().find(name)
     assert form is not None
     shown: set[tuple[str, str]] = set()
-    for path in (CASES / name.lower()).glob("*/verdict.json"):
+    for path in cases_of(name).glob("*/verdict.json"):
         recorded = json.loads(path.read_text("utf-8"))
         ways = [{found["rule"] for found in recorded[way]} for way in ("backward", "forward")]
         shown.update((rule, "both") for rule in ways[0] & ways[1])
@@ -135,7 +142,7 @@ def test_a_folder_without_cases_covers_nothing(member: str, tmp_path: Path) -> N
 def test_no_folder_is_named_after_a_rule_that_does_not_exist(name: str) -> None:
     form = table().find(name)
     assert form is not None
-    cases = CASES / name.lower()
+    cases = cases_of(name)
     known = {*form.rules, *form.faults, *form.lints}
     named = [path.parent.name.partition("-")[0] for path in cases.rglob("*/faults.json")]
     named += [path.parent.name.partition("-")[0] for path in cases.glob("*/verdict.json")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.formats.jsonschema.compare.rules.row import FEWER, FURTHER, TYPE, harmful, harmless, rows
+from treaty.formats.jsonschema.compare.rules.row import FEWER, FURTHER, TYPE, harmful, harmless, mutual, rows
 from treaty.formats.rule import Rule
 
 COMBINED_TYPE_EXTENDED = harmless(
@@ -14,7 +14,7 @@ COMBINED_TYPE_CHANGED = harmful(
     TYPE,
     "keep allOf, anyOf or oneOf, or make it anyOf",
 )
-COMBINED_TYPE_SUBSCHEMAS_CHANGED = harmful(
+COMBINED_TYPE_SUBSCHEMAS_CHANGED = mutual(
     "COMBINED_TYPE_SUBSCHEMAS_CHANGED",
     "Each combined schema of the writer has its own partner in the reader that can read it.",
     TYPE,

@@ -6,7 +6,7 @@ found. The lenient policy lets all of them pass but those that say that a compar
 
 from collections.abc import Mapping
 
-from treaty.formats.jsonschema.compare.rules.row import harmful, rows, strict
+from treaty.formats.jsonschema.compare.rules.row import harmful, mutual, rows, strict
 from treaty.formats.rule import Rule
 
 _REFUSED = "The {reader} schema may refuse at path '{path}' what the {writer} schema allows"
@@ -119,7 +119,7 @@ CONDITION_ADDED = strict(
     f"{_REFUSED}: if, then and else ask for more",
     "leave the condition out, or ask for less in then and else",
 )
-REFERENCE_UNRESOLVED = harmful(
+REFERENCE_UNRESOLVED = mutual(
     "REFERENCE_UNRESOLVED",
     "A reference leads to a schema that is known, or both sides have the very same one.",
     "The reference at path '{path}' in the {reader} or {writer} schema leads to no schema that is known here",

@@ -14,6 +14,7 @@ from treaty.formats.jsonschema.compare.rules.row import (
     UNOPEN,
     harmful,
     harmless,
+    mutual,
     rows,
     strict,
 )
@@ -51,7 +52,7 @@ DEPENDENCY_ARRAY_EXTENDED = harmful(
 DEPENDENCY_ARRAY_NARROWED = harmless(
     "DEPENDENCY_ARRAY_NARROWED", "A dependency may ask for fewer properties.", "a dependency asks for fewer properties"
 )
-DEPENDENCY_ARRAY_CHANGED = harmful(
+DEPENDENCY_ARRAY_CHANGED = mutual(
     "DEPENDENCY_ARRAY_CHANGED",
     "A dependency asks for the writer's properties at most.",
     DIFFERENT,

@@ -41,6 +41,11 @@ def harmful(name: str, purpose: str, sentence: str, remedy: str) -> Rule:
     return Rule(name, purpose, sentence, remedy, "backward", ALWAYS)
 
 
+def mutual(name: str, purpose: str, sentence: str, remedy: str) -> Rule:
+    """A rule that no policy lets pass, about a change that does harm both ways."""
+    return Rule(name, purpose, sentence, remedy, "both", ALWAYS)
+
+
 def strict(name: str, purpose: str, sentence: str, remedy: str) -> Rule:
     """A rule that the lenient policy lets pass."""
     return Rule(name, purpose, sentence, remedy, "backward", STRICT)

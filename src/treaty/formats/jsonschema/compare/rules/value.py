@@ -2,7 +2,17 @@
 
 from collections.abc import Mapping
 
-from treaty.formats.jsonschema.compare.rules.row import DIFFERENT, FEWER, KEYWORD, MORE, TYPE, harmful, harmless, rows
+from treaty.formats.jsonschema.compare.rules.row import (
+    DIFFERENT,
+    FEWER,
+    KEYWORD,
+    MORE,
+    TYPE,
+    harmful,
+    harmless,
+    mutual,
+    rows,
+)
 from treaty.formats.rule import Rule
 
 ID_CHANGED = harmless("ID_CHANGED", "A schema may have another identifier.", "the identifier changed")
@@ -18,7 +28,7 @@ SCHEMA_ADDED = harmful(
     "leave the schema out, or make it one that allows everything",
 )
 SCHEMA_REMOVED = harmless("SCHEMA_REMOVED", "A reader may have no schema for items.", "the schema was removed")
-TYPE_CHANGED = harmful(
+TYPE_CHANGED = mutual(
     "TYPE_CHANGED",
     "A value keeps its type.",
     TYPE,
@@ -35,7 +45,7 @@ PATTERN_ADDED = harmful(
     "leave pattern out, or add a new property that has it",
 )
 PATTERN_REMOVED = harmless("PATTERN_REMOVED", "A reader may drop a pattern.", "pattern was removed")
-PATTERN_CHANGED = harmful(
+PATTERN_CHANGED = mutual(
     "PATTERN_CHANGED",
     "A pattern stays as it is written; whether two of them match the same strings is not looked at.",
     DIFFERENT,
@@ -57,7 +67,7 @@ MULTIPLE_OF_EXPANDED = harmful(
 MULTIPLE_OF_REDUCED = harmless(
     "MULTIPLE_OF_REDUCED", "A reader's multipleOf may divide the writer's.", "multipleOf was divided by a whole number"
 )
-MULTIPLE_OF_CHANGED = harmful(
+MULTIPLE_OF_CHANGED = mutual(
     "MULTIPLE_OF_CHANGED",
     "A reader's multipleOf divides the writer's.",
     DIFFERENT,
@@ -70,7 +80,7 @@ ENUM_ARRAY_NARROWED = harmful(
     FEWER,
     "keep all values in the reading schema's enum; more may be added",
 )
-ENUM_ARRAY_CHANGED = harmful(
+ENUM_ARRAY_CHANGED = mutual(
     "ENUM_ARRAY_CHANGED",
     "A reader's values are the writer's, and more at most.",
     TYPE,
