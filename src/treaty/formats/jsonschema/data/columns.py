@@ -47,13 +47,14 @@ def columns(document: Document, depth: int = COLUMN_RECURSION) -> Columns:
 class _Maker:
     """Makes the types of one schema."""
 
-    __slots__ = ("_count", "_depth", "_document", "_open", "losses")
+    __slots__ = ("_count", "_depth", "_document", "_gathered", "_open", "losses")
 
     def __init__(self, document: Document, depth: int) -> None:
         self._document = document
         self._depth = depth
         self._open: dict[object, int] = {}
         self._count = 0
+        self._gathered: dict[tuple[tuple[int, str], ...], Gathered] = {}
         self.losses: list[Loss] = []
 
     def type(self, nodes: Iterable[Node], way: str, depth: int) -> Made | None:
@@ -65,7 +66,7 @@ class _Maker:
         if depth > COLUMN_DEPTH:
             message = f"the columns nest deeper than the limit COLUMN_DEPTH of {COLUMN_DEPTH}"
             raise fault("SCHEMA_TOO_DEEP", message, f"at most {COLUMN_DEPTH} levels")
-        found = gather(self._document, nodes)
+        found = self.gather(nodes)
         if found.never:
             return None
         key = found.key
@@ -78,6 +79,15 @@ class _Maker:
         finally:
             self._open[key] -= 1
 
+    def gather(self, nodes: Iterable[Node]) -> Gathered:
+        """What is said about a place, found out once."""
+        start = tuple(nodes)
+        key = tuple(node.key for node in start)
+        found = self._gathered.get(key)
+        if found is None:
+            found = self._gathered[key] = gather(self._document, start)
+        return found
+
     @property
     def cut(self) -> bool:
         """Whether anything was left out because it lies inside itself."""
@@ -89,7 +99,7 @@ class _Maker:
     def _chosen(self, found: Gathered, way: str, depth: int) -> Made | None:
         """The type with the first choice that matters settled."""
         for at, branches in enumerate(found.choices):
-            parts = [gather(self._document, [branch]) for branch in branches]
+            parts = [self.gather([branch]) for branch in branches]
             kept = [
                 (branch, part)
                 for branch, part in zip(branches, parts, strict=True)
@@ -229,7 +239,7 @@ class _Maker:
         for name, nodes in found.properties.items():
             made = self.type(nodes, f"{way}.{name}" if way else name, depth + 1)
             if made is not None:
-                doc = gather(self._document, nodes).doc
+                doc = self.gather(nodes).doc
                 inside.append(Column(name, made[0], made[1] or name not in found.required, doc))
         return Struct(tuple(inside))
 

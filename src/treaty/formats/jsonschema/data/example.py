@@ -1,5 +1,6 @@
 """Example values of a schema, made from a seed and proved by the validator."""
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -108,6 +109,8 @@ class _Maker:
         share = 0 if depth > _DEEP else self.draw.pick((20, 60, 90)) if self.wild else 80
         made: dict[str, Json] = {}
         names = [name for name in asked.names() if name in asked.required or self.draw.chance(share)]
+        if len(asked.required) > _STEPS:
+            raise ImpossibleError("too many steps")
         if self.wild and self.draw.chance(30):
             names += [self.draw.pick(("extra", "zz", "a", "b", "x-1"))]
         for held in asked.all("patternProperties", dict):
@@ -118,9 +121,9 @@ class _Maker:
         names += [f"{self.draw.pick(_WORDS[:8])}{at or ''}" for at in range(max(0, min(least, 500) - len(names)))]
         if not names and asked.words & {"additionalProperties"} and not self.draw.chance(30):
             names = [self.draw.pick(_WORDS[:8])]
-        waiting = list(dict.fromkeys((*asked.required, *names)))
+        waiting = deque(dict.fromkeys((*asked.required, *names)))
         while waiting:
-            name = waiting.pop(0)
+            name = waiting.popleft()
             if name in made or (name not in asked.required and len(made) >= most):
                 continue
             try:

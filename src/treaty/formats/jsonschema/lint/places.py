@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 
 from treaty.core.finding import Fault
@@ -17,17 +18,20 @@ Told = tuple[str, str, str]
 Look = Callable[[Document], Iterator[Told]]
 
 
-def schemas(document: Document) -> Iterator[Node]:
+@lru_cache(maxsize=4)
+def schemas(document: Document) -> tuple[Node, ...]:
     """Every schema of the text in its order; what references lead to elsewhere is not part of it.
 
     Schemas that a ``$ref`` beside them silences are left out.
     """
+    found = []
     waiting = [document.root]
     while waiting:
         node = waiting.pop()
         if isinstance(node.value, dict):
-            yield node
+            found.append(node)
             waiting += reversed(list(subschemas(node, only_kept=ignores_siblings(node))))
+    return tuple(found)
 
 
 def properties(document: Document) -> Iterator[tuple[str, Node]]:
