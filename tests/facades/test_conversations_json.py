@@ -126,7 +126,12 @@ REFERENCES: list[Turn] = [
     ("DELETE", "/subjects/customer/versions/1", None, 422, error(42206,
      "One or more references exist to the schema {magic=1,keytype=SCHEMA,subject=customer,version=1}.")),
     ("PUT", "/config/customer", {"compatibility": "NONE"}, 200, ANY),
-    ("POST", "/subjects/customer/versions", posted(BAD), 200, registered(2, 3, BAD, **JSON)),
+    ("POST", "/subjects/customer/versions", posted(V2), 200, ANY),
+    ("DELETE", "/subjects/customer/versions/2", None, 200, 2),
+    ("POST", "/subjects/order/versions", posted(ORDER, references=[{**USES[0], "version": 2}]), 422, error(42201,
+     'No schema reference found for subject "customer" and version 2')),
+    ("DELETE", "/subjects/customer/versions/2?permanent=true", None, 200, 2),
+    ("POST", "/subjects/customer/versions", posted(BAD), 200, registered(2, 4, BAD, **JSON)),
     ("POST", "/compatibility/subjects/order/versions/latest?verbose=true",
      posted(ORDER, references=[{**USES[0], "version": 2}]), 200, {
         "is_compatible": False,

@@ -138,7 +138,25 @@ FIELDS: list[Turn] = [
     ("POST", "/subjects/f/versions", posted(V2.replace("message", f"{DOC}message")), 200, ANY),
 ]  # fmt: skip
 
-STORIES = {"versions": VERSIONS, "compatibility": COMPATIBILITY, "references": REFERENCES, "fields": FIELDS}
+HEAD = 'syntax = "proto3";\npackage shop;\n\nimport "google/protobuf/descriptor.proto";\n\n'
+EXTEND = "\nextend google.protobuf.FieldOptions {\n  optional string tag = 50000;\n}\n"
+TAGGED = f'{HEAD}message Order {{\n  int64 id = 1 [(shop.tag) = "key"];\n}}\n{EXTEND}'
+PLAIN = f"{HEAD}message Order {{\n  int64 id = 1;\n}}\n"
+VIEWS: list[Turn] = [
+    ("POST", "/subjects/v/versions?format=ignore_extensions", posted(TAGGED), 200, registered(1, 1, PLAIN, **PROTOBUF)),
+    ("GET", "/subjects/v/versions/1", None, 200, version("v", 1, 1, TAGGED, **PROTOBUF)),
+    ("GET", "/subjects/v/versions/1?format=ignore_extensions", None, 200, version("v", 1, 1, PLAIN, **PROTOBUF)),
+    ("GET", "/subjects/v/versions/1?format=logical", None, 200, version("v", 1, 1, TAGGED, **PROTOBUF)),
+    ("GET", "/schemas?format=ignore_extensions", None, 200, [version("v", 1, 1, PLAIN, **PROTOBUF)]),
+]  # fmt: skip
+
+STORIES = {
+    "views": VIEWS,
+    "versions": VERSIONS,
+    "compatibility": COMPATIBILITY,
+    "references": REFERENCES,
+    "fields": FIELDS,
+}
 
 
 @pytest.fixture
