@@ -75,6 +75,16 @@ def test_faults_of_a_file_that_is_no_schema_have_the_same_form() -> None:
     assert result.stdout == "broken.shout:2:5: QUESTION a schema asks nothing; expected a full stop\n"
 
 
+def test_a_file_that_is_not_there_does_not_hide_the_others() -> None:
+    plain, told = lint("--all", "missing.shout", "loud.shout"), lint("--all", "missing.shout", "loud.shout", "--json")
+
+    assert plain.exit_code == told.exit_code == 2
+    assert plain.stdout.count("LOUD") == 2
+    assert "missing.shout can't be read" in plain.stderr
+    assert len(json.loads(told.stdout)["advice"]) == 3
+    assert "missing.shout can't be read" in json.loads(told.stdout)["errors"][0]
+
+
 def test_the_list_has_id_formats_and_purpose() -> None:
     rows = json.loads(lint("--list", "--json").stdout)
 

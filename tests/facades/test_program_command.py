@@ -6,7 +6,7 @@ import pty
 import re
 import subprocess
 import sys
-from contextlib import chdir
+from contextlib import ExitStack, chdir
 from functools import reduce
 from pathlib import Path
 
@@ -51,10 +51,15 @@ def run(folder: Path, *words: str, stdin: str = "") -> "subprocess.CompletedProc
     )
 
 
-def on_a_terminal(folder: Path, *words: str, **more: str) -> str:
-    """What the program writes where stdout and stderr are a terminal."""
+def on_a_terminal(folder: Path, *words: str, into: Path | None = None, **more: str) -> str:
+    """What the program writes where stderr is a terminal, and stdout too unless it goes into a file."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen([TREATY, *words], cwd=folder, env=environment(**more), stdout=theirs, stderr=theirs):
+    with ExitStack() as stack:
+        stdout = theirs if into is None else stack.enter_context(into.open("wb"))
+        program = [TREATY, *words]
+        stack.enter_context(
+            subprocess.Popen(program, cwd=folder, env=environment(**more), stdout=stdout, stderr=theirs)
+        )
         os.close(theirs)
         parts = []
         while True:
@@ -147,6 +152,10 @@ def test_a_progress_bar_is_for_people_alone(folder: Path) -> None:
     words = ["lint", "--rule", "UNION_SINGLE", *names]
 
     assert "looking" in on_a_terminal(folder, *words)
+    told = on_a_terminal(folder, "lint", "--rule", "DOC_MISSING", *names, into=folder / "told")
+    assert "looking" in told
+    assert "DOC_MISSING" not in told
+    assert (folder / "told").read_text().count("DOC_MISSING") == 30
     assert "looking" not in on_a_terminal(folder, *words[:4])
     assert run(folder, *words).stderr == "Nothing to say.\n"
 

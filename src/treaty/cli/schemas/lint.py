@@ -1,6 +1,7 @@
 """`treaty lint FILE...`: advice about schemas, as compilers print it; none is given unless somebody asks for it."""
 
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -56,27 +57,55 @@ def command(
     refuse_twice(files)
     refuse_unknown(rules, formats, "--rule")
     chosen = Advice((ALL,) if every else rules) if every or rules else None
-    code, told = CLEAN, []
-    seen: dict[Path, Advice | None] = {}
+    looked = _Look(formats, chosen, format_, References.of(references, folders))
     for path in screen.watched(files, "looking"):
-        advice = chosen or settings(path, formats, seen) or Advice()
+        looked.at(path)
+    looked.say(as_json=as_json)
+    sys.exit(looked.code)
+
+
+@dataclass(slots=True)
+class _Look:
+    """A look at files with the lints that are chosen for each: what was found, and which files could not be read."""
+
+    formats: Table
+    chosen: Advice | None
+    format: str | None
+    references: References
+    code: int = CLEAN
+    told: list[tuple[str, Fault]] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    seen: dict[Path, Advice | None] = field(default_factory=dict)
+
+    def at(self, path: str) -> None:
+        """Look at a file."""
+        advice = self.chosen or settings(path, self.formats, self.seen) or Advice()
         if advice.ignores(path):
-            continue
+            return
         if not (advice.rules or advice.by_format):
-            raise _nothing_chosen(path, formats)
+            raise _nothing_chosen(path, self.formats)
         try:
-            found = _found(load_one(path, format_, References.of(references, folders)), advice)
-            code = max(code, ADVISED if found else CLEAN)
+            found = _found(load_one(path, self.format, self.references), advice)
+            self.code = max(self.code, ADVISED if found else CLEAN)
         except InvalidTextError as invalid:
-            found, code = list(invalid.faults), UNUSABLE
-        told += [{"file": path, **screen.as_json(fault)} for fault in found]
-        if not as_json:
-            screen.say_faults(shown_path(path), found)
-    if as_json:
-        screen.say_json({"clean": code == CLEAN, "advice": told})
-    elif code == CLEAN:
-        screen.say("Nothing to say.", "green", err=True)
-    sys.exit(code)
+            found, self.code = list(invalid.faults), UNUSABLE
+        except UnusableError as unusable:
+            found, self.code = [], UNUSABLE
+            self.errors.append(unusable.message)
+        self.told += [(path, fault) for fault in found]
+
+    def say(self, *, as_json: bool) -> None:
+        """Print what was found."""
+        if as_json:
+            advice = [{"file": path, **screen.as_json(fault)} for path, fault in self.told]
+            screen.say_json({"clean": self.code == CLEAN, "advice": advice, "errors": self.errors})
+            return
+        for path, fault in self.told:
+            screen.say_faults(shown_path(path), [fault])
+        for error in self.errors:
+            screen.say(f"Error: {error}", "red", err=True)
+        if self.code == CLEAN:
+            screen.say("Nothing to say.", "green", err=True)
 
 
 def _found(one: Loaded, advice: Advice) -> list[Fault]:

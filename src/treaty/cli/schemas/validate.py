@@ -52,7 +52,7 @@ def command(
         raise UnusableError(f"the format {one.form.name} can't check values")
     told: list[dict[str, object]] = []
     count = wrong = 0
-    for path in screen.watched(values, "checking"):
+    for path in screen.watched(values, "checking", printing=not as_json):
         for faults in _faults(lambda text: check(one.model, text), path, lines=lines or path.endswith(LINES)):
             count += 1
             wrong += bool(faults)

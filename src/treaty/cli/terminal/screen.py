@@ -101,9 +101,12 @@ def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         say("  ".join(words).rstrip(), bold=line == 0)
 
 
-def watched(items: Sequence[T], what: str) -> Iterator[T]:
-    """The items, with a progress bar on stderr while there are many and a person is looking."""
-    if len(items) < MANY or not sys.stderr.isatty():
+def watched(items: Sequence[T], what: str, *, printing: bool = False) -> Iterator[T]:
+    """The items, with a progress bar on stderr while there are many and a person is looking.
+
+    `printing` says that the caller prints on stdout meanwhile: no bar is drawn into that on the same terminal.
+    """
+    if len(items) < MANY or not sys.stderr.isatty() or (printing and sys.stdout.isatty()):
         yield from items
         return
     from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
