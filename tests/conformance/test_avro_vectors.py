@@ -3,11 +3,13 @@
 import hashlib
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.oracle.avro_treaty import described, model
+from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.fingerprint import parsing_form, pravega, rabin
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.format import InvalidSchemaError
@@ -90,3 +92,24 @@ def test_a_schema_of_iglu_central_parses_and_keeps_its_meaning_in_every_form(pat
 
 def test_all_sixteen_are_there() -> None:
     assert len(IGLU) == 16
+
+
+LABELS = json.loads((DATA / "iglu-labels-avro.json").read_text("utf-8"))
+
+
+def test_each_family_of_iglu_central_gets_the_verdict_that_is_listed_with_its_label() -> None:
+    families: dict[str, list[Path]] = {}
+    for path in IGLU:
+        families.setdefault("/".join(path.parts[-4:-2]), []).append(path)
+    found = []
+    for name, paths in families.items():
+        for old, new in pairwise(paths):
+            judged = compare(model(new.read_text("utf-8")), model(old.read_text("utf-8")))
+            label = "REVISION" if old.name.split("-")[1] != new.name.split("-")[1] else "ADDITION"
+            rules = sorted({one.rule for one in judged})
+            found.append({"schema": name, "old": old.name, "new": new.name, "label": label, "rules": rules})
+
+    assert found == [{name: told for name, told in row.items() if name != "why"} for row in LABELS]
+    for row in LABELS:
+        promised = row["label"] == "ADDITION" and bool(row["rules"])
+        assert ("contradiction" in row["why"]) == promised, "an addition promises to read all old data"
