@@ -104,6 +104,19 @@ def test_a_new_file_has_to_be_valid(repository: Repository) -> None:
     assert "b.avsc:1:17: JSON_MALFORMED" in run.stderr
 
 
+def test_a_file_that_can_not_be_read_does_not_hide_the_others(repository: Repository) -> None:
+    repository.commit(a=OLD, b=OLD)
+    repository.write("a.avsc", " " * 2**20 + OLD)
+    repository.write("b.avsc", MORE)
+    plain, told = (repository.check("--git-base", "HEAD", *words) for words in ([], ["--json"]))
+
+    assert plain.returncode == told.returncode == 2
+    assert "b.avsc may not follow b.avsc@HEAD" in plain.stderr
+    assert "Error: a.avsc is larger than" in plain.stderr
+    assert [one["file"] for one in json.loads(told.stdout)["files"]] == ["b.avsc"]
+    assert "a.avsc is larger" in json.loads(told.stdout)["errors"][0]
+
+
 def test_references_are_read_as_they_were(repository: Repository) -> None:
     uses = '{"type":"record","name":"U","fields":[{"name":"m","type":"M"}]}'
     repository.commit(uses=uses, money='{"type":"fixed","name":"M","size":8}')

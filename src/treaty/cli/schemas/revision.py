@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 
-from treaty.cli.schemas.judged import Judged
+from treaty.cli.schemas.judged import FITS, INVALID, Judged
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.references import References, on_disk
 from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_content, by_name, decoded, known, text_of
@@ -97,15 +97,24 @@ def check(since: Since, *, as_json: bool) -> int:
     then = Tree(root, commit, _renamed(root, commit, staged=since.staged))
     judge = Judge(since, Parser(formats), then, Tree(root, "", {}) if since.staged else None)
     files = since.files or _changed(then, formats, staged=since.staged)
-    judged = [judge.judged(path) for path in screen.watched(files, "comparing")]
+    judged: list[Judged] = []
+    errors: list[str] = []
+    for path in screen.watched(files, "comparing"):
+        try:
+            judged.append(judge.judged(path))
+        except UnusableError as unusable:
+            errors.append(unusable.message)
+    code = max((one.code for one in judged), default=0) if not errors else INVALID
     if as_json:
-        screen.say_json({"fits": all(one.code == 0 for one in judged), "files": [one.members() for one in judged]})
-    else:
-        for one in judged:
-            one.say()
-        if not judged:
-            screen.say(f"No schema has changed since {since.base}.", "green")
-    return max((one.code for one in judged), default=0)
+        screen.say_json({"fits": code == FITS, "files": [one.members() for one in judged], "errors": errors})
+        return code
+    for one in judged:
+        one.say()
+    for error in errors:
+        screen.say(f"Error: {error}", "red", err=True)
+    if not files:
+        screen.say(f"No schema has changed since {since.base}.", "green")
+    return code
 
 
 def _commit(root: Path, base: str) -> str:
