@@ -105,8 +105,6 @@ def keywords(node: Node) -> tuple[dict[str, Json], dict[str, Steps]]:
         if node.draft.number < 2020:
             _items(value, words, steps)
         _dependencies(node, value, words, steps)
-    if "enum" in words and not words["enum"]:
-        del words["enum"]
     if "contains" not in words:
         words.pop("minContains", None)
         words.pop("maxContains", None)
