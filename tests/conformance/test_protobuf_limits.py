@@ -7,9 +7,11 @@ from contextlib import suppress
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
+from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_treaty import judged, meaning
 from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SCHEMA_MEMBERS
 from treaty.core.meaning import Binding, Meaning
+from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.linking.rules import EXPECTED
@@ -141,6 +143,23 @@ def test_the_references_of_a_hostile_text_can_be_asked_for(name: str) -> None:
     text = BOMBS[name][0] if name in BOMBS else FITS[name]
     with suppress(InvalidSchemaError):
         assert len(references(text)) <= 1
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_a_mangled_descriptor_is_refused_or_can_be_shown(seed: int) -> None:
+    draw = Draw(seed)
+    text = made(seed, DIALECTS[seed % len(DIALECTS)])
+    data = bytearray(base64.b64decode(FORMAT.views["serialized"](parse(Meaning("PROTOBUF", text), strict=False))))
+    for _ in range(1 + draw.below(3)):
+        data[draw.below(len(data))] = draw.below(256)
+    mangled = Meaning("PROTOBUF", base64.b64encode(data).decode())
+
+    for strict in (True, False):
+        with suppress(InvalidSchemaError):
+            schema = parse(mangled, strict)
+            assert FORMAT.show(schema, True).canonical
+            assert FORMAT.views["serialized"](schema)
+            assert references(mangled.text) is not None
 
 
 def diamonds(levels: int, width: int, word: str) -> Meaning:

@@ -1,6 +1,5 @@
 """`FileDescriptorProto` to the model of a file."""
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import count, groupby
 
@@ -14,10 +13,8 @@ from google.protobuf.descriptor_pb2 import (
     SymbolVisibility,
 )
 
-from treaty.core.finding import Fault
-from treaty.core.limits import FULL_NAME
-from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.defaults import default
+from treaty.formats.protobuf.descriptors.legal import dotted, legible, name, refusal
 from treaty.formats.protobuf.descriptors.names import json_name
 from treaty.formats.protobuf.descriptors.options import options
 from treaty.formats.protobuf.model import (
@@ -40,8 +37,6 @@ from treaty.formats.protobuf.model import (
 from treaty.formats.protobuf.syntax.cursor import MESSAGE_DEPTH
 from treaty.formats.protobuf.syntax.file import EDITIONS, PACKAGE, PACKAGE_POINTS
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
-_DOTTED = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*+")
 _LABELS = {1: "optional", 2: "required", 3: "repeated"}
 _VISIBILITY = {
     SymbolVisibility.VISIBILITY_UNSET: "",
@@ -55,12 +50,8 @@ _ENUM = FieldDescriptorProto.TYPE_ENUM
 
 def file(proto: FileDescriptorProto) -> File:
     """The model of a descriptor, not linked. Raises `InvalidSchemaError` where no text could say the same."""
+    legible(proto)
     return _Reader(proto).file()
-
-
-def refusal(message: str, expected: str) -> InvalidSchemaError:
-    """A descriptor that can't be what a compiler made of a text."""
-    return InvalidSchemaError((Fault("DESCRIPTOR_INVALID", "", message, expected),))
 
 
 class _Reader:
@@ -191,7 +182,8 @@ class _Reader:
         if proto.HasField("default_value"):
             yield Option(("default",), default(proto))
         if proto.HasField("json_name") and proto.json_name != json_name(proto.name):
-            yield Option(("json_name",), proto.json_name.encode())
+            given: str | bytes = proto.json_name
+            yield Option(("json_name",), given if isinstance(given, bytes) else given.encode())
         yield from options(proto.options)
 
     def extends(self, fields: Sequence[FieldDescriptorProto], nested: Iterable[DescriptorProto]) -> tuple[Extend, ...]:
@@ -258,19 +250,3 @@ def _package(text: str) -> str:
     if len(text) > PACKAGE or text.count(".") > PACKAGE_POINTS or text[0] == ".":
         raise refusal(f"a package of {len(text)} characters", f"at most {PACKAGE} and {PACKAGE_POINTS} points")
     return dotted(text)
-
-
-def name(text: str) -> str:
-    """A name that could stand in a text."""
-    if len(text) > FULL_NAME:
-        raise refusal(f"a name of {len(text)} characters", f"at most {FULL_NAME}")
-    if not _NAME.fullmatch(text):
-        raise refusal(f"the name {text[:40]!r}", "letters, digits and underscores, not beginning with a digit")
-    return text
-
-
-def dotted(text: str) -> str:
-    """A name of several parts that could stand in a text."""
-    if not _DOTTED.fullmatch(text):
-        raise refusal(f"the name {text[:40]!r}", "names with points between them")
-    return text

@@ -7,6 +7,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import UninterpretedOption
 from google.protobuf.message import Message
 
+from treaty.formats.protobuf.descriptors.legal import dotted, legible, refusal
+from treaty.formats.protobuf.descriptors.legal import name as legal
 from treaty.formats.protobuf.model import Aggregate, Constant, Option, Word
 from treaty.formats.protobuf.syntax.cursor import Cursor
 from treaty.formats.protobuf.syntax.options import value
@@ -37,7 +39,11 @@ def _options(message: Message) -> Iterator[Option]:
 
 def _uninterpreted(option: UninterpretedOption) -> Option:
     """An option as a parser leaves it that knows no other file."""
-    name = tuple(f"({part.name_part})" if part.is_extension else part.name_part for part in option.name)
+    legible(option)
+    if not option.name:
+        raise refusal("an option without a name", "a name")
+    parts = ((part.is_extension, part.name_part) for part in option.name)
+    name = tuple(f"({dotted(part)})" if extension else legal(part) for extension, part in parts)
     if option.HasField("identifier_value"):
         found: Constant = Word(option.identifier_value)
     elif option.HasField("string_value"):

@@ -9,7 +9,8 @@ from google.protobuf.message import DecodeError
 
 from treaty.core.limits import REFERENCES, SCHEMA_BYTES
 from treaty.formats.protobuf.descriptors.classes import file_class, informed, set_class
-from treaty.formats.protobuf.descriptors.files import file, refusal
+from treaty.formats.protobuf.descriptors.files import file
+from treaty.formats.protobuf.descriptors.legal import refusal
 from treaty.formats.protobuf.encoding.files import descriptor_set
 from treaty.formats.protobuf.model import File, Schema
 

@@ -119,8 +119,8 @@ class Fields:
         """The name in JSON that an option gives."""
         if not isinstance(option.value, bytes):
             self.add("OPTION_VALUE", field, here.full, f"json_name is {shown(option.value)}", "a string in quotes")
-        elif b"\0" in option.value:
-            self.add("JSON_NAME_ILLEGAL", field, here.full, "a name in JSON with NUL in it")
+        elif b"\0" in option.value or not _is_text(option.value):
+            self.add("JSON_NAME_ILLEGAL", field, here.full, "a name in JSON with NUL in it, or that is no UTF-8")
         elif here.extends is not None and custom_json_name(field) is not None:
             self.add("JSON_NAME_ILLEGAL", field, here.full, "a name in JSON for an extension")
 
@@ -209,6 +209,14 @@ class Fields:
     def unfit(self, field: Field, here: Here, what: str, where: str) -> None:
         """A fault for a feature on a field that can't have it."""
         self.add("FEATURE_MISPLACED", field, here.full, f"{what} on {field.name!r}", where)
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _unfit(kind: str, value: Constant) -> str:

@@ -1,0 +1,46 @@
+"""What a descriptor must have so that a text could say the same."""
+
+import re
+
+from google.protobuf.message import Message
+
+from treaty.core.finding import Fault
+from treaty.core.limits import FULL_NAME
+from treaty.formats.format import InvalidSchemaError
+
+_ANY_BYTES = frozenset(("default_value", "json_name"))
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
+_DOTTED = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*+")
+
+
+def refusal(message: str, expected: str) -> InvalidSchemaError:
+    """A descriptor that can't be what a compiler made of a text."""
+    return InvalidSchemaError((Fault("DESCRIPTOR_INVALID", "", message, expected),))
+
+
+def legible(proto: Message) -> None:
+    """Refuse names and paths that are no UTF-8: they come as bytes then, whatever the types say."""
+    waiting: list[Message] = [proto]
+    while waiting:
+        for field, found in waiting.pop().ListFields():
+            values = found if field.is_repeated else (found,)
+            if field.message_type is not None:
+                waiting += () if field.name == "options" else values
+            elif field.name not in _ANY_BYTES and any(isinstance(one, bytes) for one in values):
+                raise refusal(f"a {field.name} that is no UTF-8", "UTF-8")
+
+
+def name(text: str) -> str:
+    """A name that could stand in a text."""
+    if len(text) > FULL_NAME:
+        raise refusal(f"a name of {len(text)} characters", f"at most {FULL_NAME}")
+    if not _NAME.fullmatch(text):
+        raise refusal(f"the name {text[:40]!r}", "letters, digits and underscores, not beginning with a digit")
+    return text
+
+
+def dotted(text: str) -> str:
+    """A name of several parts that could stand in a text."""
+    if not _DOTTED.fullmatch(text):
+        raise refusal(f"the name {text[:40]!r}", "names with points between them")
+    return text
