@@ -117,6 +117,17 @@ def test_a_file_that_can_not_be_read_does_not_hide_the_others(repository: Reposi
     assert "a.avsc is larger" in json.loads(told.stdout)["errors"][0]
 
 
+def test_a_commit_that_mends_a_broken_schema_passes(repository: Repository) -> None:
+    repository.commit(a=BROKEN)
+    repository.write("a.avsc", OLD)
+    mended = repository.check("--git-base", "HEAD")
+    repository.write("a.avsc", BROKEN + " ")
+
+    assert (mended.returncode, mended.stdout) == (0, "a.avsc is a valid schema.\n")
+    assert mended.stderr == "a.avsc was no valid schema at HEAD: it is not compared.\n"
+    assert repository.check("--git-base", "HEAD").returncode == 2
+
+
 def test_references_are_read_as_they_were(repository: Repository) -> None:
     uses = '{"type":"record","name":"U","fields":[{"name":"m","type":"M"}]}'
     repository.commit(uses=uses, money='{"type":"fixed","name":"M","size":8}')

@@ -21,6 +21,8 @@ class Judged:
     new: Source
     olds: tuple[Source, ...]
     history: History
+    note: str = ""
+    """What is worth knowing beside the verdict."""
 
     @property
     def code(self) -> int:
@@ -48,10 +50,13 @@ class Judged:
                 for old, step, reasons in earlier
             ],
             "levels": list(self.history.levels),
+            "note": self.note,
         }
 
     def say(self) -> None:
         """Print the verdict; what stands between two versions on stdout, refusals on stderr."""
+        if self.note:
+            screen.say(f"{self.note}.", "yellow", err=True)
         for old, step in zip(self.olds, self.history.steps, strict=True):
             self._say_faults(old, step.faults)
         self._say_faults(self.new, self.history.faults)
@@ -71,7 +76,7 @@ class Judged:
 
     def _say_verdict(self, count: int) -> None:
         if not self.olds:
-            screen.say(f"{self.new.name} is a valid schema, and new.", "green")
+            screen.say(f"{self.new.name} is a valid schema{'' if self.note else ', and new'}.", "green")
             return
         olds = self.olds[0].name if len(self.olds) == 1 else f"{len(self.olds)} earlier schemas"
         if self.code == FITS:

@@ -11,7 +11,7 @@ from treaty.cli.terminal.references import References, on_disk
 from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_content, by_name, decoded, known, text_of
 from treaty.formats.answer import Parser
 from treaty.formats.table import Table, table
-from treaty.formats.verdict import history
+from treaty.formats.verdict import History, history
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,12 @@ class Judge:
         olds = () if before is None else (Source(f"{path}@{since.base}", before, new.format),)
         earlier = [since.references.meaning(replace(one, path=path), formats, self._then) for one in olds]
         later = since.references.meaning(new, formats, self._now)
-        return Judged(since.level, since.policy, new, olds, history(self.parser, earlier, later, since.policy))
+        found = history(self.parser, earlier, later, since.policy)
+        if any(step.faults for step in found.steps):
+            # Nobody has data of a text that was no schema, and a commit that mends one has to pass.
+            note = f"{path} was no valid schema at {since.base}: it is not compared"
+            return Judged(since.level, since.policy, new, (), History(found.faults), note)
+        return Judged(since.level, since.policy, new, olds, found)
 
     def _now(self, path: str) -> str | None:
         return on_disk(path) if self.index is None else self.index.text(path)
