@@ -1,7 +1,7 @@
 """confluent-kafka-python's Protobuf serializers, unmodified, against a real server: descriptors in, descriptors out."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ from uuid import uuid4
 
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient, header_schema_id_serializer
+from confluent_kafka.schema_registry.confluent import meta_pb2
+from confluent_kafka.schema_registry.confluent.type import decimal_pb2
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -21,6 +23,9 @@ from tests.real.running import Running, serving
 
 Client = Any
 """The client: its annotations are stricter than what it takes and gives."""
+
+META: Any = meta_pb2
+"""Confluent's options; the module has no types."""
 
 CURRENCY = """
 syntax = "proto3";
@@ -236,6 +241,40 @@ def test_known_files_may_be_references_too(client: Client, where: SerializationC
 
     assert ProtobufDeserializer(type(order), {}, client)(frame, where) == order
     assert "google/protobuf/timestamp.proto" in client.get_subjects()
+
+
+def test_confluents_own_types_and_options_are_known(client: Client, topic: str, where: SerializationContext) -> None:
+    made = FileDescriptorProto(name="price.proto", package="shop", syntax="proto3")
+    made.dependency.extend([decimal_pb2.DESCRIPTOR.name, meta_pb2.DESCRIPTOR.name])
+    amount = made.message_type.add(name="Price").field.add(
+        name="amount", number=1, label=1, type=11, json_name="amount"
+    )
+    amount.type_name = ".confluent.type.Decimal"
+    amount.options.Extensions[META.field_meta].tags.append("PII")
+    pool = DescriptorPool()
+    with_files(pool, [meta_pb2.DESCRIPTOR, decimal_pb2.DESCRIPTOR])
+    pool.Add(made)
+    price = kind(pool, "shop.Price")()
+    price.amount.value, price.amount.scale = b"\x01\x02", 2
+    frame = ProtobufSerializer(type(price), client)(price, where)
+    client.clear_caches()
+
+    assert ProtobufDeserializer(type(price), {}, client)(frame, where) == price
+    client.clear_caches()
+    text = client.get_latest_version(f"{topic}-value").schema
+    assert "PII" in text.schema_str
+    assert not text.references
+    client.clear_caches()
+    served = client.get_version(f"{topic}-value", 1, False, "serialized").schema.schema_str
+    got = FileDescriptorProto.FromString(base64.b64decode(served))
+    assert list(got.message_type[0].field[0].options.Extensions[META.field_meta].tags) == ["PII"]
+
+
+def with_files(pool: DescriptorPool, files: Iterable[Any]) -> None:
+    """Add files to a pool, those that they import before them."""
+    for file in files:
+        with_files(pool, file.dependencies)
+        pool.AddSerializedFile(file.serialized_pb)
 
 
 def test_normalised_spellings_are_one_schema(
