@@ -119,7 +119,7 @@ def test_only_the_rules_that_name_somebody_hold_for_them() -> None:
         "anonymous": (rules[2],),
         "cert:x": (rules[2],),
     }
-    assert rights.access("token:svc-1", ["team"]).rules == (rules[1], rules[2], rules[3])
+    assert rights.access("token:svc-1", ("team",)).rules == (rules[1], rules[2], rules[3])
     assert rights.access("user:svc-1").rules == (rules[2],), "a user is no token of the same name"
     assert rights.access("user:bob") is rights.access("cert:y.team"), "who has the same rules has one class of rights"
 

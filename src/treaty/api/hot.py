@@ -5,6 +5,9 @@ block is known once a request with it went the slow path whole, in one chunk, wi
 could change the answer but ``Accept``. Whatever else comes (another method, another order of headers, half a request,
 two at once) takes the slow path. Finished answers are forgotten as soon as a commit has been applied.
 
+With rights (`Memo.seal`), a block may hold credentials: it is known as a keyed digest, together with the certificate of
+its connection, belongs to one class of rights, and ends when the credentials do. Answers are kept by class of rights.
+
 The class leans on attributes of uvicorn's protocol that are not documented; where one is missing, every request takes
 the slow path (see `supported`), and `pyproject.toml` keeps uvicorn within the range that was tested.
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, get_args
 
-from treaty.core.limits import RIGHTS_KNOWN
+from treaty.core.limits import CREDENTIALS_KNOWN, RIGHTS_KNOWN
 from treaty.core.names import EVERYWHERE, Subject
 
 Permission = Literal["read", "register", "delete", "config", "mode", "admin"]
@@ -76,10 +76,19 @@ class Rights:
 
     rules: tuple[Rule, ...] = ()
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    known: dict[tuple[int, ...], Access] = field(default_factory=dict)
+    classes: dict[tuple[int, ...], Access] = field(default_factory=dict)
+    known: dict[tuple[str, tuple[str, ...]], Access] = field(default_factory=dict)
 
-    def access(self, principal: str, groups: Iterable[str] = ()) -> Access:
+    def access(self, principal: str, groups: tuple[str, ...] = ()) -> Access:
         """Return the access of a principal who is, by word of who vouches for them, in these groups too."""
+        found = self.known.get((principal, groups))
+        if found is None:
+            if len(self.known) >= CREDENTIALS_KNOWN:
+                self.known.clear()
+            found = self.known[principal, groups] = self._access(principal, groups)
+        return found
+
+    def _access(self, principal: str, groups: tuple[str, ...]) -> Access:
         own = {group for group, members in self.groups.items() if any(fits(one, principal) for one in members)}
         names = {principal, ANONYMOUS, *(f"group:{group}" for group in own.union(groups))}
         held = tuple(
@@ -87,7 +96,7 @@ class Rights:
             for place, rule in enumerate(self.rules)
             if any(fits(pattern, name) for pattern in rule.who for name in names)
         )
-        return self.known.setdefault(held, Access(tuple(self.rules[place] for place in held)))
+        return self.classes.setdefault(held, Access(tuple(self.rules[place] for place in held)))
 
 
 def complete(may: Iterable[Permission]) -> frozenset[Permission]:

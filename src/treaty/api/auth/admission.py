@@ -106,6 +106,8 @@ class Admission:
                 self.take(settings)
             except AuthFileError as wrong:
                 log.error("the rights stay as they were: %s", wrong)
+            except Exception:
+                log.exception("the rights stay as they were: %s could not be read again", self.watched.path)
             else:
                 log.info("read %s again: %d rules", self.watched.path, len(settings.rights.rules))
 
