@@ -42,7 +42,10 @@ def parts(document: Document) -> tuple[Json, dict[str, Json]]:
     texts = {node.text for node in nodes}
     own = _with_draft(document, document.root, nodes) if isinstance(document.root.value, dict) else document.root.value
     roots = [document.roots[text] for text in sorted(texts) if text]
-    return own, {root.base: _with_draft(document, root, nodes) for root in roots}
+    others = {root.base: _with_draft(document, root, nodes) for root in roots}
+    if others and document.root.base != NOWHERE:
+        others[document.root.base] = own
+    return own, others
 
 
 def _with_draft(document: Document, root: Node, nodes: list[Node]) -> Json:
@@ -77,10 +80,11 @@ def _identified(document: Document, root: Node, nodes: list[Node]) -> Json:
     draft = root.draft
     if draft.number < 2019 and isinstance(value.get("$ref"), str):
         value = _wrapped(value, root)
-    head: dict[str, Json] = {draft.identifier: _name(document, root)}
+    # Whether the outer or the inner draft says where the URI stands, readers do not agree.
+    head: dict[str, Json] = dict.fromkeys((document.root.draft.identifier, draft.identifier), _name(document, root))
     if draft != document.root.draft:
         head["$schema"] = draft.uri
-    return head | {word: held for word, held in value.items() if word not in ("$schema", draft.identifier)}
+    return head | {word: held for word, held in value.items() if word not in ("$schema", *head)}
 
 
 def _wrapped(value: dict[str, Json], root: Node) -> dict[str, Json]:

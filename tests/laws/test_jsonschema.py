@@ -1,0 +1,268 @@
+"""Laws of reading JSON Schemas: texts, references, values and columns, for schemas of every draft."""
+
+import json
+from typing import Any
+from urllib.parse import urljoin
+
+import jsonschema_rs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracle.jsonschema_schemas import NUMBERS, broken, made
+from tests.oracle.jsonschema_treaty import bindings, meaning, model
+from treaty.core.identity import guid
+from treaty.core.meaning import Meaning
+from treaty.formats.draw import Draw
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.jsonschema.canonical import printed, resolved, show
+from treaty.formats.jsonschema.data.columns import columns
+from treaty.formats.jsonschema.data.example import example, sample
+from treaty.formats.jsonschema.data.mutation import junk
+from treaty.formats.jsonschema.data.pattern import matching
+from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.drafts import DRAFTS
+from treaty.formats.jsonschema.lint.rows import LINTS
+from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.parse import parse, references
+from treaty.formats.jsonschema.regex import matches
+from treaty.formats.jsonschema.uri import join
+
+SEEDS = st.integers(0, 2**32 - 1)
+DRAFT = st.sampled_from(NUMBERS)
+CLASSES = {
+    4: jsonschema_rs.Draft4Validator,
+    6: jsonschema_rs.Draft6Validator,
+    7: jsonschema_rs.Draft7Validator,
+    2019: jsonschema_rs.Draft201909Validator,
+    2020: jsonschema_rs.Draft202012Validator,
+}
+
+
+def some(seed: int, number: int) -> tuple[dict[str, Any], Document]:
+    """A valid schema of a draft; of those that are not the next one is taken."""
+    while True:
+        schema = made(seed, number)
+        try:
+            return schema, model(json.dumps(schema))
+        except InvalidSchemaError:
+            seed += 1
+
+
+@given(SEEDS, DRAFT)
+def test_printing_is_the_same_for_every_layout_and_printing_what_was_printed_changes_nothing(
+    seed: int, number: int
+) -> None:
+    schema, document = some(seed, number)
+    shown, spread = show(document, False), show(model(json.dumps(schema, indent=3)), False)
+
+    assert shown == spread == show(model(shown.canonical), False)
+    assert model(shown.canonical).root.value == document.root.value
+    assert shown.resolved == shown.canonical
+    assert guid(shown.canonical, (), None, None) == guid(spread.canonical, (), None, None)
+
+
+def reordered(value: Any, draw: Draw) -> Any:
+    if isinstance(value, dict):
+        names = list(value)
+        names = names[(at := draw.below(len(names) + 1)) :] + names[:at]
+        return {name: reordered(value[name], draw) for name in names}
+    return [reordered(item, draw) for item in value] if isinstance(value, list) else value
+
+
+@given(SEEDS, DRAFT)
+def test_normal_texts_do_not_depend_on_the_order_of_keys(seed: int, number: int) -> None:
+    schema, document = some(seed, number)
+    normal = show(document, True).canonical
+    other = model(json.dumps(reordered(schema, Draw(seed))), strict=False)
+
+    assert show(other, True).canonical == normal
+    assert show(model(normal), True).canonical == normal
+
+
+def test_names_are_sorted_as_java_sorts_them() -> None:
+    text = '{"\ufb01":1,"\U0001f600":2,"b":3,"B":4,"":5}'
+
+    assert show(model(text), True).canonical == '{"":5,"B":4,"b":3,"\U0001f600":2,"\ufb01":1}'
+
+
+def cut(schema: dict[str, Any], number: int, draw: Draw) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A schema, some parts of it moved into texts of their own, and some of those into further ones."""
+    texts: list[dict[str, Any]] = []
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, dict):
+            value = {name: moved(held) for name, held in value.items()}
+            if (
+                "type" in value
+                and "$ref" not in json.dumps(value)
+                and "id" not in json.dumps(value)
+                and draw.chance(50)
+            ):
+                name = draw.pick(
+                    (f"part{len(texts)}.json", f"http://example.org/dir/part{len(texts)}", f"dir/p{len(texts)}")
+                )
+                texts.append({"name": name, "schema": {"$schema": DRAFTS[number].uri, **value}})
+                return {"$ref": name}
+            return value
+        return [moved(item) for item in value] if isinstance(value, list) else value
+
+    whole = {"$schema": DRAFTS[number].uri, "type": "object", "properties": {"x": moved(schema), "y": schema}}
+    for at, one in enumerate(texts):  # each text knows those that were cut out of it
+        one["references"] = texts[:at]
+    return whole, texts
+
+
+TYPED = st.sampled_from(("string", "integer", "object", "array", "null"))
+
+
+@given(SEEDS, DRAFT, st.lists(TYPED, min_size=1, max_size=4))
+def test_a_schema_cut_into_references_means_the_same_and_its_resolved_text_needs_no_other(
+    seed: int, number: int, kinds: list[str]
+) -> None:
+    schema: dict[str, Any] = {"type": kinds[0], "minLength": 2, "minimum": 3}
+    for kind in kinds[1:]:
+        schema = {"type": kind, "items": schema, "properties": {"a": schema}, "maxItems": 2}
+    whole, texts = cut(schema, number, Draw(seed))
+    document = parse(Meaning("JSON", json.dumps(whole), bindings(texts)), strict=True)
+    alone = CLASSES[number](json.loads(resolved(document)), offline=True, validate_formats=False)
+    plain = CLASSES[number]({**whole, "properties": {"x": schema, "y": schema}}, offline=True, validate_formats=False)
+
+    assert not document.blocked
+    assert model(resolved(document)).blocked == ()
+    assert {one.name for one in references(json.dumps(whole))} <= {one["name"] for one in texts}
+    for at in range(6):
+        draw = Draw(seed + at)
+        inner = sample(model(json.dumps({"$schema": whole["$schema"], **schema})), at) if at < 3 else junk(draw)
+        for value in ({"x": inner}, {"y": inner, "x": junk(draw)}):
+            verdict = plain.is_valid(value)
+            assert alone.is_valid(value) == verdict
+            assert (check(document, printed(value)) == ()) == verdict
+
+
+@given(SEEDS, DRAFT)
+def test_values_are_judged_as_the_plain_library_judges_them(seed: int, number: int) -> None:
+    schema, document = some(seed, number)
+    plain = CLASSES[number](schema, offline=True, validate_formats=False)
+    draw = Draw(seed)
+    for _ in range(10):
+        value = {"a": junk(draw), "b": [junk(draw), junk(draw)]} if draw.chance(40) else junk(draw)
+        found = check(document, printed(value))
+        assert (found == ()) == plain.is_valid(value)
+        assert all(one.line == 1 and one.message and one.expected for one in found)
+
+
+@given(SEEDS, DRAFT)
+def test_examples_are_valid_and_the_same_for_the_same_seed(seed: int, number: int) -> None:
+    schema, document = some(seed, number)
+    plain = CLASSES[number](schema, offline=True, validate_formats=False)
+    try:
+        text = example(document, seed)
+        value = sample(document, seed)
+    except ValueError:
+        return  # many random schemas have no value at all; how many have is counted below
+    assert plain.is_valid(json.loads(text))
+    assert plain.is_valid(value)
+    assert check(document, text) == check(document, printed(value)) == ()
+    assert example(model(json.dumps(schema)), seed) == text
+    assert sample(model(json.dumps(schema)), seed) == value
+
+
+def test_most_schemas_that_have_a_value_get_one(figure: Any) -> None:
+    found, missed = 0, 0
+    for seed in range(600):
+        schema, document = some(seed, NUMBERS[seed % 5])
+        try:
+            sample(document, seed)
+            found += 1
+        except ValueError:
+            tried = (junk(Draw(at)) for at in range(100))
+            judge = CLASSES[NUMBERS[seed % 5]](schema, offline=True, validate_formats=False)
+            missed += any(judge.is_valid(value) for value in tried)
+
+    figure(f"{found} of 600 random schemas get a value, {missed} others have one that was not found")
+    assert found > 400
+    assert missed < 0.05 * found
+
+
+@pytest.mark.parametrize(
+    "regex",
+    ["^[A-Z]{2}-\\d+$", "^(a|bc)*d?$", "^\\w+@\\w+\\.[a-z]{2,3}$", "x{3,}", "^[^a-z]{4}$", "^\\u0041\\x42$", "^(?:a(?=b))b$", "^$", "\\S\\s\\S"],
+)  # fmt: skip
+def test_texts_are_made_for_expressions(regex: str) -> None:
+    made_ = {matching(regex, Draw(seed)) for seed in range(20)}
+
+    assert all(matches(regex, text) for text in made_)
+    assert len(made_) > 1 or regex in ("^$", "^\\u0041\\x42$", "^(?:a(?=b))b$")
+
+
+@given(SEEDS, DRAFT)
+def test_columns_and_advice_do_not_depend_on_the_layout(seed: int, number: int) -> None:
+    schema, document = some(seed, number)
+    spread = model(json.dumps(schema, indent=2))
+
+    assert columns(document) == columns(spread)
+    for lint in LINTS.values():
+        told = [[(one.rule, one.path, one.message) for one in lint.find(each)] for each in (document, spread)]
+        assert sorted(told[0]) == sorted(told[1])
+
+
+@given(SEEDS, DRAFT, st.integers(1, 8))
+def test_whatever_is_broken_is_refused_with_a_place_and_never_fails_otherwise(
+    seed: int, number: int, times: int
+) -> None:
+    schema = broken(made(seed, number), Draw(seed), times)
+    text = json.dumps(schema, indent=1)
+    lines = text.split("\n")
+    try:
+        model(text)
+    except InvalidSchemaError as wrong:
+        found = wrong.faults
+    else:
+        found = ()
+    for one in found:
+        assert one.expected
+        assert lines[one.line - 1][one.column - 1 :]
+
+    stored = model(text, strict=False)
+    references(text)
+    show(stored, True)
+    resolved(stored)
+    columns(stored)
+    check(stored, '{"a": 1}')
+    for lint in LINTS.values():
+        lint.find(stored)
+
+
+@given(st.text(alphabet='{}[]",:\\ud8001e.-+tfnab $ref', max_size=60))
+def test_no_text_does_anything_but_parse_or_be_refused(text: str) -> None:
+    for strict in (True, False):
+        try:
+            document = parse(meaning(text), strict)
+        except InvalidSchemaError:
+            continue
+        assert json.loads(show(document, False).canonical) == json.loads(text)
+
+
+# RFC 3986, 5.4: references against http://a/b/c/d;p?q
+RESOLVED = {
+    "g:h": "g:h", "g": "http://a/b/c/g", "./g": "http://a/b/c/g", "g/": "http://a/b/c/g/", "/g": "http://a/g",
+    "//g": "http://g", "?y": "http://a/b/c/d;p?y", "g?y": "http://a/b/c/g?y", "#s": "http://a/b/c/d;p?q", "": "http://a/b/c/d;p?q",
+    ";x": "http://a/b/c/;x", ".": "http://a/b/c/", "./": "http://a/b/c/", "..": "http://a/b/", "../g": "http://a/b/g",
+    "../..": "http://a/", "../../g": "http://a/g", "../../../g": "http://a/g", "/./g": "http://a/g", "/../g": "http://a/g",
+    "g.": "http://a/b/c/g.", "..g": "http://a/b/c/..g", "./../g": "http://a/b/g", "./g/.": "http://a/b/c/g/", "g/../h": "http://a/b/c/h",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("relative", "absolute"), RESOLVED.items())
+def test_uris_are_joined_as_the_standard_says(relative: str, absolute: str) -> None:
+    assert join("http://a/b/c/d;p?q", relative) == absolute
+    assert absolute == urljoin("http://a/b/c/d;p?q", relative).partition("#")[0]
+
+
+def test_uris_of_any_scheme_are_bases() -> None:
+    assert join("iglu:com.acme/a/jsonschema/1-0-0", "#x") == "iglu:com.acme/a/jsonschema/1-0-0"
+    assert join("iglu://host/a/b", "c") == "iglu://host/a/c"
+    assert join("urn:x:y", "urn:x:z") == "urn:x:z"
+    assert join("json-schema:///", "dir/a.json") == "json-schema:///dir/a.json"
+    assert join("json-schema:///dir/a.json", "../b.json") == "json-schema:///b.json"
