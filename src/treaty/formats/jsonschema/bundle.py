@@ -16,6 +16,8 @@ def bundled(document: Document) -> Json:
     them. The own value itself if there is nothing to put in.
     """
     root = document.root
+    if len(document.roots) == 1:
+        return root.value
     nodes = reached(document)
     texts = {node.text for node in nodes if node.text and not meta_schema(document.roots[node.text].base)}
     if not texts or not isinstance(root.value, dict):
