@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.protobuf_files import DIALECTS, made, mutated
+from tests.oracle.protobuf_files import DIALECTS, made, made_pair, mutated
 from tests.oracle.protobuf_treaty import DIFFERENCES, difference, hand_made, judged
 from tests.oracle.protoc import BUNDLED, RENAMED, SITE, Protoc
 from treaty.core.finding import Fault
@@ -15,6 +15,8 @@ from treaty.formats.protobuf.known.files import PATHS
 CASES = hand_made()
 SHARE = range(1_200)
 WHOLE = range(1_200, 21_200)
+PAIRS = range(400)
+MORE_PAIRS = range(400, 5_400)
 NAMES = {there: path for path, there in RENAMED.items()}
 
 
@@ -91,6 +93,29 @@ def test_generated_files_get_the_verdict_of_protoc(protoc: Protoc, figure: Calla
     assert len(rules) >= 25
 
 
+def linked(protoc: Protoc, seeds: range) -> Counter[str]:
+    """Verdicts on files that import a generated one; raises at the first difference."""
+    verdicts: Counter[str] = Counter()
+    for seed in seeds:
+        text, base = made_pair(seed, DIALECTS[seed % len(DIALECTS)])
+        text = mutated(text, seed) if seed % 3 == 0 else text
+        if isinstance(judged(base), Fault):
+            continue
+        said, ours = protoc.ask(text, {"base.proto": base}), judged(text, {"base.proto": base})
+        told = difference(said, ours)
+        assert told == "", f"seed {seed}: {told}\n{text}\n{base}"
+        verdicts["refused" if isinstance(ours, Fault) else "accepted"] += 1
+    return verdicts
+
+
+def test_names_lead_through_imports_where_protoc_finds_them(protoc: Protoc, figure: Callable[[str], None]) -> None:
+    verdicts = linked(protoc, PAIRS)
+
+    figure(f"protobuf: {dict(verdicts)} of generated files with an import as protoc says")
+    assert min(verdicts.values()) >= 0.3 * len(PAIRS)
+
+
 @pytest.mark.soak
 def test_many_more_generated_files_get_the_verdict_of_protoc(protoc: Protoc, figure: Callable[[str], None]) -> None:
     figure(told(*compared(protoc, WHOLE)))
+    figure(f"protobuf: {dict(linked(protoc, MORE_PAIRS))} of generated files with an import as protoc says")

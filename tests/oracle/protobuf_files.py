@@ -50,9 +50,12 @@ _SPARE = (
 class Maker:
     """Makes one valid file, or one that is nearly so."""
 
-    def __init__(self, draw: Draw, dialect: str) -> None:
+    def __init__(self, draw: Draw, dialect: str, below: "Maker | None" = None) -> None:
+        """With `below`, the file imports what that one has made, and uses it."""
         self.draw = draw
         self.dialect = dialect
+        self.below = below
+        self.package = ""
         self.lines: list[str] = []
         self.types: list[str] = []
         self.enums: list[str] = []
@@ -75,7 +78,10 @@ class Maker:
         draw = self.draw
         self.put(0, f'edition = "{self.dialect}";' if self.editions else f'syntax = "{self.dialect}";')
         if draw.chance(70):
-            self.put(0, "package acme." + draw.pick(("orders", "v1", "a.b")) + ";")
+            self.package = "acme." + draw.pick(("orders", "v1", "a.b", "v1.orders"))
+            self.put(0, f"package {self.package};")
+        if self.below is not None:
+            self.base(self.below)
         for path, type_ in IMPORTS:
             if draw.chance(35):
                 self.put(0, f'import {draw.pick(("", "", "public "))}"{path}";')
@@ -103,6 +109,16 @@ class Maker:
         if draw.chance(40):
             self.service()
         return "\n".join(self.lines) + "\n"
+
+    def base(self, below: "Maker") -> None:
+        """Import another file, and know its types under one of the names that may lead to them."""
+        self.put(0, f'import {self.draw.pick(("", "", "public "))}"base.proto";')
+        self.serial = 100
+        for mine, theirs in ((self.types, below.types), (self.enums, below.enums)):
+            for name in theirs:
+                full = f"{below.package}.{name}" if below.package and not name.startswith("google") else name
+                parts = full.split(".")
+                mine.append(self.draw.pick((full, full, f".{full}", ".".join(parts[self.draw.below(len(parts)) :]))))
 
     def feature(self, kind: str) -> str:
         """A feature, nearly always one that this kind of definition has in this edition."""
@@ -268,6 +284,14 @@ class Maker:
 def made(seed: int, dialect: str) -> str:
     """A file of a dialect."""
     return Maker(Draw(seed), dialect).file()
+
+
+def made_pair(seed: int, dialect: str) -> tuple[str, str]:
+    """A file of a dialect, and ``base.proto`` of any dialect, which it imports."""
+    draw = Draw(seed)
+    base = Maker(draw, draw.pick(DIALECTS))
+    below = base.file()
+    return Maker(draw, dialect, base).file(), below
 
 
 def mutated(text: str, seed: int) -> str:
