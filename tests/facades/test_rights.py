@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from tests.facades.doors import ROOT, STRING, Door, basic, door, play
+from treaty.api.caller import Caller, enter
 from treaty.api.confluent.routes import PATHS
 from treaty.api.protection import Protection
+from treaty.core.refusals import Unauthenticated
+from treaty.core.requests import GetSchema, ListContexts, ListSubjects
 
 ASKED: dict[str, list[tuple[str, str, Any]]] = {
     "read": [
@@ -211,3 +214,37 @@ def test_without_any_protection_nothing_stands_in_the_way() -> None:
             assert await it.code("GET", "/subjects") == 200
 
     asyncio.run(run())
+
+
+def test_whoever_comes_past_the_gate_is_refused_at_the_door(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        registry = it.app.gate.dialect.registry  # type: ignore[attr-defined]  # a dialect has one
+        for request in (ListSubjects(), GetSchema(1), ListContexts()):
+            with pytest.raises(Unauthenticated):
+                await registry.ask(request)
+            enter(Caller("user:root"))
+            with pytest.raises(Unauthenticated):
+                await registry.ask(request)
+            enter(None)
+
+    play(tmp_path, story)
+
+
+SAYS_NOTHING = {
+    "/", "/schemas/types", "/v1/metadata/id", "/v1/metadata/version", "/v1/metadata/deployment",
+    "/associations/subjects/{}", "/associations/resources/{}", "/associations/resources/{}/{}",
+}  # fmt: skip
+"""Routes that tell the same to everybody, whatever the registry holds."""
+
+
+def test_who_has_no_rights_comes_in_and_gets_nowhere(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        guid = "ec7e7a4f-3a77-4fdc-8b0b-6b2f7a2ec7d1"
+        body = {"schema": STRING, "compatibility": "FULL", "mode": "READONLY"}
+        for path, methods in PATHS.items():
+            for method in methods:
+                target = path.replace("guids/{}", f"guids/{guid}").replace("{}", "1")
+                code = await it.code(method, target, basic("nobody"), body if method in {"POST", "PUT"} else None)
+                assert code == (200 if path in SAYS_NOTHING else 40301), (method, path)
+
+    play(tmp_path, story)

@@ -149,6 +149,22 @@ def test_who_has_the_same_rights_shares_answers_and_nobody_else_gets_them(tmp_pa
     play(tmp_path, story, provider)
 
 
+def test_requests_in_one_packet_do_not_lend_each_other_their_credentials(tmp_path: Path, provider: Provider) -> None:
+    async def story(it: Server) -> None:
+        def request(target: bytes, extra: bytes = b"") -> bytes:
+            return b"GET " + target + b" HTTP/1.1\r\n" + PLAIN + extra + b"\r\n"
+
+        async with it.peer() as peer:
+            for _ in range(2):  # the second time ada's would come from memory
+                for first, second in ((IDS, IDS), (b"/subjects", b"/subjects"), (IDS, b"/subjects")):
+                    peer.writer.write(request(first, word("ada")) + request(second) + request(first, word("ada")))
+                    told = [await peer.answer() for _ in range(3)]
+                    assert [one[9:12] for one in told] == [b"200", b"401", b"200"]
+                await peer.ask(IDS, PLAIN + word("ada"))
+
+    play(tmp_path, story, provider)
+
+
 def test_no_credentials_are_kept_in_the_memo(tmp_path: Path, provider: Provider) -> None:
     async def story(it: Server) -> None:
         async with it.peer() as peer:

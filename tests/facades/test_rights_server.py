@@ -275,6 +275,26 @@ def asked(place: http.client.HTTPSConnection) -> int:
     return place.getresponse().status
 
 
+def test_a_renewed_certificate_is_shown_without_a_restart(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.make("server")
+    with secure(tmp_path, "--tls-cert", str(certificate), "--tls-key", str(key)) as (base, process):
+        host, port = base.removeprefix("https://").split(":")
+
+        def shown() -> str:
+            return ssl.get_server_certificate((host, int(port)), ca_certs=str(authority.file), timeout=10)
+
+        before = shown()
+        assert before.split() == certificate.read_text().split()
+        certificate.write_text("half a file")
+        time.sleep(6)
+        assert shown() == before, "what can't be used changes nothing"
+        authority.make("server")
+        eventually(lambda: shown() != before)
+        assert shown().split() == certificate.read_text().split()
+        assert process.poll() is None
+
+
 def said(*options: str) -> tuple[int, str]:
     """Start a server that should not start, and return its code and what it says."""
     command = [sys.executable, "-m", "treaty.cli.main", "serve", "--log", "memory:", "--port", "0", *options]
