@@ -70,9 +70,9 @@ class Found:
         if len(kept) < FINDINGS:
             kept.append(Difference(rule, way, writer, reader, "", place))
 
-    def take(self, inner: "Found", *steps: str | int, notes_only: bool = False) -> None:
+    def take(self, inner: "Found", *steps: str | int) -> None:
         """Add what was found at the end of these steps."""
-        for kept, more in ((self.harms, () if notes_only else inner.harms), (self.notes, inner.notes)):
+        for kept, more in ((self.harms, inner.harms), (self.notes, inner.notes)):
             for one in more[: FINDINGS - len(kept)]:
                 way = one.way
                 for step in reversed(steps):
