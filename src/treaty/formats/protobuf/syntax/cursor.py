@@ -62,9 +62,10 @@ class Cursor:
             raise InvalidSchemaError((Fault("SCHEMA_TOO_LARGE", "", message, f"at most {SCHEMA_BYTES} bytes"),))
         self.words: list[str] = []
         self.starts: list[int] = []
+        add_word, add_start = self.words.append, self.starts.append
         for token in _TOKEN.finditer(self.text):
-            self.words.append(token[1])
-            self.starts.append(token.start(1))
+            add_word(token[1])
+            add_start(token.start(1))
 
     @property
     def editions(self) -> bool:

@@ -44,6 +44,8 @@ def integer(word: str) -> int | None:
     """The value of a whole number, decimal, octal or hexadecimal; None for a number with a fraction or exponent."""
     if len(word) > NUMBER_DIGITS:
         raise InvalidLiteralError(f"a number of {len(word)} characters", f"at most {NUMBER_DIGITS} characters")
+    if word[0] != "0" and word.isdecimal():
+        return int(word)
     found = _WHOLE.fullmatch(word)
     if found is None:
         if _FLOAT.fullmatch(word):
