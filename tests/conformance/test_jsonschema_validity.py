@@ -1,10 +1,13 @@
 """Hand-made JSON Schemas get the verdict, canonical text and fault that are recorded beside them."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.oracle.jsonschema_treaty import hand_made, meaning, text_of
+from treaty.core.identity import guid
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import show
 from treaty.formats.jsonschema.parse import parse
@@ -89,3 +92,15 @@ def test_stored_schemas_are_read_whatever_their_keywords_hold() -> None:
 
     assert stored.blocked == ("gone.json",)
     assert show(stored, False).canonical == text.replace(" ", "")
+
+
+def test_the_canonical_text_gives_the_guid_that_is_recorded() -> None:
+    vectors = json.loads((Path(__file__).parent / "data" / "guid-vectors.json").read_text("utf-8"))
+    found = [one for one in vectors if one["case"] == "json schema"]
+
+    assert len(found) == 1
+    for one in found:
+        spread = json.dumps(json.loads(one["text"]), indent=4)
+        canonical = show(parse(meaning(spread), strict=True), False).canonical
+        assert canonical == one["text"]
+        assert guid(canonical, (), None, None) == one["guid"]
