@@ -33,16 +33,6 @@ class Rule:
     subjects: tuple[str, ...] = ("*",)
     contexts: tuple[str, ...] = (".",)
 
-    def in_context(self, context: str) -> bool:
-        """Tell whether the rule holds in a context; only the pattern ``*`` holds everywhere at once."""
-        if context == EVERYWHERE:
-            return EVERYWHERE in self.contexts
-        return any(fits(pattern, context) for pattern in self.contexts)
-
-    def of_subject(self, name: str) -> bool:
-        """Tell whether the rule speaks of subjects with this name."""
-        return any(fits(pattern, name) for pattern in self.subjects)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
@@ -56,18 +46,15 @@ class Access:
 
     def may_whole(self, permission: Permission, context: str) -> bool:
         """Tell whether every subject of a context (``*``: of all contexts) may be treated so."""
-        return any(rule.in_context(context) and "*" in rule.subjects for rule in self._that(permission))
+        return any(one.holds_in(context) and "*" in one.names for one in _areas(self, permission))
 
     def may_somewhere(self, permission: Permission, name: str | None = None) -> bool:
         """Tell whether a subject of this name (None: any) may be treated so in some context."""
-        return any(name is None or rule.of_subject(name) for rule in self._that(permission))
+        return any(name is None or one.has(name) for one in _areas(self, permission))
 
     def enters(self, context: str) -> bool:
         """Tell whether something in a context may be read, if it is there."""
-        return any(rule.in_context(context) for rule in self._that("read"))
-
-    def _that(self, permission: Permission) -> Iterable[Rule]:
-        return (rule for rule in self.rules if permission in rule.may)
+        return any(one.holds_in(context) for one in _areas(self, "read"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,19 +97,54 @@ def fits(pattern: str, text: str) -> bool:
     return pattern in {"*", text} or _compiled(pattern).fullmatch(text) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Area:
+    """All that the rules of one class of rights say about the same contexts: names as they are, and patterns as one."""
+
+    contexts: tuple[str, ...]
+    names: frozenset[str]
+    patterns: re.Pattern[str]
+
+    def holds_in(self, context: str) -> bool:
+        """Tell whether it is about a context; only the pattern ``*`` is about all contexts at once."""
+        if context == EVERYWHERE:
+            return EVERYWHERE in self.contexts
+        return any(fits(pattern, context) for pattern in self.contexts)
+
+    def has(self, name: str) -> bool:
+        """Tell whether it is about subjects with this name."""
+        return "*" in self.names or name in self.names or self.patterns.fullmatch(name) is not None
+
+
 @lru_cache(RIGHTS_KNOWN)
 def _may(access: Access, permission: Permission, subject: Subject) -> bool:
-    return any(
-        permission in rule.may and rule.in_context(subject.context) and rule.of_subject(subject.name)
-        for rule in access.rules
-    )
+    return any(one.holds_in(subject.context) and one.has(subject.name) for one in _areas(access, permission))
+
+
+@lru_cache(1024)
+def _areas(access: Access, permission: Permission) -> tuple[Area, ...]:
+    grouped: dict[tuple[str, ...], set[str]] = {}
+    for rule in access.rules:
+        if permission in rule.may:
+            grouped.setdefault(rule.contexts, set()).update(rule.subjects)
+    return tuple(_area(contexts, subjects) for contexts, subjects in grouped.items())
+
+
+def _area(contexts: tuple[str, ...], subjects: set[str]) -> Area:
+    names = frozenset(one for one in subjects if one == "*" or not {"*", "?"} & set(one))
+    patterns = "|".join(_expression(one) for one in sorted(subjects - names))
+    return Area(contexts, names, re.compile(patterns or "(?!)", re.DOTALL))
 
 
 @lru_cache(1024)
 def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(_expression(pattern), re.DOTALL)
+
+
+def _expression(pattern: str) -> str:
     """A star takes as little as it can and never gives it back, so that hostile names cost no more than their length."""
     first, *rest = (re.escape(part).replace(r"\?", ".") for part in pattern.split("*"))
     if not rest:
-        return re.compile(first, re.DOTALL)
+        return first
     middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
-    return re.compile(f"{first}{middle}.*{rest[-1]}", re.DOTALL)
+    return f"{first}{middle}.*{rest[-1]}"
