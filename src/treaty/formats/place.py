@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from treaty.core.limits import SCHEMA_DEPTH
+
 Path = tuple["Path", str | int] | None
 """The way to a place: the way to its parent, and the step from there. Cheap to extend; None is the root."""
 
@@ -59,13 +61,17 @@ def positions(text: str, pointers: Iterable[str]) -> Mapping[str, tuple[int, int
 
 
 def _values(text: str) -> Iterator[tuple[str, int]]:
-    """Every value's pointer and where it begins, in the order of the text."""
+    """Every value's pointer and where it begins, in the order of the text, up to what no reader takes: deeper brackets
+    than the limit, or one that closes nothing.
+    """
     ways: list[str] = [""]  # for every open bracket the pointer of what is inside, and at the end of the next value
     counts: list[int] = []  # for every open bracket the index of the next item, -1 for an object
     key = True
     for token in _TOKEN.finditer(text):
         mark = token["mark"]
         if mark in ("]", "}"):
+            if not counts:
+                return
             ways.pop()
             counts.pop()
             key = False
@@ -81,6 +87,8 @@ def _values(text: str) -> Iterator[tuple[str, int]]:
         elif mark or token["string"] or token["word"]:
             yield ways[-1], token.start()
             if mark:
+                if len(counts) > SCHEMA_DEPTH:
+                    return
                 counts.append(0 if mark == "[" else -1)
                 ways.append(f"{ways[-1]}/0")
                 key = True
