@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from treaty.core.grammar import Compare, Compared, Invalid, Parse, Parsed
+from treaty.core.grammar import Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.answer import Parser
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.memo import Memo, weight
+from treaty.formats.place import positions
 from treaty.formats.table import BUILT_IN, table
 from treaty.formats.verdict import verdict
 
@@ -98,6 +99,21 @@ def test_a_comparison_has_a_reader_and_a_writer() -> None:
     assert isinstance(forward, Compared)
     assert [found.rule for found in forward.findings] == ["TYPE_MISMATCH"]
     assert isinstance(parser.answer(Compare(POINT, Meaning("AVRO", "{}"))), Invalid)
+
+
+def test_validators_are_asked_about_a_text_and_those_of_other_formats_are_silent() -> None:
+    parser = Parser(table())
+    names = ("FIELD_DOC_MISSING", "ADDITIONAL_PROPERTIES_UNSPECIFIED")
+    told = parser.answer(Inspect(Meaning("AVRO", POINT.text.replace(",", ",\n")), names))
+    other = parser.answer(Inspect(Meaning("JSON", '{"type":"object","properties":{"a":true}}'), names[1:]))
+
+    assert isinstance(told, Inspected)
+    assert [(one.rule, one.path, one.line) for one in told.faults] == [("FIELD_DOC_MISSING", "/fields/0", 3)]
+    assert isinstance(other, Inspected)
+    assert [one.rule for one in other.faults] == ["ADDITIONAL_PROPERTIES_UNSPECIFIED"]
+    assert parser.answer(Inspect(POINT, ())) == Inspected()
+    assert isinstance(parser.answer(Inspect(Meaning("AVRO", "{}"), names)), Invalid)
+    assert set(names) < parser.table.validators()
 
 
 def test_strict_and_stored_reading_are_remembered_apart() -> None:
@@ -266,3 +282,9 @@ def test_normal_form_of_defaults(kind: object, default: object, normal: str) -> 
 )  # fmt: skip
 def test_the_names_that_a_text_needs_are_told_with_their_places(node: object, needed: list[tuple[str, str]]) -> None:
     assert [(one.name, one.path) for one in FORMAT.references(json.dumps(node))] == needed
+
+
+def test_places_are_found_in_any_text_and_never_cost_more_than_its_length() -> None:
+    for text in ("[" * 500_000, "]" * 500_000, '{"a": [}]' * 1_000, ""):
+        assert positions(text, ("/a/0", "", "/0/0/0")).keys() == {"/a/0", "", "/0/0/0"}
+    assert positions('{"a": [1,\n  {"b": 2}]}', ("/a/1/b",)) == {"/a/1/b": (2, 9)}

@@ -12,7 +12,7 @@ from tests.laws.toy import Bench, S, lacking, toy
 from treaty.core.answers import Checked, Config
 from treaty.core.commit import Position
 from treaty.core.policy import LEVELS, STRICTNESS
-from treaty.core.refusals import Incompatible, Refusal
+from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.requests import LATEST, Check, Creation, Force, Register, Scope, SetConfig
 from treaty.core.rows import Row, encode_row
 from treaty.core.schema import Draft, Metadata
@@ -172,3 +172,46 @@ def test_a_check_compares_within_the_group_that_a_registration_would_inherit(ben
     assert not bench.do(Check(S, toy("b"))).compatible
     with pytest.raises(Incompatible):
         bench.do(Register(S, toy("b")))
+
+
+configs = st.builds(
+    Config,
+    level=st.sampled_from(list(LEVELS)),
+    policy=strictnesses,
+    group=st.sampled_from([None, "major"]),
+    validate_fields=st.booleans(),
+    validators=st.sampled_from([None, (), ("NAME_SHORT",)]),
+    default_metadata=st.sampled_from([None, Metadata(properties=(("confluent:reserved", "z"),))]),
+)
+properties = st.sampled_from(
+    [None, (), (("confluent:reserved", "b"),), (("confluent:reserved", "b, c"), ("major", "1")), (("major", "2"),)]
+)
+drafts = st.builds(
+    lambda names, sent: toy(*names, metadata=None if sent is None else Metadata(properties=sent)),
+    st.sampled_from([*TEXTS, ("a", "longlonglong?"), ("z?",)]),
+    properties,
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(history=st.lists(drafts, max_size=3), new=drafts, config=configs)
+def test_a_check_says_what_a_registration_says(history: list[Draft], new: Draft, config: Config) -> None:
+    bench = Bench()
+    for old in history:
+        bench.do(Register(S, old, force=Force("me", "history")))
+    bench.do(SetConfig(Scope(*S), config))
+    told = bench.do(Check(S, new))
+    registered = bench.verdict(Register(S, new))
+
+    if isinstance(registered, Incompatible):
+        assert registered.reason.details == told.messages
+        assert registered.findings == told.findings
+    elif isinstance(registered, InvalidSchema):
+        assert [one.rule for one in registered.faults] == [
+            one.rule for one in told.findings if one.rule == "NAME_SHORT"
+        ]
+    else:
+        assert not isinstance(registered, Refusal)
+        assert told.compatible or not registered.answer.created
+    if told.compatible:
+        assert not isinstance(registered, Refusal)
