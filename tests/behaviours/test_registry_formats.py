@@ -1,10 +1,12 @@
 """What holds for schemas of every format, whoever stands behind the door."""
 
+import base64
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -100,6 +102,17 @@ def test_versions_are_registered_found_and_told(connection: Connection, texts: T
     assert connection.schema(first.schema_id).format == texts.format
     assert connection.by_guid(second.guid).text == texts.second
     assert connection.versions("s") == (1, 2)
+
+
+def test_a_descriptor_becomes_a_text(connection: Connection) -> None:
+    made = FileDescriptorProto(name="order.proto", syntax="proto3")
+    made.message_type.add(name="Order").field.add(name="id", number=1, label=1, type=3, json_name="id")
+    posted = Draft(base64.b64encode(made.SerializeToString()).decode(), "PROTOBUF")
+    version = connection.register("s", posted).version
+
+    assert version.text == PROTOBUF.first
+    assert connection.version("s") == version == connection.lookup("s", posted)
+    assert not connection.register("s", PROTOBUF.draft(PROTOBUF.spelt)).created
 
 
 def test_a_break_is_refused_with_its_findings(connection: Connection, texts: Texts) -> None:

@@ -65,7 +65,8 @@ async def register(x: Exchange) -> object:
     force = q.Force(x.call.principal, "force=true") if x.query.flag("force") else None
     request = register_of(x.subject, body, normalize=x.query.flag("normalize") or None, force=force)
     registered = await x.ask(request)
-    version = await viewed(x, registered.version, as_posted(request.draft.text))
+    usual = "" if x.details else as_posted(request.draft.text)  # our own clients are told what is stored
+    version = await viewed(x, registered.version, usual)
     return registered_body(Registered(version, registered.created), details=x.details)
 
 
