@@ -45,6 +45,8 @@ _SYNTAX = {
     for name in ("regex", "uri", "uri-reference")
 }
 
+_SMALL = 65_536
+"""Characters of a text in which more than one error of the meta-schema is looked for."""
 _PROPERTY = re.compile(r"\\(?:[pP]\{([^}]*)\}|.)", re.DOTALL)
 
 
@@ -52,7 +54,11 @@ def judge(document: Document, own: Sequence[Node], blocked: Sequence[tuple[Node,
     """Raise `InvalidSchemaError` with the first faults of a text, in its order; `own` are all its schemas."""
     root = document.root
     found: dict[tuple[str, str], Fault] = {}
-    told = (*_meta(root), *_own(own), *(_unresolved(document, node, to) for node, to in blocked))
+    told = (
+        *_meta(root, many=len(document.written) <= _SMALL),
+        *_own(own),
+        *(_unresolved(document, node, to) for node, to in blocked),
+    )
     for one in told or cycles(document, own):
         found.setdefault((one.rule, one.path), one)
     if not found:
@@ -70,11 +76,16 @@ def _validator(draft: Draft) -> Any:
     return jsonschema_rs.validator_for(asked, offline=True)
 
 
-def _meta(root: Node) -> Iterator[Fault]:
-    """What the meta-schema says."""
+def _meta(root: Node, *, many: bool) -> Iterator[Fault]:
+    """What the meta-schema says: the library finds all errors at once or the first one, nothing between."""
     validator = _validator(root.draft)
-    if not validator.is_valid(root.value):
+    if many and not validator.is_valid(root.value):
         for error in islice(validator.iter_errors(root.value), FAULTS):
+            yield from _said(error)
+    elif not many:
+        try:
+            validator.validate(root.value)
+        except jsonschema_rs.ValidationError as error:
             yield from _said(error)
 
 

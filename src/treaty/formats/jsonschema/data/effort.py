@@ -98,7 +98,7 @@ class _Weighing:
         total = 0
         for frame in inside:
             back = []
-            total += 1
+            total += 1 + _names(frame.node.value)
             for sign, inner in frame.edges:
                 if self.home[inner.key] == len(self.weights):
                     back.append(sign)
@@ -108,6 +108,12 @@ class _Weighing:
                 return False
         self.weights.append(min(total, 2 * VALUE_STEPS))
         return True
+
+
+def _names(value: Json) -> int:
+    """Names that may be missing, each of which is a fault of its own."""
+    held = value.get("required") if isinstance(value, dict) else None
+    return len(held) if isinstance(held, list) else 0
 
 
 def places(value: Json) -> int:
