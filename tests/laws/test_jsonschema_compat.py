@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+from collections.abc import Hashable
 from typing import Any
 
 import pytest
@@ -15,6 +16,9 @@ from treaty.core.finding import Finding
 from treaty.core.meaning import Meaning
 from treaty.formats.answer import Parser
 from treaty.formats.jsonschema.compare.compatibility import compare, differences
+from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
+from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.rules.value import TYPE_CHANGED
 from treaty.formats.jsonschema.compare.walk.matching import matched
 from treaty.formats.rule import POLICIES
 from treaty.formats.table import Table
@@ -119,6 +123,51 @@ def test_a_reference_may_be_written_out(seed: int, draft: int) -> None:
     written = inlined(new, new)
     if accepted(written):
         assert verdicts(old, new) == verdicts(old, written)
+
+
+def reached(edges: list[list[int]], start: int) -> set[int]:
+    """All places that a way leads to."""
+    seen = {start}
+    waiting = [start]
+    while waiting:
+        for one in edges[waiting.pop()]:
+            if one not in seen:
+                seen.add(one)
+                waiting.append(one)
+    return seen
+
+
+@given(
+    st.integers(2, 7).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.lists(st.integers(0, n - 1), max_size=3), min_size=n, max_size=n),
+            st.sets(st.integers(0, n - 1), max_size=2),
+            st.lists(st.integers(0, n - 1), min_size=1, max_size=8),
+        )
+    )
+)
+def test_what_was_concluded_from_a_wrong_assumption_is_asked_anew(
+    graph: tuple[list[list[int]], set[int], list[int]],
+) -> None:
+    edges, broken, asked = graph
+    answers: list[tuple[int, bool]] = []
+
+    def begin(at: Hashable) -> Task:
+        assert isinstance(at, int)
+        found = Found("STRICT")
+        for one in asked if at < 0 else edges[at]:
+            answer = yield Question(one)
+            if at < 0:
+                answers.append((one, bool(answer.harms)))
+            elif answer.harms:
+                found.tell(TYPE_CHANGED)
+        if at in broken:
+            found.tell(TYPE_CHANGED)
+        return found
+
+    Fixpoint(begin, Found("STRICT"), Found("STRICT"), ("TOY", 100_000)).answer(-1)
+
+    assert answers == [(one, bool(reached(edges, one) & broken)) for one in asked]
 
 
 def size(left: list[int | None]) -> int:
