@@ -11,6 +11,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+SIGNING = x509.KeyUsage(
+    key_cert_sign=True, crl_sign=True, digital_signature=False, content_commitment=False, key_encipherment=False,
+    data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
+)  # fmt: skip
+"""What an authority's key is for; Python 3.13 asks for it."""
+
 
 @dataclass
 class Authority:
@@ -22,8 +28,11 @@ class Authority:
     def __post_init__(self) -> None:
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, self.name)])
-        made = self._builder(self.subject, self.key, 1).add_extension(
-            x509.BasicConstraints(ca=True, path_length=0), critical=True
+        ca = x509.BasicConstraints(ca=True, path_length=0)
+        made = (
+            self._builder(self.subject, self.key, 1)
+            .add_extension(ca, critical=True)
+            .add_extension(SIGNING, critical=True)
         )
         self.file = self.folder / f"{self.name}.pem"
         self.file.write_bytes(made.sign(self.key, hashes.SHA256()).public_bytes(Encoding.PEM))

@@ -163,6 +163,7 @@ def test_the_audit_log_tells_of_every_kind_of_change(tmp_path: Path, rights: Pat
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", row["time"]) for row in rows)
 
 
+@pytest.mark.slow
 def test_workers_all_follow_the_files_and_write_one_audit_log(tmp_path: Path, rights: Path) -> None:
     audit, log = tmp_path / "audit.jsonl", f"sqlite://{tmp_path / 'log.db'}"
     with serving(tmp_path, "--log", log, "--workers", "3", "--auth", str(rights), "--audit", str(audit)) as server:
@@ -275,6 +276,7 @@ def asked(place: http.client.HTTPSConnection) -> int:
     return place.getresponse().status
 
 
+@pytest.mark.slow
 def test_a_renewed_certificate_is_shown_without_a_restart(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     certificate, key = authority.make("server")
