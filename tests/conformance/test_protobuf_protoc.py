@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.oracle.protobuf_files import DIALECTS, made, made_pair, mutated
+from tests.oracle.protobuf_files import DIALECTS, made, made_pair
+from tests.oracle.protobuf_mutations import mutated
 from tests.oracle.protobuf_treaty import DIFFERENCES, difference, hand_made, judged
 from tests.oracle.protoc import BUNDLED, RENAMED, SITE, Protoc
 from treaty.core.finding import Fault
