@@ -143,6 +143,12 @@ IMPORTED: list[Turn] = [
     ("PUT", "/mode/e", {"mode": "IMPORT"}, 200, ANY),
     ("POST", "/subjects/e/versions", posted(EXTERNAL, id=7, version=3), 200, registered(3, 7, EXTERNAL, **JSON)),
     ("PUT", "/mode/e", {"mode": "READWRITE"}, 200, ANY),
+    ("POST", "/compatibility/subjects/e/versions/latest?verbose=true", posted(obj(a=TEXT)), 200, {
+        "is_compatible": False,
+        "messages": ["A previous schema version contains an unsupported external reference", CLOSING]}),
+    ("POST", "/subjects/e/versions", posted(obj(a=TEXT)), 409, error(40901,
+     'Schema being registered is incompatible with an earlier schema for subject "e", details: '
+     f"[A previous schema version contains an unsupported external reference, {CLOSING}]")),
     ("PUT", "/config/e", {"validateNewSchemas": False}, 200, ANY),
     ("POST", "/compatibility/subjects/e/versions?verbose=true",
      posted(EXTERNAL.replace("old.json", "new.json")), 200, {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from treaty.core.answers import Checked, Config
 from treaty.core.finding import Finding
-from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid
+from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid, Parse
 from treaty.core.law.references import meaning_of
 from treaty.core.law.reserved import reserved_findings
 from treaty.core.law.schemas import Read, answers
@@ -25,8 +25,8 @@ DENIED = Finding(
     "POLICY_DENIES", "", "The policy of this subject refuses every change", remedy="another policy, or another subject"
 )
 
-BLOCKED = frozenset({"REFERENCE_UNRESOLVED", "REF_UNRESOLVED"})
-"""Rules that say: a text refers to something outside the registry, which is never fetched. Only old ones do."""
+BLOCKED = "REF_UNRESOLVED"
+"""The rule of a fault that says: a text refers to something outside the registry, which is never fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _compared(
             opaque = (_opaque(old.format),)
             return Failed(number, old.text, opaque), opaque
         backward, forward = map(_findings, pair)
-        if any(map(_blocked, pair)):
+        if (backward or forward) and _refers_outside(view, grammar, one, old):
             return Failed(number, old.text, sentence=EXTERNAL_REFERENCE), (*forward, *backward)
         if backward or forward:
             return Failed(number, old.text, backward, forward), (*forward, *backward)
@@ -145,10 +145,10 @@ def _opaque(format_: str) -> Finding:
     return Finding("FORMAT_OPAQUE", "", sentence, told, remedy="set the level to NONE, or install the plug-in")
 
 
-def _blocked(answer: Answer | None) -> bool:
-    if isinstance(answer, Compared):
-        return any(one.rule in BLOCKED for one in answer.findings)
-    return isinstance(answer, Invalid) and any(one.rule in BLOCKED for one in answer.faults)
+def _refers_outside(view: View, grammar: Grammar, one: Kept, old: Schema) -> bool:
+    """Whether a stored schema, an imported one, would be refused today for what it refers to."""
+    (told,) = answers(grammar, (Parse(meaning_of(view, str(one[0][0]), old)),))
+    return isinstance(told, Invalid) and any(fault.rule == BLOCKED for fault in told.faults)
 
 
 def _findings(answer: Answer | None) -> tuple[Finding, ...]:
