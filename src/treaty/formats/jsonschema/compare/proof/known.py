@@ -99,6 +99,8 @@ class Known:
                 for name, needed in held.items() if isinstance(held, dict) else ():
                     if name in self.required and isinstance(needed, list):
                         self.required.update(one for one in needed if isinstance(one, str))
+        if not self.types <= {"object"}:
+            return []  # what is no object has no properties, and nothing depends on them
         return [
             inner
             for view in views
