@@ -83,6 +83,7 @@ HANDLED: dict[str, str] = {
     "a chain of 10,000 references": json.dumps(chain(MANY, lambda to: {"$ref": to}, TEXT)),
     "a chain of 10,000 branches": json.dumps(chain(MANY, lambda to: {"allOf": [{"$ref": to}]}, TEXT)),
     "a chain of 10,000 properties": json.dumps(chain(MANY, lambda to: {"properties": {"a": {"$ref": to}}, "required": ["a"]}, TEXT)),
+    "5,000 ways into a chain of 5,000": json.dumps({**chain(5_000, lambda to: {"$ref": to}, TEXT), "$ref": "#/x", "x": {"type": "object", "properties": {f"p{at}": {"$ref": "#/definitions/d0"} for at in range(5_000)}}}),
     "15,000 ids": json.dumps({"$schema": NEW, "$defs": {f"d{at}": {"$id": f"http://example.org/{at}"} for at in range(15_000)}}),
     "15,000 times one id": json.dumps({"$schema": NEW, "$defs": {f"d{at}": {"$id": "http://example.org/x"} for at in range(15_000)}}),
     "ids inside each other": '{"$id":"a/","items":' * 150 + "{}" + "}" * 150,

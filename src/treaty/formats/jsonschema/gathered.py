@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from treaty.core.limits import SUBSCHEMAS
 from treaty.formats.jsonschema.model import Document, Json, Node
 from treaty.formats.jsonschema.resolve import REFERRING, child, follow, ignores_siblings
 
@@ -46,6 +47,7 @@ class Gathered:
     never: bool = False
     doc: str = ""
     format: str = ""
+    steps: int = 0
 
     @property
     def assumed(self) -> str:
@@ -74,12 +76,12 @@ def _holds(value: dict[str, Json]) -> bool:
     return any(word in value for words in _SPEAK.values() for word in words)
 
 
-def gather(document: Document, start: Iterable[Node]) -> Gathered:
-    """All that is said about a place, in the order of the text."""
+def gather(document: Document, start: Iterable[Node], most: int = SUBSCHEMAS) -> Gathered:
+    """All that is said about a place, in the order of the text, by `most` schemas; `steps` is how many were looked at."""
     made = Gathered()
     waiting = list(start)[::-1]
     seen: set[tuple[int, str]] = set()
-    while waiting:
+    while waiting and len(seen) < most:
         node = waiting.pop()
         if node.key in seen:
             continue
@@ -99,6 +101,7 @@ def gather(document: Document, start: Iterable[Node]) -> Gathered:
         elif not made.doc and isinstance(node.value.get("description"), str):
             made.doc = str(node.value["description"])
         waiting += reversed(inner)
+    made.steps = len(seen)
     return made
 
 

@@ -14,6 +14,7 @@ FORMATS: Mapping[str, str] = {"date": "date", "date-time": "timestamp"}
 """By format of a string, the scalar of `treaty.core.columns.SCALARS` that holds it."""
 
 _DIGITS = 38
+_STEPS = 100_000
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _NULL, _OBJECT = frozenset({"null"}), frozenset({"object"})
 _VARIANT = Scalar("variant")
@@ -47,13 +48,14 @@ def columns(document: Document, depth: int = COLUMN_RECURSION) -> Columns:
 class _Maker:
     """Makes the types of one schema."""
 
-    __slots__ = ("_count", "_depth", "_document", "_gathered", "_open", "losses")
+    __slots__ = ("_count", "_depth", "_document", "_gathered", "_open", "_steps", "losses")
 
     def __init__(self, document: Document, depth: int) -> None:
         self._document = document
         self._depth = depth
         self._open: dict[object, int] = {}
         self._count = 0
+        self._steps = 0
         self._gathered: dict[tuple[tuple[int, str], ...], Gathered] = {}
         self.losses: list[Loss] = []
 
@@ -86,6 +88,10 @@ class _Maker:
         found = self._gathered.get(key)
         if found is None:
             found = self._gathered[key] = gather(self._document, start)
+            self._steps += found.steps
+            if self._steps > _STEPS:
+                message = f"more than {_STEPS} schemas are passed on the way to the columns"
+                raise fault("COLUMNS_TOO_MANY", message, "shorter chains of references")
         return found
 
     @property

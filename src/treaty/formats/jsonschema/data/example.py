@@ -81,6 +81,7 @@ class _Maker:
         if self.steps > _STEPS or depth > 40:
             raise ImpossibleError("too many steps")
         asked = wish(self.document, nodes, self.draw, plain=self.plain or depth > _DEEP)
+        self.steps += asked.steps // 10
         if asked.allowed is not None:
             return self.draw.pick(asked.allowed)
         kinds = asked.types if self.wild and self.draw.chance(20) else asked.guessed()

@@ -44,6 +44,7 @@ class Wish:
     allowed: list[Json] | None = None
     required: dict[str, None] = field(default_factory=dict)
     words: set[str] = field(default_factory=set)
+    steps: int = 0
 
     def guessed(self) -> tuple[str, ...]:
         """The types that the keywords speak about, if they speak about types that are allowed."""
@@ -163,6 +164,7 @@ def wish(document: Document, start: Iterable[Node], draw: Draw, *, plain: bool) 
         made.nodes.append(node)
         _take(made, node.value)
         waiting += _branches(node, node.value, draw, plain=plain)
+    made.steps = len(seen)
     if not made.types or made.allowed == []:
         raise ImpossibleError("no type and no value is left")
     return made

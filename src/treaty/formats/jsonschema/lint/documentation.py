@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from treaty.formats.jsonschema.drafts import DRAFTS, known
 from treaty.formats.jsonschema.gathered import gather
-from treaty.formats.jsonschema.lint.places import Told, properties, row
+from treaty.formats.jsonschema.lint.places import NEAR, Told, properties, row
 from treaty.formats.jsonschema.model import Document, Json
 
 _DRAFTS = ", ".join(draft.uri for draft in DRAFTS.values())
@@ -30,7 +30,7 @@ def _title_missing(document: Document) -> Iterator[Told]:
 
 def _field_doc_missing(document: Document) -> Iterator[Told]:
     for name, node in properties(document):
-        if node.value is not False and _blank(gather(document, [node]).doc):
+        if node.value is not False and _blank(gather(document, [node], NEAR).doc):
             message = f"the property {name!r} has no description"
             yield node.place, message, 'a member "description", here or where its $ref leads'
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from treaty.formats.jsonschema.gathered import gather
-from treaty.formats.jsonschema.lint.places import Told, properties, row, schemas
+from treaty.formats.jsonschema.lint.places import NEAR, Told, properties, row, schemas
 from treaty.formats.jsonschema.model import Document, Node
 from treaty.formats.jsonschema.regex import linear
 from treaty.formats.jsonschema.resolve import ignores_siblings
@@ -42,7 +42,7 @@ def _additional_unspecified(document: Document) -> Iterator[Told]:
 def _type_missing(document: Document) -> Iterator[Told]:
     for name, node in properties(document):
         value = node.value
-        if isinstance(value, dict) and value and not _TYPED & value.keys() and gather(document, [node]).silent:
+        if isinstance(value, dict) and value and not _TYPED & value.keys() and gather(document, [node], NEAR).silent:
             yield node.place, f"the property {name!r} takes values of any type", 'a member "type"'
 
 

@@ -12,6 +12,9 @@ from treaty.formats.jsonschema.resolve import child, ignores_siblings, subschema
 from treaty.formats.place import positions
 from treaty.formats.rule import Lint
 
+NEAR = 50
+"""Schemas, by references and allOf, that are looked at to learn what is said about one place."""
+
 Told = tuple[str, str, str]
 """Where advice is not followed as a JSON pointer, what stands there, and what was expected."""
 

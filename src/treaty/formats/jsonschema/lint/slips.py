@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from treaty.formats.jsonschema.canonical import printed
 from treaty.formats.jsonschema.drafts import KEYWORDS
 from treaty.formats.jsonschema.gathered import KINDS, gather
-from treaty.formats.jsonschema.lint.places import Told, row, schemas
+from treaty.formats.jsonschema.lint.places import NEAR, Told, row, schemas
 from treaty.formats.jsonschema.model import Document, Json
 from treaty.formats.jsonschema.regex import matches
 from treaty.formats.jsonschema.resolve import REFERRING, follow, ignores_siblings, own_uri, reference
@@ -124,7 +124,7 @@ def _required_not_defined(document: Document) -> Iterator[Told]:
         names = node.value.get("required")
         if not isinstance(names, list) or "properties" not in node.value or ignores_siblings(node):
             continue
-        found = gather(document, [node])
+        found = gather(document, [node], NEAR)
         if found.choices:
             continue
         patterns = [one.place.rpartition("/")[2].replace("~1", "/").replace("~0", "~") for one in found.patterns]
