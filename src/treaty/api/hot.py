@@ -150,6 +150,8 @@ class HotProtocol(HttpToolsProtocol):
     """Loop time when the message began that is not complete yet."""
     sealing: "blake2b | None" = None
     """With rights: a digest that has the client's certificate in it, and takes a header block."""
+    sealed: tuple[bytes | None, bytes] = (None, b"")
+    """With rights: this connection's last header block, and what it is known as."""
     certificate: dict[str, Any] | None = None
     """With rights: what the client's certificate says."""
     last_answer = 0.0
@@ -197,11 +199,13 @@ class HotProtocol(HttpToolsProtocol):
                 self._bound(len(data))
 
     def _sealed(self, block: bytes) -> bytes:
-        """The digest of a header block and of this connection's certificate."""
-        assert self.sealing is not None
-        digest = self.sealing.copy()
-        digest.update(block)
-        return digest.digest()
+        """The digest of a header block and of this connection's certificate; most blocks are as the one before."""
+        if block != self.sealed[0]:
+            assert self.sealing is not None
+            digest = self.sealing.copy()
+            digest.update(block)
+            self.sealed = (block if len(block) <= BLOCK_BYTES else None, digest.digest())
+        return self.sealed[1]
 
     def _free(self) -> bool:
         """Tell whether nothing is being answered on this connection and the peer reads what it gets."""

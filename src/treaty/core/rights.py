@@ -44,6 +44,11 @@ class Access:
         """Tell whether a subject in its context may be treated so."""
         return _may(self, permission, subject)
 
+    @property
+    def sees_all(self) -> bool:
+        """Tell whether everything may be read, so that nothing has to be filtered."""
+        return _sees_all(self)
+
     def may_whole(self, permission: Permission, context: str) -> bool:
         """Tell whether every subject of a context (``*``: of all contexts) may be treated so."""
         return any(one.holds_in(context) and "*" in one.names for one in _areas(self, permission))
@@ -119,6 +124,11 @@ class Area:
 @lru_cache(RIGHTS_KNOWN)
 def _may(access: Access, permission: Permission, subject: Subject) -> bool:
     return any(one.holds_in(subject.context) and one.has(subject.name) for one in _areas(access, permission))
+
+
+@lru_cache(1024)
+def _sees_all(access: Access) -> bool:
+    return access.may_whole("read", EVERYWHERE)
 
 
 @lru_cache(1024)
