@@ -138,6 +138,7 @@ def test_a_bomb_is_refused_by_name(text: str, rule: str, figure: Callable[[str],
         figure(f"refused after {spent:.2f} s CPU")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in HANDLED.items()])
 def test_what_is_hostile_and_legal_is_handled_or_refused_by_name(text: str, figure: Callable[[str], None]) -> None:
     spent: dict[str, float] = {}
@@ -166,6 +167,7 @@ def test_what_is_hostile_and_legal_is_handled_or_refused_by_name(text: str, figu
         figure(f"{worst} took {spent[worst]:.2f} s CPU, of {len(spent)} ways; reading took {peak // MEGABYTE} MB")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, (text, _) in REFUSED.items()])
 def test_a_bomb_among_stored_schemas_is_refused_or_read(text: str) -> None:
     try:
