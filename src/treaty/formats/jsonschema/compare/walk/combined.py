@@ -85,7 +85,8 @@ def _partners(
         if (at, other) in answers:
             found.take(answers[at, other], *step, *((at,) if step else ()))
     if len(taken) < min(len(old), len(new)):
-        found.tell(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(len(old),), reader=(len(taken),))
+        sides = f"{len(old)} schemas", f"partners for {len(taken)} of them"
+        found.tell(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(sides[0],), reader=(sides[1],))
 
 
 def _alike(old: list[Shape], new: list[Shape]) -> Generator[Question, Found, dict[int, int]]:
