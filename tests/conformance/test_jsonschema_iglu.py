@@ -60,7 +60,11 @@ def test_every_one_has_values_and_the_plain_library_agrees(figure: Callable[[str
     made = 0
     for path, document in documents().items():
         plain = {**json.loads(schemas()[path]), "$schema": "http://json-schema.org/draft-07/schema#"}
-        judge = None if len(document.texts) > 1 else jsonschema_rs.Draft7Validator(plain, offline=True, validate_formats=False)
+        judge = (
+            None
+            if len(document.texts) > 1
+            else jsonschema_rs.Draft7Validator(plain, offline=True, validate_formats=False)
+        )
         for seed in range(3):
             text = example(document, seed) if seed == 0 else printed(sample(document, seed))
             assert check(document, text) == ()

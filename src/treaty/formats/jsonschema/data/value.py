@@ -131,11 +131,24 @@ def _faults(judge: Judge, value: Json, steps: int) -> Iterator[Fault]:
         yield Fault("VALUE_INVALID", "", message, "a value of the schema")
 
 
+_ASKED = ("types", "limit", "options", "expected_value", "pattern", "multiple_of", "property")
+"""Where the library says what a keyword asks for."""
+
+
 def _fault(error: Any) -> Fault:
-    rule = "".join(f"_{char}" if char.isupper() else char for char in error.kind.name).upper().lstrip("$_")
-    path = "".join(f"/{escaped(str(step))}" for step in error.instance_path)
-    asked = "".join(f"/{escaped(str(step))}" for step in error.schema_path)
-    return Fault(rule, path, _short(error.message), f"what the schema asks for at {asked or '/'}")
+    kind = error.kind
+    rule = "".join(f"_{char}" if char.isupper() else char for char in kind.name).upper().lstrip("$_")
+    steps = list(error.instance_path)
+    if rule in ("ADDITIONAL_PROPERTIES", "UNEVALUATED_PROPERTIES", "UNEVALUATED_ITEMS"):
+        steps += kind.unexpected[:1]
+    path = "".join(f"/{escaped(str(step))}" for step in steps)
+    place = "".join(f"/{escaped(str(step))}" for step in error.schema_path) or "/"
+    asked = next((getattr(kind, name) for name in _ASKED if hasattr(kind, name)), None)
+    told = " or ".join(map(str, asked)) if isinstance(asked, list) else "" if asked is None else str(asked)
+    expected = (
+        f"{kind.name} {_short(told)}, as the schema says at {place}" if told else f"what the schema says at {place}"
+    )
+    return Fault(rule, path, _short(error.message), expected)
 
 
 def _short(message: str) -> str:
