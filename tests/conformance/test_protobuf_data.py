@@ -1,17 +1,23 @@
 """Columns of Protobuf messages, and values in JSON: what is said about single schemas and values."""
 
 import json
+from contextlib import suppress
 
 import pytest
 
+from tests.conformance.test_protobuf_limits import FITS
 from treaty.core.columns import Column, Decimal, List, Map, Scalar, Struct
 from treaty.core.limits import COLUMNS, FAULTS
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.columns import PLAIN, columns
+from treaty.formats.protobuf.compare.comparison import compare, differences
 from treaty.formats.protobuf.example import example
+from treaty.formats.protobuf.lints import LINTS
 from treaty.formats.protobuf.model import Schema
 from treaty.formats.protobuf.parse import parse
+from treaty.formats.protobuf.printing.normal import normal
+from treaty.formats.protobuf.printing.text import text
 from treaty.formats.protobuf.value import VALUE_RULES, check
 
 IMPORTS = "".join(
@@ -245,14 +251,14 @@ def test_all_faults_are_told_up_to_a_limit_and_required_fields_are_asked_for() -
 def test_a_hostile_value_is_refused_and_does_no_harm() -> None:
     deep = '{"parts":[' * 90 + "{}" + "]}" * 90
     assert check(ORDER, deep) == ()
-    for text in (
+    for hostile in (
         '{"parts":[' * 10_000,
         '{"any":' + "[" * 190 + "]" * 190 + "}",
         "\ud800",
         '{"count": 1e999999999}',
         "",
     ):
-        assert check(ORDER, text)
+        assert check(ORDER, hostile)
 
 
 def test_an_extension_is_a_member_under_its_full_name() -> None:
@@ -291,3 +297,46 @@ def test_a_message_of_a_reference_is_filled_too() -> None:
     assert "count" in json.loads(example(schema, 3))["line"]
     assert check(schema, '{"line": {"count": 1}}') == ()
     assert [one.path for one in check(schema, '{"line": {"counts": 1}}')] == ["/line/counts"]
+
+
+# ------------------------------------------------------------------------------------------------------ large files
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_what_is_large_is_handled_in_all_ways(name: str) -> None:
+    one, other = (parse(Meaning("PROTOBUF", FITS[name]), strict=False) for _ in range(2))
+
+    assert compare(one, other) == differences(one, other) == ()
+    assert text(normal(parse(Meaning("PROTOBUF", text(normal(one))), strict=False))) == text(normal(one))
+    for lint in LINTS.values():
+        assert len(lint.find(one)) <= FAULTS
+    with suppress(InvalidSchemaError):
+        assert len(columns(one).columns) <= COLUMNS
+
+
+def test_extensions_and_what_is_reserved_are_compared_in_near_linear_time() -> None:
+    fields = "".join(f"optional int32 f{at} = {at};" for at in range(1, 9_000))
+    aside = "".join(f"reserved {at};" for at in range(50_000, 70_000, 2))
+    extends = "".join(f"optional int32 x{at} = {at};" for at in range(10_000, 18_000))
+    bodies = (
+        f"{aside} extensions 10000 to 18999; {fields}",
+        f"extensions 10000 to 18999; {fields} optional int32 z = 50002;",
+    )
+    bare = [f'syntax = "proto2"; message A {{ {body} }}' for body in bodies]
+    old = parse(Meaning("PROTOBUF", f"{bare[0]} extend A {{ {extends} }}"), strict=True)
+    new = parse(Meaning("PROTOBUF", bare[1]), strict=True)
+
+    assert compare(new, old) == compare(old, new) == ()
+    assert {one.rule for one in differences(new, old)} == {"FIELD_ADDED", "RESERVED_NUMBER_USED", "EXTENSION_REMOVED"}
+
+
+def test_pieces_of_one_option_become_one_in_near_linear_time() -> None:
+    head = 'syntax = "proto2"; import "google/protobuf/descriptor.proto"; '
+    defined = "message R { repeated int32 n = 1; optional R r = 2; } extend google.protobuf.FileOptions { optional R x = 50000; } "
+    pieces = "".join(f"option (x).r.n = {at};" for at in range(15_000))
+    shown = text(normal(parse(Meaning("PROTOBUF", f"{head}{defined}{pieces}"), strict=False)))
+    deep = parse(Meaning("PROTOBUF", f"{head}{defined}option (x){'.r' * 500}.n = 1;"), strict=False)
+
+    assert shown.count("\n      ") == 15_000
+    assert shown.count("option (") == 1
+    assert text(normal(parse(Meaning("PROTOBUF", text(normal(deep))), strict=False))) == text(normal(deep))

@@ -108,9 +108,9 @@ class _Maker:
         single = {one.number for oneof in node.oneofs for one in oneof.fields}
         for field in sorted(node.all_fields, key=lambda one: one.place):
             at = f"{way}.{field.name}" if way else field.name
+            self._grow()
             made = self._field(home, symbol.full, field, at, depth)
             if made is not None:
-                self._grow()
                 nullable = field.number in single or self._nullable(home, symbol.full, field)
                 inside.append(Column(field.name, made, nullable, field.doc))
         self._level -= turns
@@ -162,9 +162,10 @@ class _Maker:
         return PLAIN[kind]
 
     def _grow(self) -> None:
+        """Count a field, also one that recursion cuts."""
         self._count += 1
         if self._count > COLUMNS:
-            message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}"
+            message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}, those left out included"
             raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
 
 

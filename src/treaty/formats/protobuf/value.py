@@ -40,6 +40,12 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _REFUSED = (ParseError, TypeError, ValueError, AttributeError, OverflowError)
 _AROUND = re.compile(r"^(?:Failed to parse \S+ field: )+|[\s.]+$|\sat \S+?\.*$")
 
+Inside = list[tuple[Descriptor, Json, Path]]
+"""Messages that are still to be looked at."""
+
+Unit = tuple[str, Json, FieldDescriptor, Json, Path]
+"""A value for the runtime to read: its field's JSON name, what to put there, and the scalar in it with its place."""
+
 Told = tuple[Path, tuple[str, str, str]]
 """A place; a rule, what stands there, and what was expected."""
 
@@ -55,7 +61,7 @@ def check(schema: Schema, text: str) -> tuple[Fault, ...]:
         return wrong.faults
     descriptor = first(schema)
     if descriptor is None:
-        return (Fault("VALUE_HAS_NO_TYPE", "", "the schema has no message that a value could be of", "a message"),)
+        return (Fault("VALUE_HAS_NO_TYPE", "", "the schema has no message that the runtime takes", "a message"),)
     found: list[Fault] = []
     for path, (rule, message, expected) in _faults(descriptor, value):
         found.append(Fault(rule, pointer(path), message, expected))
@@ -75,18 +81,17 @@ def _faults(root: Descriptor, value: Json) -> Iterator[Told]:
         elif not isinstance(here, dict):
             yield path, ("VALUE_TYPE_MISMATCH", _shown(here), f"an object with the fields of {descriptor.full_name}")
         else:
-            inside: list[tuple[Descriptor, Json, Path]] = []
+            inside: Inside = []
             yield from _members(descriptor, here, path, inside)
             waiting += reversed(inside)
 
 
-def _members(
-    descriptor: Descriptor, here: dict[str, Json], path: Path, inside: list[tuple[Descriptor, Json, Path]]
-) -> Iterator[Told]:
+def _members(descriptor: Descriptor, here: dict[str, Json], path: Path, inside: Inside) -> Iterator[Told]:
     """Faults of the members of an object; messages that are members go to `inside`."""
     names = {one.json_name: one for one in descriptor.fields} | {one.name: one for one in descriptor.fields}
     met: set[int] = set()
     oneofs: dict[str, str] = {}
+    units: list[Unit] = []
     for name, member in here.items():
         field = names.get(name)
         at = (path, name)
@@ -107,32 +112,32 @@ def _members(
             if oneof.name in oneofs:
                 told = f"{name!r} beside {oneofs[oneof.name]!r} of the oneof {oneof.name!r}"
                 yield at, ("VALUE_ONEOF_TWICE", told, "one field of a oneof")
+                continue
             oneofs[oneof.name] = name
-        yield from _field(field, member, at, inside)
+        yield from _field(field, member, at, (inside, units))
+    yield from _unread(descriptor, units)
     for one in descriptor.fields:
         if one.is_required and one.number not in met:
             told = f"the required field {one.json_name!r} of {descriptor.full_name} is missing"
             yield path, ("VALUE_FIELD_MISSING", told, "a value for every required field")
 
 
-def _field(
-    field: FieldDescriptor, member: Json, at: Path, inside: list[tuple[Descriptor, Json, Path]]
-) -> Iterator[Told]:
-    target = field.message_type
+def _field(field: FieldDescriptor, member: Json, at: Path, places: tuple[Inside, list[Unit]]) -> Iterator[Told]:
+    """Put what a field holds where it is looked at: messages inside, everything else among the units."""
+    inside, units = places
+    target, name = field.message_type, field.json_name
     if target is not None and target.GetOptions().map_entry:
         if not isinstance(member, dict):
             yield at, ("VALUE_TYPE_MISMATCH", _shown(member), "an object: keys and values of a map")
             return
         held = target.fields_by_name["value"]
+        opened = held.message_type is not None and held.message_type.full_name not in ENCODED
         for key, one in member.items():
-            entry: Json = (
-                one if held.message_type is None else {} if held.message_type.full_name not in ENCODED else one
-            )
-            yield from _leaf(field, {key: entry}, held, entry, (at, key))
-            if held.message_type is not None and held.message_type.full_name not in ENCODED:
+            units.append((name, {key: {} if opened else one}, held, key if opened else one, (at, key)))
+            if opened:
+                assert held.message_type is not None
                 inside.append((held.message_type, one, (at, key)))
-        return
-    if field.is_repeated:
+    elif field.is_repeated:
         if not isinstance(member, list):
             yield at, ("VALUE_TYPE_MISMATCH", _shown(member), "an array")
             return
@@ -140,23 +145,45 @@ def _field(
             if target is not None:
                 inside.append((target, one, (at, index)))
             else:
-                yield from _leaf(field, [one], field, one, (at, index))
+                units.append((name, [one], field, one, (at, index)))
     elif target is not None:
         inside.append((target, member, at))
     else:
-        yield from _leaf(field, member, field, member, at)
+        units.append((name, member, field, member, at))
 
 
-def _leaf(field: FieldDescriptor, member: Json, kind: FieldDescriptor, one: Json, at: Path) -> Iterator[Told]:
-    """Let the runtime read a value of a field; it is more generous with bytes than JSON's encoding of them is."""
-    assert field.containing_type is not None
-    why = _refusal(field.containing_type, {field.json_name: member})
-    if why is not None and kind.message_type is None:
-        why = _shown(one)  # what is wanted says more than the words of the runtime
-    if why is None and kind.type == FieldDescriptor.TYPE_BYTES and isinstance(one, str) and not _BASE64.fullmatch(one):
-        why = _shown(one)
-    if why is not None:
-        yield at, ("VALUE_TYPE_MISMATCH", why, _wanted(kind))
+def _unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Told]:
+    """Units that the runtime does not read, in their order: all at once first, then by halves.
+
+    The runtime is more generous with bytes than JSON's encoding of them is, so those are looked at here too.
+    """
+    waiting = [units] if units else []
+    while waiting:
+        some = waiting.pop()
+        why = _refusal(descriptor, _together(some))
+        if why is not None and len(some) > 1:
+            half = len(some) // 2
+            waiting += (some[half:], some[:half])
+            continue
+        for _, _, kind, one, at in some:
+            bad = kind.type == FieldDescriptor.TYPE_BYTES and isinstance(one, str) and not _BASE64.fullmatch(one)
+            if why is not None or bad:
+                told = why if why is not None and kind.message_type is not None else _shown(one)
+                yield at, ("VALUE_TYPE_MISMATCH", told, _wanted(kind))
+
+
+def _together(units: list[Unit]) -> dict[str, Json]:
+    """One object with all of the units."""
+    made: dict[str, Json] = {}
+    for name, value, *_ in units:
+        held = made.get(name)
+        if isinstance(held, list) and isinstance(value, list):
+            held += value
+        elif isinstance(held, dict) and isinstance(value, dict):
+            held.update(value)
+        else:
+            made[name] = list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value
+    return made
 
 
 def _refusal(descriptor: Descriptor, value: Json) -> str | None:

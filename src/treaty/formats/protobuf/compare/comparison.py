@@ -283,10 +283,17 @@ class _Comparison:
     def _extensions(self) -> Task:
         """Fields that extend messages, by the message's name and their number; options of definitions are no data."""
         mine, theirs = (extras.extensions(side.schema) for side in (self._reader, self._writer))
+        names = {
+            name for name, number in mine.keys() ^ theirs.keys()
+        }  # one side may have a field where the other has none
+        fields = [
+            {key: place for name in names for key, place in extras.members(side.schema, name).items()}
+            for side in (self._reader, self._writer)
+        ]
         for key in sorted(mine.keys() | theirs.keys()):
             path = f"#/{key[0].replace('.', '/')}/[{key[1]}]"
-            one = mine.get(key) or extras.member(self._reader.schema, key)
-            other = theirs.get(key) or extras.member(self._writer.schema, key)
+            one = mine.get(key) or fields[0].get(key)
+            other = theirs.get(key) or fields[1].get(key)
             if one is not None and other is not None:
                 yield from self._field(*one, *other, path)
             else:

@@ -1,5 +1,6 @@
 """What the fields of messages do not show: enums, what is set aside, and extensions."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from treaty.formats.protobuf.compare.rules import harmless
@@ -16,6 +17,9 @@ Key = tuple[str, int]
 
 Place = tuple[Body, Field]
 """A field and what it stands in."""
+
+MAX = 2**31
+"""A number that no range reaches."""
 
 DESCRIPTOR = "google/protobuf/descriptor.proto"
 """The file whose messages are options of definitions, which no data holds."""
@@ -59,10 +63,11 @@ def _values(reader: Enum, writer: Enum, path: str) -> Told:
 
 def _aside(used: Iterable[tuple[str, int]], reserved: Sequence[Reserved], path: str) -> Told:
     if reserved:
-        ranges = [one for each in reserved for one in each.ranges]
+        ranges = sorted((one.start, one.end) for each in reserved for one in each.ranges)
         names = {name for each in reserved for name in each.names}
         for name, number in used:
-            if any(one.start <= number <= one.end for one in ranges):
+            at = bisect_right(ranges, (number, MAX))
+            if at and ranges[at - 1][1] >= number:  # ranges of one definition do not overlap
                 yield harmless.RESERVED_NUMBER_USED, f"{path}/{number}"
             if name in names:
                 yield harmless.RESERVED_NAME_USED, f"{path}/{number}"
@@ -93,14 +98,15 @@ def _extends(home: Schema, found: dict[Key, Place]) -> None:
         waiting += ((f"{scope}.{one.name}" if scope else one.name, one) for one in inner)
 
 
-def member(schema: Schema, key: Key) -> Place | None:
-    """The field of a message with an extension's number, in whichever file the message is."""
+def members(schema: Schema, name: str) -> Mapping[Key, Place]:
+    """The fields of a message by its name without package, in whichever file it is."""
+    found: dict[Key, Place] = {}
     for home in schema.files.values():
         package = home.file.package
-        full = f"{package}.{key[0]}" if package else key[0]
+        full = f"{package}.{name}" if package else name
         symbol = home.symbols.get(full)
         if symbol is not None and isinstance(symbol.node, Message):
-            found = next((one for one in symbol.node.all_fields if one.number == key[1]), None)
-            if found is not None:
-                return Body(home, full, symbol.node), found
-    return None
+            body = Body(home, full, symbol.node)
+            for field in symbol.node.all_fields:
+                found.setdefault((name, field.number), (body, field))
+    return found

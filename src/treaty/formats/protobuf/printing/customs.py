@@ -5,6 +5,9 @@ from collections.abc import Iterable
 from treaty.formats.protobuf.model import Aggregate, Constant, Field, Option, Schema, Symbol, find
 from treaty.formats.protobuf.printing.constants import gathered
 
+PARTS = 30
+"""Parts of an option's name up to which it is written as one message; a longer name stays as it is."""
+
 
 class Customs:
     """What the options of one schema mean."""
@@ -20,17 +23,22 @@ class Customs:
         """Options that stand inside `scope`, in normal form."""
         done: dict[str, list[Option]] = {}
         for option in sorted((self._whole(one, scope) for one in options), key=name):
-            same = done.setdefault(name(option), [])
-            if same and option.name[0].startswith("(") and not self._repeated(option.name[0]):
-                same[0] = _merged(same[0], option)
-            else:
-                same.append(option)
-        return tuple(Option(one.name, self._constant(one.value, scope)) for same in done.values() for one in same)
+            done.setdefault(name(option), []).append(option)
+        return tuple(
+            Option(one.name, self._constant(one.value, scope)) for same in done.values() for one in self._one(same)
+        )
+
+    def _one(self, same: list[Option]) -> list[Option]:
+        """Options of one name: parts of one message become one option."""
+        pieces = [one.value for one in same if isinstance(one.value, Aggregate)]
+        if len(same) == 1 or len(pieces) < len(same) or self._repeated(same[0].name[0]):
+            return same
+        return [Option(same[0].name, _together(pieces))]
 
     def _whole(self, option: Option, scope: str) -> Option:
         """An option under its full name; one about a part of a message becomes a message with that part."""
         first = option.name[0]
-        if not first.startswith("("):
+        if not first.startswith("(") or len(option.name) > PARTS:
             return option
         value = option.value
         for part in reversed(option.name[1:]):
@@ -78,21 +86,17 @@ def name(option: Option) -> str:
     return first[1:-1] if first.startswith("(") else ".".join(option.name)
 
 
-def _merged(one: Option, other: Option) -> Option:
-    if isinstance(one.value, Aggregate) and isinstance(other.value, Aggregate):
-        return Option(one.name, _together(one.value, other.value))
-    return other
-
-
-def _together(one: Aggregate, other: Aggregate) -> Aggregate:
-    """The members of both; messages that were written in parts become one."""
-    members = list(one.members)
-    last = {key: at for at, (key, _) in enumerate(members)}
-    for key, value in other.members:
-        at = last.get(key, -1)
-        held = members[at][1] if at >= 0 else None
-        if isinstance(held, Aggregate) and isinstance(value, Aggregate) and len(other.members) == 1:
-            members[at] = (key, _together(held, value))
+def _together(pieces: list[Aggregate]) -> Aggregate:
+    """The members of all; messages that were written part by part become one."""
+    parts: dict[str, list[Aggregate]] = {}
+    members: list[tuple[str, Constant]] = []
+    for piece in pieces:
+        if len(piece.members) == 1 and isinstance(inner := piece.members[0][1], Aggregate):
+            key = piece.members[0][0]
+            if key not in parts:
+                members.append((key, inner))
+            parts.setdefault(key, []).append(inner)
         else:
-            members.append((key, value))
-    return Aggregate(tuple(members))
+            members += piece.members
+    found = {key: _together(several) for key, several in parts.items() if len(several) > 1}
+    return Aggregate(tuple((key, found.get(key, value)) for key, value in members))
