@@ -17,13 +17,13 @@ def compare(reader: Document, writer: Document, policy: str = "STRICT") -> tuple
 
 def differences(reader: Document, writer: Document) -> tuple[Finding, ...]:
     """Everything that differs, what the strict policy refuses first and then what harms nobody."""
-    found = _compared(reader, writer, "STRICT")
+    found = _compared(reader, writer, "STRICT", noted=True)
     return tuple(one.finding() for one in (*found.harms, *found.notes))
 
 
-def _compared(reader: Document, writer: Document, policy: str) -> Found:
+def _compared(reader: Document, writer: Document, policy: str, *, noted: bool = False) -> Found:
     """The established rules, and where these find no harm a proof; a lenient reader asks for no proof."""
-    old, new = _root(writer), _root(reader)
+    old, new = _root(writer, noted=noted), _root(reader, noted=noted)
     try:
         found = walked(old, new, policy)
     except StepsError as stop:
@@ -65,5 +65,5 @@ def _property(way: Way) -> tuple[str | int, ...]:
     return tuple(steps)
 
 
-def _root(document: Document) -> View:
-    return Side(document).view(document.root)
+def _root(document: Document, *, noted: bool) -> View:
+    return Side(document, noted=noted).view(document.root)

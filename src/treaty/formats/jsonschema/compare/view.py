@@ -102,10 +102,12 @@ class View:
 class Side:
     """All schemas of one document, as views."""
 
-    __slots__ = ("_targets", "_views", "document")
+    __slots__ = ("_targets", "_views", "document", "noted")
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, *, noted: bool = False) -> None:
+        """`noted`: what stands in schemas for people alone is told too."""
         self.document = document
+        self.noted = noted
         self._views: dict[tuple[int, str], View] = {}
         self._targets: dict[tuple[int, str], View] = {}
 
@@ -166,12 +168,25 @@ class Side:
         return None
 
 
-def written_alike(one: Json, other: Json) -> bool:
-    """Whether two schemas of one draft are the same text and refer to nothing, so that they mean the same."""
-    if one != other:
+_NOTES = frozenset({"title", "description", "$comment", "examples"})
+"""Keywords that say something to people and ask for nothing. A default stays: it may stand in for a missing value."""
+
+
+def written_alike(one: Json, other: Json, *, noted: bool = False) -> bool:
+    """Whether two schemas of one draft are the same text and refer to nothing, so that they mean the same.
+
+    What stands in them for people alone (`_NOTES`) counts where it is to be told (`noted`).
+    """
+    if one == other:
+        text = repr(one)  # where true is not 1
+        return "ef'" not in text and text == repr(other)
+    if noted or not (isinstance(one, dict) and isinstance(other, dict)):
         return False
-    text = repr(one)  # where true is not 1
-    return "ef'" not in text and text == repr(other)
+    bare = {word: value for word, value in one.items() if word not in _NOTES}
+    if bare != {word: value for word, value in other.items() if word not in _NOTES}:
+        return False
+    text = repr(bare)
+    return "ef'" not in text and text == repr({word: other[word] for word in bare})
 
 
 @lru_cache(maxsize=4_096)

@@ -87,9 +87,14 @@ def _properties(found: Found, old: View, new: View) -> Steps:
             yield from _removed(found, old.at("properties", name), new, name)
         elif name not in before:
             yield from _added(found, old, new, name)
-        elif not (one_draft and written_alike(old.written("properties", name), new.written("properties", name))):
+        elif not (one_draft and _alike(old, new, name)):
             inner = yield Question((shape(old.at("properties", name)), shape(new.at("properties", name))))
             found.take(inner, "properties", name)
+
+
+def _alike(old: View, new: View, name: str) -> bool:
+    sides = old.written("properties", name), new.written("properties", name)
+    return written_alike(*sides, noted=new.side.noted)
 
 
 def _removed(found: Found, was: View, new: View, name: str) -> Steps:
