@@ -212,6 +212,16 @@ def test_one_path_means_one_text() -> None:
     assert refused.value.faults[0].rule == "REFERENCE_CONFLICT"
 
 
+def test_in_a_stored_schema_the_first_text_under_a_path_counts() -> None:
+    first = Binding("a.proto", "a", 1, Meaning("PROTOBUF", f"{PROTO3}message A {{}}"))
+    second = Binding("a.proto", "a", 2, Meaning("PROTOBUF", f"{PROTO3}message B {{}}"))
+    importing = Binding("b.proto", "b", 1, Meaning("PROTOBUF", f'{PROTO3}import "a.proto";', (second,)))
+    text = f'{PROTO3}import "a.proto"; import "b.proto";'
+
+    assert "A" in parse(Meaning("PROTOBUF", text, (first, importing)), strict=False).visible
+    assert "B" in parse(Meaning("PROTOBUF", text, (importing, first)), strict=False).visible
+
+
 def test_faults_of_a_reference_say_whose_they_are() -> None:
     said = judged(f'{PROTO3}import "a.proto";', {"a.proto": "message"})
 

@@ -23,11 +23,12 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 def parse(meaning: Meaning, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
     """The linked schema of a text and its references; the text may be a descriptor in base64.
 
-    With `strict` it is judged by all rules of its syntax or edition; without it only its grammar and imports are.
+    With `strict` it is judged by all rules of its syntax or edition; without it only its grammar and imports are, and of
+    two texts under one path the first one counts.
     References are never judged again. Raises `InvalidSchemaError` with the faults found, the first one first.
     """
     faults = Faults(EXPECTED)
-    texts = gathered(meaning.bindings)
+    texts = gathered(meaning.bindings, strict=strict)
     file, protos = _file(meaning.text)
     if protos:
         texts = {**{one.name: _bound(one) for one in protos[1:]}, **texts}

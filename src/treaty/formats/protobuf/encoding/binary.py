@@ -47,7 +47,7 @@ def _several(data: bytes) -> tuple[FileDescriptorProto, ...]:
         return ()
     if not files or len(files) > REFERENCES + 1 or not all(one.name for one in files):
         return ()
-    needed = {path for one in files for path in one.dependency}
+    needed = {path for one in files for path in (*one.dependency, *one.option_dependency)}
     roots = [one for one in files if one.name not in needed]
     if not roots:
         raise refusal("files that all import each other", "one file that no other one needs")

@@ -39,25 +39,29 @@ def known_schema(path: str) -> Schema | None:
     return _finished(file, path, linked, symbols(file, path, None))
 
 
-def gathered(bindings: Iterable[Binding]) -> dict[str, Binding]:
-    """References by path, those of references included. Raises `InvalidSchemaError` where two say different things."""
+def gathered(bindings: Iterable[Binding], *, strict: bool) -> dict[str, Binding]:
+    """References by path, those of references included.
+
+    Raises `InvalidSchemaError` where two of them say different things under one path; the first one counts unless
+    `strict`.
+    """
     found: dict[str, Binding] = {}
-    waiting = [(bound, 1) for bound in bindings]
+    waiting = [(bound, 1) for bound in reversed(tuple(bindings))]
     while waiting:
         bound, depth = waiting.pop()
         other = found.get(bound.name)
         if other is not None:
-            if other.meaning.text != bound.meaning.text:
+            if strict and other.meaning.text != bound.meaning.text:
                 where = f"{other.subject} {other.version} and {bound.subject} {bound.version}"
                 raise _refused("REFERENCE_CONFLICT", f"{bound.name!r} means two texts: {where}")
-            if other.meaning.digest == bound.meaning.digest:
+            if not strict or other.meaning.digest == bound.meaning.digest:
                 continue
         if depth > REFERENCE_DEPTH:
             raise _refused("REFERENCES_TOO_DEEP", f"references deeper than the limit REFERENCE_DEPTH of {depth - 1}")
         found[bound.name] = bound
         if len(found) > REFERENCES:
             raise _refused("TOO_MANY_REFERENCES", f"more references than the limit REFERENCES of {REFERENCES}")
-        waiting += ((inner, depth + 1) for inner in bound.meaning.bindings)
+        waiting += ((inner, depth + 1) for inner in reversed(bound.meaning.bindings))
     return found
 
 
