@@ -131,6 +131,19 @@ def test_bad_records_have_their_codes(connection: Connection) -> None:
         assert bad.value.code is code, data
 
 
+def test_entries_of_maps_count_as_pythons_clients_count_them(connection: Connection) -> None:
+    text = """
+    syntax = "proto3";
+    message Order { map<string, int32> counts = 1; message Line { string what = 1; } message Gift {} }
+    """
+    made = connection.register("o-value", Draft(text, "PROTOBUF")).version
+    read = ProtobufDeserializer(connection)
+    for path, name in (((0, 1), "Order.Line"), ((0, 2), "Order.Gift"), ((0, 0), "Order.Line")):
+        found = read(prefix(made.schema_id) + head(path), "o")
+        assert isinstance(found, Message)
+        assert found.DESCRIPTOR.full_name == name
+
+
 @given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=20).map(tuple), st.binary(max_size=5))
 def test_paths_of_message_indexes_come_back(path: tuple[int, ...], rest: bytes) -> None:
     assert split(head(path) + rest, 1) == (path, rest)

@@ -72,6 +72,9 @@ def test_config_and_mode(run: Run) -> None:
     assert "allowed:" in refused.output
     run("schema", "register", "e", "-", "--force", "we know", stdin=ENUM)
 
+    assert "FIELD_DOC_MISSING" in run("config", "set", "e", "--validator", "FIELD_DOC_MISSING").output
+    run("config", "set", "e", "--clear", "validators")
+
     assert "READONLY" in run("mode", "set", "e", "READONLY").output
     assert "read-only" in run("subject", "delete", "e", "--yes", code=1).output
     assert "READONLY" in run("mode", "delete", "e").output

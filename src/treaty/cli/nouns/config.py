@@ -41,6 +41,9 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 )
 @click.option("--alias", metavar="SUBJECT", help="Another name leads here.")
 @click.option("--normalize/--no-normalize", default=None, help="Normalise what is registered.")
+@click.option(
+    "--validator", "validators", multiple=True, metavar="ID", help="A lint that every new version must follow."
+)
 @click.option("--clear", multiple=True, metavar="MEMBER", help="Forget a member; may be given often.")
 @asking.registry
 @asking.as_json
@@ -57,6 +60,7 @@ def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **
     if unknown:
         known = ", ".join(Config.__dataclass_fields__)
         raise click.BadParameter(f"no member {', '.join(unknown)}; there are {known}", param_hint="--clear")
+    change["validators"] = change["validators"] or None
     if not clear and all(value is None for value in change.values()):
         raise click.UsageError("nothing to change; see --help for what can be set")
     words = {name: value.upper() if name in {"level", "policy"} and value else value for name, value in change.items()}

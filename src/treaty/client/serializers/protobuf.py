@@ -32,6 +32,9 @@ KNOWN = ("google/protobuf/", "google/type/", "confluent/")
 """Files that every registry knows: they are not registered."""
 
 
+Named = Iterator[tuple[Path, str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Ready:
     """A file's messages by their full names, and (for reading without a class) what makes them."""
@@ -39,6 +42,7 @@ class Ready:
     paths: Mapping[str, Path]
     names: Mapping[Path, str]
     pool: DescriptorPool
+    """What makes messages where no class was given."""
 
     def descriptor(self, path: Path, data: bytes, schema: int | str) -> Descriptor:
         """The message at a path. Raises `BadRecord` where there is none."""
@@ -60,15 +64,22 @@ def _made(registry: Registry, text: Text) -> Ready:
 
 
 def messages(schema: Schema) -> dict[Path, str]:
-    """Full names of a file's messages by their paths."""
-    return dict(_messages(schema.file.messages, schema.file.package, ()))
+    """Full names of a file's messages by their paths.
+
+    Clients that count as Java's do leave the entries of maps out; Python's count them, before the nested messages. Where
+    a path means two messages, Python's way counts.
+    """
+    plain = _messages(schema.file.messages, schema.file.package, (), entries=False)
+    counted = _messages(schema.file.messages, schema.file.package, (), entries=True)
+    return {**dict(plain), **dict(counted)}
 
 
-def _messages(inside: tuple[Message, ...], space: str, above: Path) -> Iterator[tuple[Path, str]]:
-    for at, one in enumerate(inside):
+def _messages(inside: tuple[Message, ...], space: str, above: Path, *, entries: bool, first: int = 0) -> Named:
+    for at, one in enumerate(inside, first):
         name = f"{space}.{one.name}" if space else one.name
         yield (*above, at), name
-        yield from _messages(one.messages, name, (*above, at))
+        maps = sum(bool(field.key) for field in one.all_fields) if entries else 0
+        yield from _messages(one.messages, name, (*above, at), entries=entries, first=maps)
 
 
 class ProtobufSerializer:

@@ -57,7 +57,9 @@ class Encoder:
 
     def field(self, slot: Slot, value: Constant) -> bytes:
         """A field with one value."""
-        kind, body = self._value(slot, value)
+        return self._framed(slot, *self._value(slot, value))
+
+    def _framed(self, slot: Slot, kind: int, body: bytes) -> bytes:
         return self.message(slot, body) if kind == _START else tagged(slot.field.number, kind, body)
 
     def _value(self, slot: Slot, value: Constant) -> tuple[int, bytes]:
@@ -111,7 +113,7 @@ class Encoder:
         kinds = [self._value(slot, one) for one in values]
         if kinds and kinds[0][0] not in (LENGTH, _START) and self._is_packed(slot):
             return tagged(slot.field.number, LENGTH, b"".join(body for _, body in kinds))
-        return b"".join(self.field(slot, one) for one in values)
+        return b"".join(self._framed(slot, kind, body) for kind, body in kinds)
 
     def _any(self, address: str, member: Constant) -> bytes:
         prefix = next(one for one in ADDRESSES if address.startswith(one))
