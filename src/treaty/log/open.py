@@ -45,17 +45,14 @@ async def _postgres(url: str) -> Log:
         raise LogUrlError("a log in PostgreSQL needs asyncpg: pip install 'treaty[postgres]'") from missing
     parts = urlsplit(url)
     if not parts.hostname or parts.path in {"", "/"}:
-        raise LogUrlError("that is no database: write postgresql://user@host:5432/database, with ?schema=name if you like")
+        raise LogUrlError(
+            "that is no database: write postgresql://user@host:5432/database, with ?schema=name if you like"
+        )
     log: Log = await module.PostgresLog.open(url)
     return log
 
 
-OPENERS: Mapping[str, Opener] = {
-    "memory": _memory,
-    "sqlite": _sqlite,
-    "postgresql": _postgres,
-    "postgres": _postgres,
-}
+OPENERS: Mapping[str, Opener] = {"memory": _memory, "sqlite": _sqlite, "postgresql": _postgres, "postgres": _postgres}
 """The logs of this package, by the scheme of their URLs."""
 
 
