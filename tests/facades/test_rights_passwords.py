@@ -235,6 +235,7 @@ GOOD = hashed("x")
         (b"# \xff\n", "line 1: it is not UTF-8; save the file as UTF-8"),
         (f":{GOOD}\n".encode(), "line 1: it is not a name"),
     ],
+    ids=["no hash", "twice", "sha", "apache", "cost", "bytes", "no name"],
 )
 def test_a_file_that_cannot_be_used_says_where_and_what_to_do(text: bytes, said: str) -> None:
     with pytest.raises(AuthFileError) as told:

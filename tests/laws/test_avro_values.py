@@ -218,7 +218,7 @@ def test_values_that_are_too_deep_or_too_many_are_told() -> None:
             lambda one: int.from_bytes(one.encode("latin-1")[4:8], "little") < 31,
         ),
     ],
-    ids=str,
+    ids=["date", "time", "timestamp", "uuid", "decimal", "duration"],
 )
 def test_examples_of_logical_types_are_plausible(node: Any, plausible: Callable[[Any], bool]) -> None:
     for seed in range(50):
