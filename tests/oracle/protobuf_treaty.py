@@ -27,13 +27,20 @@ def hand_made() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def meaning(text: str, others: Mapping[str, str] | None = None) -> Meaning:
-    """A text with references: one for every other file, under its import path."""
-    bound = (Binding(path, path, 1, Meaning("PROTOBUF", one)) for path, one in (others or {}).items())
+def meaning(text: str, others: Mapping[str, Any] | None = None) -> Meaning:
+    """A text with references: one for every other file, under its import path.
+
+    A file with references of its own is a row with them and its ``text``.
+    """
+    bound = (Binding(path, path, 1, _given(one)) for path, one in (others or {}).items())
     return Meaning("PROTOBUF", text, tuple(bound))
 
 
-def judged(text: str, others: Mapping[str, str] | None = None) -> Schema | Fault:
+def _given(one: str | Mapping[str, Any]) -> Meaning:
+    return Meaning("PROTOBUF", one) if isinstance(one, str) else meaning(one["text"], one["references"])
+
+
+def judged(text: str, others: Mapping[str, Any] | None = None) -> Schema | Fault:
     """The schema, or its first fault."""
     try:
         return parse(meaning(text, others), strict=True)
