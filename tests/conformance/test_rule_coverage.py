@@ -29,6 +29,11 @@ LIMITS: dict[str, dict[str, str]] = {
         "SCHEMA_TOO_DEEP": "test_avro_limits.py",
     },
     "JSON": {"COMPARISON_TOO_LARGE": "test_jsonschema_compat_limits.py", "TOO_MANY": "test_jsonschema_limits.py"},
+    "PROTOBUF": {
+        "COMPARISON_TOO_LARGE": "test_protobuf_compat.py",
+        **dict.fromkeys(("REFERENCES_TOO_DEEP", "SCHEMA_TOO_LARGE", "TOO_MANY"), "test_protobuf_limits.py"),
+        "TOO_MANY_REFERENCES": "test_protobuf_limits.py",
+    },
 }
 """By format, the rules that only a large schema breaks, and the tests here that make such schemas: no files hold them."""
 
@@ -88,7 +93,7 @@ def validity(cases: Path) -> Covered:
 LOOKS: dict[str, Callable[[Path], Covered]] = {"rules": differences, "faults": validity, "lints": lints}
 """By the member of `Format` that holds the rows, where its cases lie."""
 
-FORMATS = ("AVRO", "JSON")
+FORMATS = ("AVRO", "JSON", "PROTOBUF")
 """Formats that have cases."""
 
 COVERED = tuple((name, member) for name in FORMATS for member in LOOKS)
