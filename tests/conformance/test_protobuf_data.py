@@ -262,8 +262,8 @@ def test_a_hostile_value_is_refused_and_does_no_harm() -> None:
 
 
 def test_an_extension_is_a_member_under_its_full_name() -> None:
-    text = 'syntax = "proto2"; package a; message A { extensions 5 to 9; } extend A { optional int32 note = 5; }'
-    schema = parse(Meaning("PROTOBUF", text), strict=True)
+    proto = 'syntax = "proto2"; package a; message A { extensions 5 to 9; } extend A { optional int32 note = 5; }'
+    schema = parse(Meaning("PROTOBUF", proto), strict=True)
 
     assert check(schema, '{"[a.note]": 1}') == ()
     assert [one.rule for one in check(schema, '{"[a.note]": "x"}')] == ["VALUE_FIELD_UNKNOWN"]
@@ -291,8 +291,8 @@ def test_without_an_end_there_is_no_example() -> None:
 
 def test_a_message_of_a_reference_is_filled_too() -> None:
     line = Meaning("PROTOBUF", 'syntax = "proto3"; package dep; message Line { int32 count = 1; }')
-    text = 'syntax = "proto3"; import "line.proto"; message A { dep.Line line = 1; }'
-    schema = parse(Meaning("PROTOBUF", text, (Binding("line.proto", "line", 1, line),)), strict=True)
+    proto = 'syntax = "proto3"; import "line.proto"; message A { dep.Line line = 1; }'
+    schema = parse(Meaning("PROTOBUF", proto, (Binding("line.proto", "line", 1, line),)), strict=True)
 
     assert "count" in json.loads(example(schema, 3))["line"]
     assert check(schema, '{"line": {"count": 1}}') == ()
@@ -300,6 +300,10 @@ def test_a_message_of_a_reference_is_filled_too() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ large files
+
+
+WITHOUT_VALUES = ("escapes", "fields", "maps")
+"""Files without a message, or with one of more than the 65,535 bytes in memory that Google's runtime takes."""
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -312,6 +316,13 @@ def test_what_is_large_is_handled_in_all_ways(name: str) -> None:
         assert len(lint.find(one)) <= FAULTS
     with suppress(InvalidSchemaError):
         assert len(columns(one).columns) <= COLUMNS
+    if name in WITHOUT_VALUES:
+        assert [found.rule for found in check(one, "{}")] == ["VALUE_HAS_NO_TYPE"]
+        with pytest.raises(ValueError, match="no message"):
+            example(one, 1)
+    else:
+        assert [found.rule for found in check(one, '{"of none": 1}')] == ["VALUE_FIELD_UNKNOWN"]
+        assert check(one, example(one, 1)) == ()
 
 
 def test_extensions_and_what_is_reserved_are_compared_in_near_linear_time() -> None:

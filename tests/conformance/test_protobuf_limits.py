@@ -13,6 +13,7 @@ from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, REFERENCE_DEPTH, REFERE
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.encoding.wire import LENGTH, tagged
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.linking.rules import EXPECTED
 from treaty.formats.protobuf.parse import parse, references
@@ -24,6 +25,9 @@ OPTION = (
     "extend google.protobuf.FileOptions { optional M x = 50000; }\n"
     "message M { optional int32 a = 1; repeated M m = 2; repeated string s = 3; }\n"
 )
+
+NESTED_VALUES = OPTION + "option (x) = {" + "m {" * 60 + "}" * 60 + "};"
+"""An option's value that contains itself 60 times, each time in a list."""
 
 
 def many(count: int, make: Callable[[int], str]) -> str:
@@ -111,7 +115,7 @@ FITS: dict[str, str] = {
     "maps": f"{PROTO3}message A {{{many(15_000, lambda at: f'map<int32, A> a{at} = {at + 1};')}}}",
     "comments": PROTO3 + "// a\n" * 200_000 + "message A {}",
     "escapes": f'{PROTO3}option go_package = "{chr(92)}n{chr(92)}x41{chr(92) * 2}";' + "// \\" * 10,
-    "values inside each other": OPTION + "option (x) = {" + "m {" * 60 + "}" * 60 + "};",
+    "values inside each other": NESTED_VALUES,
     "a descriptor that nests": nested(31),
 }
 
@@ -187,6 +191,24 @@ def test_an_exponential_graph_of_imports_is_linked_once_for_each_file(word: str)
     assert len(schema.files) == 181
 
 
+def test_nested_values_of_an_option_are_encoded_once_each() -> None:
+    """Encoding a value twice at each level would not end in a lifetime."""
+    made = FORMAT.views["serialized"](parse(Meaning("PROTOBUF", NESTED_VALUES), strict=True))
+    proto = FileDescriptorProto.FromString(base64.b64decode(made))
+    body = b""
+    for _ in range(60):
+        body = tagged(2, LENGTH, body)
+    schema = parse(Meaning("PROTOBUF", NESTED_VALUES), strict=False)
+
+    assert proto.options.SerializeToString() == tagged(50000, LENGTH, body)
+    assert len(FORMAT.fingerprints["PRAVEGA"](schema)) == 32
+    assert FORMAT.check is not None
+    assert FORMAT.check(schema, '{"a": 1, "m": [{"s": ["x"]}]}') == ()
+    assert [one.rule for one in FORMAT.check(schema, '{"a": "x"}')] == ["VALUE_TYPE_MISMATCH"]
+    assert FORMAT.example is not None
+    assert FORMAT.check(schema, FORMAT.example(schema, 1)) == ()
+
+
 def test_chains_and_crowds_of_references_end_at_limits() -> None:
     with pytest.raises(InvalidSchemaError) as deep:
         parse(diamonds(REFERENCE_DEPTH + 1, 2, ""), strict=True)
@@ -194,6 +216,20 @@ def test_chains_and_crowds_of_references_end_at_limits() -> None:
     with pytest.raises(InvalidSchemaError) as wide:
         parse(meaning(PROTO3, {f"a{at}.proto": PROTO3 for at in range(REFERENCES + 1)}), strict=True)
     assert wide.value.faults[0].rule == "TOO_MANY_REFERENCES"
+
+
+def test_a_chain_a_crowd_and_a_text_that_just_fit_are_read() -> None:
+    chain = parse(diamonds(REFERENCE_DEPTH, 2, ""), strict=True)
+    imports = many(REFERENCES, lambda at: f'import "a{at}.proto";')
+    crowd = parse(meaning(PROTO3 + imports, {f"a{at}.proto": PROTO3 for at in range(REFERENCES)}), strict=True)
+    filled = f"{PROTO3}message A {{}}".ljust(SCHEMA_BYTES)
+
+    assert len(chain.files) == 2 * REFERENCE_DEPTH + 1
+    assert len(crowd.files) == REFERENCES + 1
+    assert "A" in parse(Meaning("PROTOBUF", filled), strict=True).visible
+    with pytest.raises(InvalidSchemaError) as refused:
+        parse(Meaning("PROTOBUF", f"{filled} "), strict=True)
+    assert [one.rule for one in refused.value.faults] == ["SCHEMA_TOO_LARGE"]
 
 
 def test_one_path_means_one_text() -> None:
