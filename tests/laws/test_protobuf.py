@@ -166,7 +166,7 @@ def _shuffled(file: File, draw: Draw) -> File:
         file,
         imports=tuple(one for kind in kinds for one in kind),
         messages=tuple(_shuffled_message(one, draw) for one in file.messages),
-        enums=tuple(_shuffled_enum(one, file, draw) for one in file.enums),
+        enums=tuple(_shuffled_enum(one, draw) for one in file.enums),
     )
 
 
@@ -185,11 +185,10 @@ def _shuffled_message(message: Message, draw: Draw) -> Message:
     )
 
 
-def _shuffled_enum(enum: Enum, file: File, draw: Draw) -> Enum:
-    """Values in another order; an open enum begins with zero."""
+def _shuffled_enum(enum: Enum, draw: Draw) -> Enum:
+    """Values in another order; what begins with zero still does, as open enums and values of maps must."""
     mixed = _mixed(enum.values, draw)
-    zero = [one for one in mixed if one.number == 0][:1]
-    first = zero if file.dialect != "proto2" else []
+    first = [one for one in mixed if one.number == 0][:1] if enum.values[0].number == 0 else []
     return replace(
         enum, values=(*first, *(one for one in mixed if one not in first)), reserved=_mixed(enum.reserved, draw)
     )

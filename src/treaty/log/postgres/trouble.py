@@ -7,8 +7,8 @@ import asyncpg
 
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
-LOST = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError)
-"""The connection is gone, or does not answer in time."""
+LOST = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.PostgresConnectionError)
+"""The connection is gone, does not answer in time, or was cut off while a statement was on its way."""
 
 _DAMAGE = {"XX001": "data of a table is damaged", "XX002": "an index is damaged"}
 _REMEDIES = {
