@@ -167,7 +167,9 @@ class _Writing:
                 self._all(pool, deletions)
         finally:
             for context, mode in modes.items():
-                self._try(f"mode of {context}", SetMode(Scope(context), mode, force=True))
+                problem = self._try(f"mode of {context}", SetMode(Scope(context), mode, force=True))
+                if problem is not None:
+                    self.problems.append(problem)
         for scope, config in plan.configs:
             clear = tuple(name for name in MEMBERS if getattr(config, name) is None)
             self._count(self._try(f"config of {_shown(scope)}", SetConfig(scope, config, clear)))

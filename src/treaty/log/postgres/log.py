@@ -18,7 +18,7 @@ from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Fate, LogDamagedError
 from treaty.log.postgres.layout import FORGET, LIVE, LOCK_CLASS, SINCE, SWEEP, TIP, WRITE, prepare
 from treaty.log.postgres.link import Link
 from treaty.log.postgres.trouble import LOST, told
@@ -135,10 +135,10 @@ class PostgresLog:
             raise
 
     async def _within(self, append: Append) -> Fate:
-        """Append in the open transaction, and end it. Raises only where surely nothing was written."""
+        """Append in the open transaction (or a new one), and end it. Raises only where surely nothing was written."""
+        if self._held is None:  # an earlier append ended what was held
+            await self._lock()
         connection = self._held
-        if connection is None:
-            raise LogUnavailableError(f"{self.url}: what was held has ended; take it again")
         try:
             with told(self.url, "appending"):
                 if not await self._follows(connection, append):
