@@ -10,6 +10,7 @@ import pwd
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import time
@@ -42,6 +43,11 @@ def _account() -> pwd.struct_passwd | None:
     return known.get("postgres") or known["nobody"]
 
 
+def _open_to_all(path: Path) -> bool:
+    """Whether an account without rights can come to a path."""
+    return all(one.stat().st_mode & stat.S_IXOTH for one in (path, *path.parents))
+
+
 class Postgres:
     """A server and its data, which `stop` takes away."""
 
@@ -49,15 +55,26 @@ class Postgres:
         account = _account()
         self._as: dict[str, Any] = {}
         self.folder = Path(tempfile.mkdtemp(prefix="treaty-pg-"))
+        self.binaries = binaries()
         if account is not None:
             self._as = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+            if not _open_to_all(self.binaries):
+                self._bring()
             os.chown(self.folder, account.pw_uid, account.pw_gid)
         self._env = {"LC_ALL": "C", "TZ": "UTC", "HOME": str(self.folder), "PATH": os.defpath}
         with socket.create_server(("127.0.0.1", 0)) as found:
             self.port: int = found.getsockname()[1]
         made = ["initdb", "-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        subprocess.run([binaries() / made[0], *made[1:]], check=True, stdout=subprocess.DEVNULL, **self._place())
+        subprocess.run([self.binaries / made[0], *made[1:]], check=True, stdout=subprocess.DEVNULL, **self._place())
         self.start()
+
+    def _bring(self) -> None:
+        """Copy the wheel's files, the libraries beside it too, to where the account can read them."""
+        package = self.binaries.parents[1]
+        for one in package.parent.glob(f"{package.name}*"):
+            shutil.copytree(one, self.folder / "wheel" / one.name, symlinks=True)
+        self.folder.chmod(0o755)
+        self.binaries = self.folder / "wheel" / self.binaries.relative_to(package.parent)
 
     def _place(self) -> dict[str, Any]:
         return {"cwd": self.folder, "env": self._env, "stdin": subprocess.DEVNULL, **self._as}
@@ -79,7 +96,7 @@ class Postgres:
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [binaries() / "postgres", "-D", "data", *words], stdout=log, stderr=log, **self._place()
+                [self.binaries / "postgres", "-D", "data", *words], stdout=log, stderr=log, **self._place()
             )
         end = time.monotonic() + SECONDS
         while not self._ready():
