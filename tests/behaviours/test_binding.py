@@ -1,19 +1,25 @@
 """Texts bound to the texts they need: what is missing, what goes in circles, what is there twice."""
 
 import json
+from typing import TypeVar
 
 import pytest
 
 from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.client.meaning import meaning_of
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge
-from treaty.core.requests import Register
+from treaty.core.registry import CALL, Call, Reply
+from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft, Reference
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.bind import bind, conflicts
 from treaty.formats.format import InvalidSchemaError
+
+A = TypeVar("A")
 
 
 def record(name: str, *types: str) -> str:
@@ -102,3 +108,32 @@ def test_a_registry_follows_each_shared_reference_once_and_no_chain_past_the_lim
         text, references = schema(REFERENCE_DEPTH + 1)
         with pytest.raises(TooLarge, match="chain of references"):
             registry.ask(Register(subject_of("past"), Draft(text, references=references)))
+
+
+class Counting:
+    """A registry that counts what it is asked."""
+
+    def __init__(self, registry: Connection) -> None:
+        self.registry = registry
+        self.asked = 0
+
+    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+        self.asked += 1
+        return self.registry.ask(request, call)
+
+    def close(self) -> None:
+        self.registry.close()
+
+
+def test_a_program_fetches_each_shared_reference_once() -> None:
+    with connect("memory:") as registry:
+        for at in range(REFERENCE_DEPTH + 1):
+            before = tuple(Reference(f"N{one}", f"n{one}", 1) for one in range(max(0, at - 3), at))
+            text = record(f"N{at}", *(one.name for one in before)) if before else record("N0", "int")
+            registry.register(f"n{at}", Draft(text, references=before))
+        counting = Counting(registry)
+        last = registry.version(f"n{REFERENCE_DEPTH}")
+
+        meaning = meaning_of(counting, "AVRO", last.text, last.references, subject_of(last.subject))
+        assert counting.asked == REFERENCE_DEPTH
+        assert FORMAT.show(FORMAT.parse(meaning, False), False).type_name == f"N{REFERENCE_DEPTH}"

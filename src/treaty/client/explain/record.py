@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from treaty.client.explain import avro, protobuf
 from treaty.client.explain.steps import Bytes, Step, WrongError
-from treaty.client.serializers.bound import meaning_of
+from treaty.client.meaning import meaning_of
 from treaty.client.serializers.choosing import text_of
 from treaty.client.serializers.failures import BadRecord
 from treaty.client.serializers.framing import MAGIC_GUID, MAGIC_ID, Frame, Part, unframe
@@ -81,7 +81,9 @@ def _payload(registry: Registry, written: SchemaFound, whole: Bytes, frame: Fram
     if written.format == "JSON":
         _json(whole)
         return
-    model = table()[written.format].parse(meaning_of(registry, written.format, text_of(written)), False)
+    found = text_of(written)
+    meaning = meaning_of(registry, written.format, found.text, found.references, found.within)
+    model = table()[written.format].parse(meaning, False)
     if written.format == "AVRO":
         avro.explain(model, whole)
     elif written.format == "PROTOBUF":

@@ -6,6 +6,7 @@ written as its length and its numbers, zig-zag varints; ``(0,)`` is one byte, ``
 
 from treaty.client.serializers.failures import BadRecord, Code
 from treaty.core.limits import SCHEMA_DEPTH
+from treaty.formats.protobuf.encoding.wire import varint
 
 Path = tuple[int, ...]
 FIRST: Path = (0,)
@@ -16,16 +17,7 @@ def head(path: Path) -> bytes:
     """The bytes of a path."""
     if path == FIRST:
         return b"\x00"
-    return b"".join(_varint(number * 2) for number in (len(path), *path))
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
+    return b"".join(varint(number * 2) for number in (len(path), *path))
 
 
 def split(data: bytes, schema: int | str) -> tuple[Path, bytes]:

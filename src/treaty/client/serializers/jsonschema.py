@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.client.serializers.bound import meaning_of
+from treaty.client.meaning import meaning_of
 from treaty.client.serializers.choosing import Reader, Text, Writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import Part, unframe
@@ -33,7 +33,7 @@ class Ready:
 def _made(registry: Registry, text: Text) -> Ready:
     form = table()[FORMAT]
     try:
-        model = form.parse(meaning_of(registry, FORMAT, text), False)
+        model = form.parse(meaning_of(registry, FORMAT, text.text, text.references, text.within), False)
     except InvalidSchemaError as wrong:
         raise BadValue(f"the schema can't be used: {wrong}") from wrong
     check = form.check

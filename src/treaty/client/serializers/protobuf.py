@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message import Message as Value
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.client.serializers.bound import meaning_of
+from treaty.client.meaning import meaning_of
 from treaty.client.serializers.choosing import Reader, Text, Writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import Part, unframe
@@ -56,7 +56,7 @@ class Ready:
 def _made(registry: Registry, text: Text) -> Ready:
     form = table()[FORMAT]
     try:
-        schema: Schema = form.parse(meaning_of(registry, FORMAT, text), False)
+        schema: Schema = form.parse(meaning_of(registry, FORMAT, text.text, text.references, text.within), False)
         names = messages(schema)
         return Ready({name: path for path, name in names.items()}, names, pool(schema))
     except (InvalidSchemaError, TypeError) as wrong:

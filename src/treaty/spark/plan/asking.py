@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from treaty.client.meaning import meaning_of
 from treaty.core.answers import SchemaFound, VersionFound
-from treaty.core.limits import REFERENCE_DEPTH
-from treaty.core.meaning import Binding, Meaning
-from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.meaning import Meaning
+from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListVersions, UsesOf
@@ -60,25 +60,14 @@ def uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> 
 
 def parsed(text: str, registry: Registry | None = None, references: tuple[Reference, ...] = ()) -> Schema:
     """A schema text as the planner works on it. Raises `InvalidSchemaError`."""
-    bindings = _bindings(registry, references, DEFAULT_CONTEXT, 1) if registry else ()
-    return flat(parse(Meaning("AVRO", text, bindings), False))
+    if registry is None:
+        return flat(parse(Meaning("AVRO", text), False))
+    return flat(parse(meaning_of(registry, "AVRO", text, references, Subject(DEFAULT_CONTEXT, "")), False))
 
 
 def _known(registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str) -> Known:
     schema = None
     if found.format == "AVRO":
-        bindings = _bindings(registry, found.references, context, 1)
-        schema = flat(parse(Meaning("AVRO", found.text, bindings), False))
+        meaning = meaning_of(registry, "AVRO", found.text, found.references, Subject(context, ""))
+        schema = flat(parse(meaning, False))
     return Known(found.schema_id, subject, found.number, found.format, schema, not found.deleted)
-
-
-def _bindings(registry: Registry, references: tuple[Reference, ...], context: str, depth: int) -> tuple[Binding, ...]:
-    if depth > REFERENCE_DEPTH:
-        return ()  # the registry takes no deeper chain, and a missing name is a fault of the parser
-    made = []
-    for one in references:
-        subject = subject_of(one.subject, context)
-        found = registry.ask(GetVersion(subject, one.version, deleted=True)).answer
-        inside = _bindings(registry, found.references, subject.context, depth + 1)
-        made.append(Binding(one.name, one.subject, one.version, Meaning("AVRO", found.text, inside)))
-    return tuple(made)
