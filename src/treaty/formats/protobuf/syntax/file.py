@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 
 from treaty.core.limits import SCHEMA_NAMES
 from treaty.formats.protobuf.model import Enum, Extend, File, Import, Message, Option, Service
-from treaty.formats.protobuf.syntax import options
 from treaty.formats.protobuf.syntax.cursor import Cursor
-from treaty.formats.protobuf.syntax.enums import enum
-from treaty.formats.protobuf.syntax.messages import extend, message
+from treaty.formats.protobuf.syntax.messages import COMMON, add_visible
 from treaty.formats.protobuf.syntax.services import service
 
 SYNTAXES = ("proto2", "proto3")
@@ -144,52 +142,21 @@ def _package(cursor: Cursor, body: _Body) -> None:
 
 
 def _visible(cursor: Cursor, body: _Body) -> None:
-    begin = cursor.at - 1
     if not (cursor.editions and cursor.dialect >= "2024"):
-        cursor.at = begin
+        cursor.at -= 1
         raise cursor.unexpected("a definition: export and local come with edition 2024")
-    visibility = cursor.words[begin]
-    if cursor.accept("message"):
-        body.messages.append(message(cursor, begin, visibility))
-    elif cursor.accept("enum"):
-        body.enums.append(enum(cursor, begin, visibility))
-    else:
-        raise cursor.unexpected("message or enum")
-
-
-def _add_message(cursor: Cursor, body: _Body) -> None:
-    body.messages.append(message(cursor, cursor.at - 1))
-
-
-def _add_enum(cursor: Cursor, body: _Body) -> None:
-    body.enums.append(enum(cursor, cursor.at - 1))
-
-
-def _add_extend(cursor: Cursor, body: _Body) -> None:
-    body.extends.append(extend(cursor, cursor.at - 1))
+    add_visible(cursor, body)
 
 
 def _add_service(cursor: Cursor, body: _Body) -> None:
     body.services.append(service(cursor, cursor.at - 1))
 
 
-def _add_option(cursor: Cursor, body: _Body) -> None:
-    body.options.append(options.statement(cursor))
-
-
-def _nothing(cursor: Cursor, body: _Body) -> None:
-    """An empty statement."""
-
-
 _STATEMENTS: Mapping[str, Callable[[Cursor, _Body], None]] = {
-    ";": _nothing,
-    "message": _add_message,
-    "enum": _add_enum,
-    "extend": _add_extend,
+    **COMMON,
     "service": _add_service,
     "import": _import,
     "package": _package,
-    "option": _add_option,
     "export": _visible,
     "local": _visible,
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.protobuf.model import (
@@ -62,7 +63,8 @@ def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: Place)
             cursor.at += 1
             read(cursor, body)
         elif word in ("export", "local") and cursor.dialect >= "2024" and cursor.editions:
-            _visible(cursor, body)
+            cursor.at += 1
+            add_visible(cursor, body)
         elif not word:
             raise cursor.unexpected('"}" at the end of the message')
         else:
@@ -101,10 +103,19 @@ def _ended(found: tuple[Range, ...], top: int) -> tuple[Range, ...]:
     return tuple(Range(one.start, top) if one.end == INT32 else one for one in found)
 
 
-def _visible(cursor: Cursor, body: _Body) -> None:
-    begin = cursor.at
+class Scope(Protocol):
+    """What has been read of a file or of a message: the definitions that may stand in both."""
+
+    messages: list[Message]
+    enums: list[Enum]
+    extends: list[Extend]
+    options: list[Option]
+
+
+def add_visible(cursor: Cursor, body: Scope) -> None:
+    """A definition after ``export`` or ``local``, which has been read."""
+    begin = cursor.at - 1
     visibility = cursor.words[begin]
-    cursor.at += 1
     if cursor.accept("message"):
         body.messages.append(message(cursor, begin, visibility))
     elif cursor.accept("enum"):
@@ -113,20 +124,38 @@ def _visible(cursor: Cursor, body: _Body) -> None:
         raise cursor.unexpected("message or enum")
 
 
-def _add_message(cursor: Cursor, body: _Body) -> None:
+def _add_message(cursor: Cursor, body: Scope) -> None:
     body.messages.append(message(cursor, cursor.at - 1))
 
 
-def _add_enum(cursor: Cursor, body: _Body) -> None:
+def _add_enum(cursor: Cursor, body: Scope) -> None:
     body.enums.append(enum(cursor, cursor.at - 1))
+
+
+def _add_extend(cursor: Cursor, body: Scope) -> None:
+    body.extends.append(extend(cursor, cursor.at - 1))
+
+
+def _add_option(cursor: Cursor, body: Scope) -> None:
+    body.options.append(options.statement(cursor))
+
+
+def _nothing(cursor: Cursor, body: Scope) -> None:
+    """An empty statement."""
+
+
+COMMON: Mapping[str, Callable[[Cursor, Scope], None]] = {
+    ";": _nothing,
+    "message": _add_message,
+    "enum": _add_enum,
+    "extend": _add_extend,
+    "option": _add_option,
+}
+"""Statements of files and of messages, by the word that they begin with, which has been read."""
 
 
 def _add_oneof(cursor: Cursor, body: _Body) -> None:
     body.oneofs.append(_oneof(cursor, cursor.at - 1))
-
-
-def _add_extend(cursor: Cursor, body: _Body) -> None:
-    body.extends.append(extend(cursor, cursor.at - 1))
 
 
 def _add_extensions(cursor: Cursor, body: _Body) -> None:
@@ -137,23 +166,11 @@ def _add_reserved(cursor: Cursor, body: _Body) -> None:
     body.reserved.append(ranges.reserved(cursor, cursor.place(cursor.at - 1)))
 
 
-def _add_option(cursor: Cursor, body: _Body) -> None:
-    body.options.append(options.statement(cursor))
-
-
-def _nothing(cursor: Cursor, body: _Body) -> None:
-    """An empty statement."""
-
-
 _STATEMENTS: Mapping[str, Callable[[Cursor, _Body], None]] = {
-    ";": _nothing,
-    "message": _add_message,
-    "enum": _add_enum,
+    **COMMON,
     "oneof": _add_oneof,
-    "extend": _add_extend,
     "extensions": _add_extensions,
     "reserved": _add_reserved,
-    "option": _add_option,
 }
 
 
