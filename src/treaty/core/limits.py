@@ -140,3 +140,7 @@ EXPLAINED_STEPS = 100_000
 """Pieces that the explanation of one record may have."""
 REGEXES = 1_000
 """Regular expressions inside one JSON Schema and the texts that it refers to."""
+RESTORE_GAP = 10_000
+"""Ids that a restore leaves free after the highest one known: they may have been given after the dump was taken."""
+RESTORE_BYTES = 8_388_608
+"""Bytes of rows in one append of a restore."""

@@ -30,7 +30,7 @@ class Alien:
 Value = Union[  # noqa: UP007 - a name for the type checker and for people
     values.Content, values.Schema, values.Subject, values.Version, values.Name, values.Encoding, values.Codec,
     values.Counter, values.PolicyValue, values.ConfigValue, values.Mode, values.Association, values.Context,
-    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, Alien,
+    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.Lineage, values.Aside, Alien,
 ]  # fmt: skip
 
 
@@ -72,6 +72,8 @@ SHAPES: Mapping[str, Shape] = {
     "outcome": Shape((("command", str),), values.Outcome),
     "runner": Shape((("runner", str),), values.Runner),
     "topic": Shape((("topic", str),), values.Topic),
+    "lineage": Shape((("role", str),), values.Lineage),
+    "aside": Shape((("table", str), ("key", str)), values.Aside),
 }
 """Every state table. Adding a member with a default needs no new row format; changing a meaning does."""
 

@@ -241,3 +241,29 @@ class Topic:
     desired: str
     settings: Pairs = ()
     extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """Where a log comes from, or went to: a place in the other log's history. Identity and digest are hex.
+
+    `gap` is what its id counters were raised by, `place` the other log's URL without secrets.
+    """
+
+    identity: str
+    sequence: int
+    digest: str
+    time: int = 0
+    gap: int = 0
+    place: str = ""
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A row that could not be read and was moved out of the way by a repair, as its JSON text."""
+
+    text: str
+    why: str
+    time: int = 0
+    extra: Extra = ()
