@@ -13,7 +13,7 @@ SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check bench soak serve reference oracle pins
+.PHONY: help install jars demo quick test check bench soak serve reference oracle pins
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -33,6 +33,9 @@ $(STAMP): requirements/all.txt pyproject.toml
 	@java -version 2>&1 | grep 'version "17' >/dev/null || echo "== Treaty: note: no JDK 17 on the PATH; the server works, Spark and the demo will not"
 	@touch $@
 	@echo "== Treaty: ready. Next: make demo, or make serve"
+
+jars: $(STAMP) ## Fetch the jars of Spark and Kafka now, not in the first test that needs them
+	$(BIN)/python -m tests.servers.jars
 
 demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; ends with a report
 	$(BIN)/treaty demo

@@ -1,10 +1,16 @@
 """What all tests share: repeatable hypothesis runs, an environment without settings of this machine, and figures."""
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.servers.kafka import Kafka
 
 settings.register_profile(
     "repeatable",
@@ -34,6 +40,22 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def figure(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
     """Tells a figure that a person wants to read at the end of the run."""
     return lambda text: record_property("figure", text)
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator["Kafka"]:
+    """The broker that all tests of this process share."""
+    from tests.servers.kafka import Kafka  # noqa: PLC0415 (loads Kafka's client, which few tests need)
+
+    broker = Kafka()
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture
+def topic(kafka: "Kafka", request: pytest.FixtureRequest) -> str:
+    """A topic of one partition that is the test's alone."""
+    return kafka.topic(f"{re.sub(r'[^A-Za-z0-9.-]+', '-', request.node.name)[:60]}-{uuid4().hex[:8]}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

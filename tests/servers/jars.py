@@ -1,0 +1,126 @@
+"""Jars of servers for tests: fetched once by the Ivy among Spark's own jars, into the cache that Spark uses too.
+
+Nothing is needed but what the checkout has anyway: a JDK and pyspark. Like Spark, it asks the repository that
+``DEFAULT_ARTIFACT_REPOSITORY`` names, else the one that Ivy knows. `python -m tests.servers.jars` fetches what all tests
+need ahead of them.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 900
+"""How long fetching may take."""
+
+
+def java() -> str:
+    """The Java that Spark would take."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    assert found, "no Java: install a JDK 17, or say where one is in JAVA_HOME"
+    return found
+
+
+def ivy() -> Path:
+    """The Ivy that pyspark ships."""
+    spec = find_spec("pyspark")
+    assert spec is not None, "no pyspark: make install"
+    assert spec.origin is not None
+    return next(Path(spec.origin).parent.glob("jars/ivy-*.jar"))
+
+
+def classpath(name: str, coordinates: Sequence[str], excludes: Iterable[str] = ()) -> str:
+    """The class path of these coordinates and what they need, all of it on disk; what is missing is fetched."""
+    kept = ROOT / ".venv" / f"{name}.classpath"
+    kept.parent.mkdir(exist_ok=True)
+    with kept.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not _whole(kept):
+            _fetch(name, coordinates, excludes, kept)
+    return kept.read_text("utf-8").strip()
+
+
+def _whole(kept: Path) -> bool:
+    """Whether every jar of a class path is still there."""
+    return kept.exists() and all(Path(one).exists() for one in kept.read_text("utf-8").strip().split(os.pathsep))
+
+
+def _fetch(name: str, coordinates: Sequence[str], excludes: Iterable[str], kept: Path) -> None:
+    from treaty.spark.session import IVY_JARS  # noqa: PLC0415 (loads Spark, and only where something is missing)
+
+    sys.__stderr__.write(f"\nFetching the jars of {name} (once, about 45 MB, a minute or less)\n")  # type: ignore[union-attr] # it is a file wherever tests run
+    wanted = [f'<dependency org="{g}" name="{a}" rev="{v}" conf="default"/>' for g, a, v in map(_parts, coordinates)]
+    spared = [f'<exclude org="{g}" module="{a}"/>' for g, a in map(_parts, excludes)]
+    text = (
+        f'<ivy-module version="2.0"><info organisation="treaty" module="{name}"/><configurations><conf name="default"/>'
+        f"</configurations><dependencies>{''.join(wanted + spared)}</dependencies></ivy-module>"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        module, half = Path(folder, "ivy.xml"), Path(folder, "classpath")
+        module.write_text(text, "utf-8")
+        words = [
+            "-warn",
+            "-cache",
+            str(IVY_JARS.with_name("cache")),
+            "-ivy",
+            str(module),
+            "-confs",
+            "default",
+            "-types",
+            "jar",
+            "bundle",
+        ]
+        done = subprocess.run(
+            [java(), "-jar", str(ivy()), *_settings(Path(folder)), *words, "-cachepath", str(half)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS,
+            check=False,
+        )
+        told = done.stdout.decode(errors="replace")
+        if done.returncode or not half.exists() or not _whole(half):
+            remedy = (
+                "see that the registry of Java packages is reached, or name a mirror in DEFAULT_ARTIFACT_REPOSITORY"
+            )
+            raise RuntimeError(f"the jars of {name} can't be fetched; {remedy}:\n{told[-3000:]}")
+        shutil.copy(half, kept)
+
+
+def _settings(folder: Path) -> tuple[str, ...]:
+    """Settings with the repository that the environment names; nothing where it names none."""
+    root = os.environ.get("DEFAULT_ARTIFACT_REPOSITORY")
+    if not root:
+        return ()
+    file = folder / "settings.xml"
+    file.write_text(
+        '<ivysettings><settings defaultResolver="named"/><resolvers>'
+        f'<ibiblio name="named" m2compatible="true" root="{root}"/></resolvers></ivysettings>',
+        "utf-8",
+    )
+    return ("-settings", str(file))
+
+
+def _parts(coordinate: str) -> list[str]:
+    return coordinate.split(":")
+
+
+def main() -> None:
+    """Fetch what the tests that start a JVM need."""
+    from tests.servers.kafka import broker_classpath  # noqa: PLC0415 (it asks this module)
+    from treaty.spark.session import session, to_fetch  # noqa: PLC0415 (loads Spark)
+
+    broker_classpath()
+    if to_fetch():
+        session("treaty jars", master="local[1]").stop()
+
+
+if __name__ == "__main__":
+    main()
