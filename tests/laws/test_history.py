@@ -27,6 +27,7 @@ from treaty.core.requests import (
     SetMode,
 )
 from treaty.core.schema import Draft, Reference
+from treaty.core.soundness import unsound
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema, Version
 
@@ -109,6 +110,10 @@ class History(RuleBasedStateMachine):
             assert {name for name in new if not name.endswith("?")} <= {name.rstrip("?") for name in old}
         if newer.policy.forward:
             assert {name for name in old if not name.endswith("?")} <= {name.rstrip("?") for name in new}
+
+    @invariant()
+    def the_rows_are_sound(self) -> None:
+        assert [str(one) for one in unsound(self.bench.tables)] == []
 
     @invariant()
     def nothing_refers_to_what_is_gone(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tests.simulation.disk import Disk
 from treaty.core.commit import Append, Position
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Facts, Fate, LogDamagedError, LogUnavailableError
 
 
 @dataclass(slots=True)
@@ -150,6 +150,16 @@ class LogModel:
         for job in jobs:
             await asyncio.wait([job])
         self._disk.lock.release()
+
+    async def facts(self) -> Facts:
+        live = sum(row.value is not None for _, row in self._disk.rows.values())
+        kept = self._disk.appends[-self._disk.remembered :]
+        oldest = kept[0].last if kept else 0
+        dead = sum(row.value is None and sequence > oldest for sequence, row in self._disk.rows.values())
+        return Facts("model", 1, -1, live, dead, len(kept), oldest)
+
+    async def compact(self) -> None:
+        await self._way("compact")
 
     async def close(self) -> None:
         await self._disk.rest()

@@ -36,6 +36,7 @@ COMMANDS = {
     "plan": Place("treaty.cli.transfer.planning:plan", "Say what applying a folder of schemas would change."),
     "apply": Place("treaty.cli.transfer.planning:apply_", "Make a registry have what a folder of schemas has."),
     "promote": Place("treaty.cli.transfer.promoting", "Copy subjects to another context or registry, checked first."),
+    "log": Place("treaty.cli.log.group", "Look at, check, carry and mend a log."),
     "spark": Place("treaty.cli.spark", "Packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""

@@ -33,6 +33,25 @@ class Delta:
     reload: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a log's store looks like. `bytes` is its size, -1 where it has none to speak of."""
+
+    kind: str
+    """The backend: memory, sqlite or postgresql."""
+    layout: int
+    """Number of the layout of its tables."""
+    bytes: int
+    live: int
+    """Rows that are there."""
+    tombstones: int
+    """Rows that are gone, and remembered as such."""
+    appends: int
+    """Appends whose place in history is remembered."""
+    oldest: int
+    """Sequence of the oldest of them; who is behind it reads everything anew."""
+
+
 class LogUnavailableError(Exception):
     """The log can't be reached or read now; nothing was written by the call that raised this."""
 
@@ -85,6 +104,14 @@ class Log(Protocol):
 
         An append inside may end it for the others. Tasks begun inside count as inside until the block ends.
         """
+        ...
+
+    async def facts(self) -> Facts:
+        """Look at the store: sizes and counts, in one go, for people."""
+        ...
+
+    async def compact(self) -> None:
+        """Give space back that nothing needs any more; others go on meanwhile, if more slowly."""
         ...
 
     async def close(self) -> None:

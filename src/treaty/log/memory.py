@@ -12,7 +12,7 @@ from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Fate
+from treaty.log.log import Delta, Facts, Fate
 
 Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event, object]
 """A loop, what to set in it, and who waits."""
@@ -132,6 +132,16 @@ class MemoryLog:
                 yield
         finally:
             self._shelf.holder.release()
+
+    async def facts(self) -> Facts:
+        """Count what is on the shelf; tombstones leave it at once."""
+        with self._shelf.guard:
+            history = self._shelf.history
+            oldest = next(iter(history), 0)
+            return Facts("memory", 1, -1, len(self._shelf.rows), 0, len(history), oldest)
+
+    async def compact(self) -> None:
+        """Nothing takes space that nobody needs."""
 
     async def close(self) -> None:
         """Nothing to give back; a named log stays for others."""

@@ -96,6 +96,22 @@ class SqlFile:
             f"{self.path} was removed or replaced while in use: restart this node to use the file that is there now"
         )
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection itself, for who looks after the file."""
+        return self._db
+
+    def prune(self) -> bool:
+        """Forget appends and tombstones that are due, a bounded number; tell whether there was anything."""
+        self.lock()
+        try:
+            forgotten = self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE)).rowcount
+            swept = self._db.execute(_SWEEP, (PRUNED_AT_ONCE,)).rowcount
+            self._db.execute("commit")
+        finally:
+            self.unlock()
+        return forgotten + swept > 0
+
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
         self._db.close()

@@ -12,9 +12,10 @@ from urllib.parse import quote
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
+from treaty.log import sqlcare as files
 from treaty.log.holding import Holding
 from treaty.log.lane import Lane
-from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Facts, Fate, LogDamagedError, LogUnavailableError
 from treaty.log.sqlfile import SqlFile
 from treaty.log.watch import Watch
 
@@ -161,6 +162,17 @@ class SqliteLog:
         """The tip, if another connection has committed since this was asked last."""
         before, self._version = self._version, self._reading.version()
         return self._reading.tip() if self._version != before else None
+
+    # ---------------------------------------------------------------------------------------------------- care
+
+    async def facts(self) -> Facts:
+        """Look at the file."""
+        return await self._reader.do(lambda: files.facts(self._reading))
+
+    async def compact(self) -> None:
+        """Forget what is due, pack the file anew and cut the one beside it. Writers wait meanwhile."""
+        async with self._turn:
+            await self._writer.do(lambda: files.compact(self._writing))
 
     async def close(self) -> None:
         """Finish what is in flight, then close both connections."""

@@ -8,6 +8,7 @@ from treaty.core.calls import refuse_bad_call
 from treaty.core.command import Command, Needs
 from treaty.core.decide import decide, is_command, looks
 from treaty.core.limits import DECISION_ROUNDS
+from treaty.core.lineage import unfinished
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, Call, Reply, Token
 from treaty.core.requests import Request
@@ -17,7 +18,7 @@ from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
 from treaty.node.queue import READ_ONLY_SECONDS, Queue
-from treaty.node.status import Counts, Status
+from treaty.node.status import Counts, Kept, Status
 from treaty.node.world import World
 from treaty.node.writer import Writer
 
@@ -104,6 +105,9 @@ class Node:
         fresh = consistency == "latest" or (not consistency and looks(command.request)) or not self.follower.done
         if fresh:
             await self.follower.look()
+        reason = unfinished(self._tables)
+        if reason:
+            raise Unavailable(reason, READ_ONLY_SECONDS)
         verdict = await self._verdict(command)
         if isinstance(verdict, NotFound) and not fresh and not consistency:
             await self.follower.look()
@@ -176,6 +180,7 @@ class Node:
         rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
         return Status(
             log=self._log.url,
+            kind=self._log.url.partition(":")[0],
             identity=here.token.identity,
             sequence=here.sequence,
             digest=here.digest.hex(),
@@ -185,7 +190,10 @@ class Node:
             queue=self._queue.waiting,
             read_only=self._queue.read_only,
             trouble=follower.trouble,
+            quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
+            state_file_age=None,
+            kept=Kept.of(self._tables),
             counts=self.counts,
         )
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 from treaty.core.command import Command
 from treaty.core.grammar import Question
 from treaty.core.limits import DECISION_ROUNDS, QUEUE
+from treaty.core.lineage import sealed, unfinished
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Reply
 from treaty.node.follower import Follower
@@ -43,9 +44,10 @@ class Queue:
         """Why this node must not write, or nothing."""
         if self._follower.damage:
             return f"the log is damaged: {self._follower.damage}"
-        quarantine = self._follower.tables.quarantine
+        tables = self._follower.tables
+        quarantine = tables.quarantine
         if not quarantine:
-            return ""
+            return unfinished(tables) or sealed(tables)
         table, key = next(iter(quarantine))
         first = f"the first in table {table!r}: {quarantine[table, key]}"
         return f"{len(quarantine)} rows can't be read here ({first}), and deciding without them is wrong; upgrade this node"

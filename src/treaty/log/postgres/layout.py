@@ -60,6 +60,12 @@ SWEEP = """
 delete from entry where ctid = any(array(
   select ctid from entry where value is null and sequence <= (select min(last) from append) limit $1))
 """
+FACTS = """
+select (select pg_total_relation_size('entry') + pg_total_relation_size('append')),
+       (select count(*) from entry where value is not null), (select count(*) from entry where value is null),
+       (select count(*) from append), (select coalesce(min(last), 0) from append)
+"""
+"""Bytes, live rows, tombstones, appends, oldest append."""
 
 
 async def prepare(connection: Connection, name: str, key: int) -> None:

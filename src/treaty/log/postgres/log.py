@@ -18,8 +18,8 @@ from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Fate, LogDamagedError
-from treaty.log.postgres.layout import FORGET, LIVE, LOCK_CLASS, SINCE, SWEEP, TIP, WRITE, prepare
+from treaty.log.log import Delta, Facts, Fate, LogDamagedError
+from treaty.log.postgres.layout import FACTS, FORGET, LAYOUT, LIVE, LOCK_CLASS, SINCE, SWEEP, TIP, WRITE, prepare
 from treaty.log.postgres.link import Link
 from treaty.log.postgres.trouble import LOST, told
 
@@ -32,6 +32,8 @@ PRUNED_AT_ONCE = 512
 BATCH = 10_000
 """Rows fetched at once where everything is read."""
 DEFAULT_SCHEMA = "treaty"
+COMPACT_SECONDS = 3600.0
+"""How long the server may take to sort its space."""
 
 
 def _bytes(text: str | None) -> bytes | None:
@@ -291,6 +293,28 @@ class PostgresLog:
         async with self._looking("looking for changes") as connection:
             row = await connection.fetchrow(TIP)
         self._seen = Position(*row) if row else START
+
+    async def facts(self) -> Facts:
+        """Look at the schema."""
+        async with self._looking("looking at the store") as connection:
+            row = await connection.fetchrow(FACTS)
+        return Facts("postgresql", LAYOUT, *row)
+
+    async def compact(self) -> None:
+        """Forget what is due and have the server reuse its space; others go on meanwhile."""
+        async with self._turn:
+            connection = await self._writing.get()
+            with told(self.url, "compacting"):
+                while await connection.execute(FORGET, self._kept, PRUNED_AT_ONCE) != "DELETE 0":
+                    continue
+                while await connection.execute(SWEEP, PRUNED_AT_ONCE) != "DELETE 0":
+                    continue
+                await connection.execute("set statement_timeout = 0")
+                try:
+                    for table in ("entry", "append"):
+                        await connection.execute(f"vacuum (analyze) {table}", timeout=COMPACT_SECONDS)
+                finally:
+                    await connection.execute("reset statement_timeout")
 
     async def close(self) -> None:
         """Finish what is in flight, then close both connections."""

@@ -1,0 +1,149 @@
+"""`treaty log dump`, `restore` and `migrate`: a log carried elsewhere."""
+
+from pathlib import Path
+
+import click
+
+from treaty.cli.log.files import lines_of, opened_dump, write_file
+from treaty.cli.log.opened import log, now, opened, run
+from treaty.cli.nouns.asking import as_json
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import UnusableError
+from treaty.cli.transfer.ends import bar
+from treaty.core.commit import START, Position
+from treaty.core.limits import RESTORE_GAP
+from treaty.core.rows import Encoded
+from treaty.log.care.dump import Head, head_of, write_dump
+from treaty.log.care.moving import Moved, migrate, unseal
+from treaty.log.care.restore import restore
+
+
+@click.command("dump")
+@log
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@as_json
+def dump(*, log: str, file: Path, as_json: bool) -> None:
+    """Write a LOG to a FILE: one consistent state, with identity and sequence. Nodes go on meanwhile.
+
+    A FILE that ends in .zst or .gz is compressed. It can be restored to any backend.
+
+    \b
+    Examples:
+      treaty log dump sqlite:///var/lib/treaty/log.db registry.dump.zst
+      treaty log verify registry.dump.zst
+    """  # noqa: D301 - click wants the control character
+
+    async def read() -> tuple[Head, tuple[Encoded, ...]]:
+        async with opened(log) as found:
+            delta = await found.read(START)
+            return head_of(delta, found.url, now()), delta.rows
+
+    head, rows = run(read)
+    if head.position == START:
+        raise UnusableError(f"{head.place} is empty: there is nothing to dump")
+
+    async def write() -> int:
+        return write_file(file, write_dump(head, rows))
+
+    size = run(write)
+    if as_json:
+        told = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
+        screen.say_json({**told, "identity": head.position.identity.hex(), "stateDigest": head.state})
+    else:
+        place = f"sequence {head.position.sequence:,} of log {head.position.identity.hex()}"
+        screen.say(f"{head.rows:,} rows, {place}, {size:,} bytes, to {file}", "green")
+
+
+@click.command("restore")
+@click.argument("file", type=click.Path(dir_okay=False))
+@log
+@click.option(
+    "--gap",
+    default=RESTORE_GAP,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Ids left free after the highest one: the old log may have given them after the dump was taken.",
+)
+@as_json
+def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
+    """Make a new LOG of a dump FILE. The LOG must be empty; it gets an identity of its own.
+
+    Tokens of the old log are errors afterwards. Where a restore was cut off, run it again: until it ends no node serves
+    the log.
+
+    \b
+    Examples:
+      treaty log restore registry.dump.zst sqlite:///var/lib/treaty/new.db
+      treaty log restore registry.dump.zst postgresql://treaty@db/registry --gap 100000
+    """  # noqa: D301 - click wants the control character
+    head = _checked(file)
+
+    async def work() -> Position:
+        with bar() as told, lines_of(file) as lines:
+            _, rows = opened_dump(lines)
+            async with opened(log, new=True) as found:
+                return await restore(found, head, rows, time=now(), gap=gap, told=lambda n: told("rows", n, head.rows))
+
+    end = run(work)
+    if as_json:
+        screen.say_json({"rows": head.rows, "identity": end.identity.hex(), "sequence": end.sequence, "gap": gap})
+    else:
+        screen.say(f"{head.rows:,} rows restored into log {end.identity.hex()}, ids raised by {gap:,}", "green")
+
+
+def _checked(file: str) -> Head:
+    """Read a dump once for its digests, so that a damaged one is refused before anything is written."""
+
+    async def read() -> Head:
+        with lines_of(file) as lines:
+            head, rows = opened_dump(lines)
+            for _ in rows:
+                continue
+            return head
+
+    return run(read)
+
+
+@click.command("migrate")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO", default="")
+@click.option("--cancel", is_flag=True, help="Take the seal of FROM away, so that it is written to again.")
+@as_json
+def migrate_(*, source: str, target: str, cancel: bool, as_json: bool) -> None:
+    """Move a log FROM one backend TO another, empty one. Nothing that was acknowledged is lost.
+
+    FROM is sealed first: its nodes go on reading and refuse writes, and say where the log went. Then start nodes on
+    TO. Where the move was cut off, run it again.
+
+    \b
+    Examples:
+      treaty log migrate sqlite:///var/lib/treaty/log.db postgresql://treaty@db/registry
+      treaty log migrate sqlite:///var/lib/treaty/log.db --cancel
+    """  # noqa: D301 - click wants the control character
+    if cancel:
+        _cancel(source)
+        return
+    if not target:
+        raise click.UsageError("name the log to move to, or --cancel")
+
+    async def work() -> Moved:
+        with bar() as told:
+            async with opened(source) as old, opened(target, new=True) as new:
+                return await migrate(old, new, time=now(), told=lambda n: told("rows", n, 0))
+
+    moved = run(work)
+    if as_json:
+        ends = {"from": moved.source.token, "to": moved.target.token}
+        screen.say_json({"rows": moved.rows, **{name: str(token) for name, token in ends.items()}})
+    else:
+        screen.say(f"{moved.rows:,} rows moved; the old log is sealed at sequence {moved.source.sequence:,}", "green")
+
+
+def _cancel(source: str) -> None:
+    async def work() -> str:
+        async with opened(source) as found:
+            seal = await unseal(found, time=now())
+            return seal.place if seal else ""
+
+    place = run(work)
+    screen.say(f"the seal for {place} is gone" if place else "there was no seal", "green")

@@ -1,0 +1,73 @@
+"""Dumps as files: plain, or compressed where the name ends in .zst or .gz; written whole or not at all."""
+
+import gzip
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from treaty.core.limits import DUMP_LINE_BYTES
+from treaty.core.rows import Encoded
+from treaty.log.care.dump import Head, read_head, read_rows
+from treaty.log.care.packing import packed, unpacked
+
+
+def is_dump(text: str) -> bool:
+    """Tell whether a word names a file; else it is the URL of a log."""
+    return ":" not in text or Path(text).exists()
+
+
+async def read_file(path: str) -> tuple[Head, Iterator[Encoded]]:
+    """Read a dump into memory, and check that it is whole. Raises `DumpError` or `OSError`."""
+    with lines_of(path) as lines:
+        head, rows = opened_dump(lines)
+        return head, iter([*rows])
+
+
+def opened_dump(lines: Iterator[bytes]) -> tuple[Head, Iterator[Encoded]]:
+    """The head of a dump, and its rows as they are read."""
+    first = next(lines, b"")
+    head = read_head(first)
+    return head, read_rows(head, first, lines)
+
+
+@contextmanager
+def lines_of(path: str) -> Iterator[Iterator[bytes]]:
+    """The lines of a dump, whichever way it is compressed."""
+    with Path(path).open("rb") as file:
+        magic = file.read(4)
+        file.seek(0)
+        if magic[:2] == b"\x1f\x8b":
+            yield _lines(gzip.GzipFile(fileobj=file))
+        else:
+            yield unpacked(file) if magic == b"\x28\xb5\x2f\xfd" else _lines(file)
+
+
+def _lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    """Lines, none longer than one byte past its limit."""
+    return iter(lambda: file.readline(DUMP_LINE_BYTES + 1), b"")
+
+
+def write_file(path: Path, lines: Iterable[bytes]) -> int:
+    """Write a dump and return its size in bytes; an older file of that name stays until the new one is whole."""
+    half = path.with_name(f"{path.name}.part")
+    try:
+        half.unlink(missing_ok=True)
+        half.touch(mode=0o600)  # as the file of a log: what stands in it is for who may read the log
+        with half.open("wb") as plain:
+            _write(path.suffix, plain, lines)
+            plain.flush()
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+    return path.stat().st_size
+
+
+def _write(suffix: str, plain: IO[bytes], lines: Iterable[bytes]) -> None:
+    if suffix == ".gz":
+        with gzip.GzipFile(fileobj=plain, mode="wb", mtime=0) as file:
+            file.writelines(lines)
+    elif suffix == ".zst":
+        plain.writelines(packed(lines))
+    else:
+        plain.writelines(lines)

@@ -1,0 +1,16 @@
+"""`treaty log …`: look after a log."""
+
+import click
+
+from treaty.cli.log.carrying import dump, migrate_, restore_
+from treaty.cli.log.looking import info, verify
+from treaty.cli.log.mending import compact, repair_
+
+
+@click.group("log")
+def command() -> None:
+    """Look at, check, carry and mend a log; LOG is a URL as `treaty serve --log` takes it."""
+
+
+for one in (info, verify, dump, restore_, migrate_, compact, repair_):
+    command.add_command(one)

@@ -1,0 +1,54 @@
+"""Opening logs for commands: one error for people, whatever is wrong; and the wall clock."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import click
+
+from treaty.cli.terminal.source import UnusableError
+from treaty.log.care.dump import DumpError
+from treaty.log.care.restore import RestoreError
+from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.log.open import LogUrlError, open_log
+
+T = TypeVar("T")
+
+log = click.argument("log", metavar="LOG", envvar="TREATY_LOG")
+
+
+@asynccontextmanager
+async def opened(url: str, *, new: bool = False) -> AsyncIterator[Log]:
+    """A log while the block runs; only a `new` one is made where it is not there."""
+    if not new:
+        _refuse_missing(url)
+    found = await open_log(url)
+    try:
+        yield found
+    finally:
+        await found.close()
+
+
+def _refuse_missing(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite" and not Path(unquote(parts.path)).exists():
+        raise UnusableError(f"{url}: there is no such file; name a log as `treaty serve --log` takes it")
+
+
+def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a command's work on an event loop; what goes wrong with a log ends the program with exit code 2."""
+    try:
+        return asyncio.run(work())
+    except (LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError) as error:
+        raise UnusableError(str(error)) from error
+    except OSError as error:
+        raise UnusableError(f"{error.filename or 'a file'} can't be used: {error.strerror or error}") from error
+
+
+def now() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,146 @@
+"""Soundness: what the rows of a sound log have in common, checked row by row. Every line of it is a law of `decide`."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from treaty.core import values
+from treaty.core.identity import guid
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.rows import Key
+from treaty.core.schema import Reference
+from treaty.core.view import Tables, View
+
+SHOWN = frozenset({"live", "soft"})
+"""States of versions that have a number of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsound:
+    """A row that breaks a law: which law, which row, and what is wrong."""
+
+    rule: str
+    table: str
+    key: Key
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.table} {list(self.key)}: {self.message}"
+
+
+def unsound(tables: Tables) -> Iterator[Unsound]:
+    """Name the rows that break a law, rows that can't be read among them. Nothing means that all laws hold."""
+    for (table, key), why in tables.quarantine.items():
+        yield Unsound("UNREADABLE", table, key, why)
+    for table, check in CHECKS:
+        for key in sorted(tables.keys(table), key=str):
+            yield from check(tables, key)
+
+
+def _version(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("version", key)
+    if not isinstance(value, values.Version):
+        return
+    context, name, ordinal = key
+
+    def wrong(rule: str, message: str) -> Unsound:
+        return Unsound(rule, "version", key, message)
+
+    if view.get("subject", (context, name)) is None:
+        yield wrong("SUBJECT_MISSING", "its subject has no row")
+    if view.get("schema", (context, value.schema_id)) is None and value.state != "purged":
+        yield wrong("SCHEMA_MISSING", f"schema {value.schema_id} is not in context {context}")
+    if value.content and view.get("content", (value.content,)) is None:
+        yield wrong("CONTENT_MISSING", f"the bytes {value.content} are not there")
+    if _highest(view, ("ordinals", context, name, "")) < int(ordinal):
+        yield wrong("COUNTER_BEHIND", "the counter of ordinals is behind it")
+    if value.state not in {*SHOWN, "hidden", "purged"}:
+        yield wrong("STATE_UNKNOWN", f"state {value.state!r}")
+    if value.state in SHOWN:
+        others = (other for other in view.find("version.number", (context, name, value.number)) if other < key)
+        rows = (view.get("version", other) for other in others)
+        if any(isinstance(row, values.Version) and row.state in SHOWN for row in rows):
+            yield wrong("NUMBER_TWICE", f"another version has the number {value.number}")
+
+
+def _schema(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("schema", key)
+    if not isinstance(value, values.Schema):
+        return
+    context, schema_id = key
+
+    def wrong(rule: str, message: str) -> Unsound:
+        return Unsound(rule, "schema", key, message)
+
+    if _highest(view, ("ids", context, "", "")) < int(schema_id):
+        yield wrong("COUNTER_BEHIND", "the counter of ids is behind it")
+    if context != DEFAULT_CONTEXT and view.get("context", (context,)) is None:
+        yield wrong("CONTEXT_MISSING", f"context {context} has no row")
+    if not view.find("version.schema", key):
+        yield wrong("SCHEMA_UNUSED", "no version has it")
+    sent = tuple(Reference(one.name, one.subject, one.version) for one in value.references)
+    told = guid(value.text, sent, value.metadata, value.rules)
+    if told != value.guid:
+        yield wrong("GUID_WRONG", f"its content has the guid {told}, not {value.guid}")
+    for one in value.references:
+        target = Subject(str(context), "").sibling(one.subject)
+        if view.get("schema", (target.context, one.schema_id)) is None:
+            yield wrong("REFERENCE_DANGLING", f"{one.name}: {target} version {one.version} (id {one.schema_id})")
+
+
+def _content(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("content", key)
+    if not isinstance(value, values.Content):
+        return
+    if hashlib.sha256(value.data).hexdigest() != key[0]:
+        yield Unsound("CONTENT_WRONG", "content", key, "the bytes have another digest")
+    if not view.find("version.content", key):
+        yield Unsound("CONTENT_UNUSED", "content", key, "no version has it")
+
+
+def _name(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("name", key)
+    if isinstance(value, values.Name) and view.get("version", (key[0], key[1], value.ordinal)) is None:
+        yield Unsound("VERSION_MISSING", "name", key, f"there is no version with the ordinal {value.ordinal}")
+
+
+def _encoding(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("encoding", key)
+    if isinstance(value, values.Encoding) and view.get("version", (key[0], key[1], value.ordinal)) is None:
+        yield Unsound("VERSION_MISSING", "encoding", key, f"there is no version with the ordinal {value.ordinal}")
+
+
+def _subject(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("subject", key)
+    if isinstance(value, values.Subject) and value.generation > view.sequence and not _moved_here(view):
+        yield Unsound("GENERATION_AHEAD", "subject", key, f"made at sequence {value.generation}, which is to come")
+
+
+def _outcome(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("outcome", key)
+    if not isinstance(value, values.Outcome) or _moved_here(view):
+        return
+    if value.sequence > view.sequence:
+        yield Unsound("OUTCOME_AHEAD", "outcome", key, f"of sequence {value.sequence}, which is to come")
+
+
+def _moved_here(view: View) -> bool:
+    """Whether rows may speak of sequences of another log."""
+    return view.get("lineage", ("origin",)) is not None
+
+
+def _highest(view: View, key: Key) -> int:
+    value = view.get("counter", key)
+    return value.highest if isinstance(value, values.Counter) else -1
+
+
+CHECKS: tuple[tuple[str, Callable[[View, Key], Iterator[Unsound]]], ...] = (
+    ("version", _version),
+    ("schema", _schema),
+    ("content", _content),
+    ("name", _name),
+    ("encoding", _encoding),
+    ("subject", _subject),
+    ("outcome", _outcome),
+)
+"""Each table that has laws of its own, and its check."""

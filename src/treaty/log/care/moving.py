@@ -1,0 +1,68 @@
+"""Moving a log to another backend: the old one is sealed, so that nothing is written to it any more, and its state goes
+into the new one, which knows where it comes from.
+
+What was acknowledged by the old log is in the new one, and nothing else can be: so ids need no gap.
+"""
+
+from dataclasses import dataclass
+
+from treaty.core.commit import START, Position
+from treaty.core.rows import Row, decode_row, encode_row
+from treaty.core.values import Lineage
+from treaty.log.care.dump import Head, head_of
+from treaty.log.care.restore import SUCCESSOR, RestoreError, Told, put, restore, silent
+from treaty.log.log import Delta, Log
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The ends of a move: where the old log was sealed, and where the new one begins to be written."""
+
+    source: Position
+    target: Position
+    rows: int
+
+
+async def migrate(source: Log, target: Log, *, time: int, told: Told = silent) -> Moved:
+    """Seal the source and restore its state into the empty target; cut off, it is begun again and goes through.
+
+    Raises as `restore` does, and `RestoreError` where the source was moved to another place already.
+    """
+    delta = await _sealed(source, target.url, time)
+    rows = [row for row in delta.rows if row.table != "lineage"]
+    head = Head(source.url, delta.tip, head_of(delta, source.url, time).state, len(rows), time)
+    end = await restore(target, head, rows, time=time, gap=0, told=told)
+    return Moved(delta.tip, end, len(rows))
+
+
+async def _sealed(source: Log, place: str, time: int) -> Delta:
+    """The state of the source at its seal, which is set where it is missing."""
+    delta = await source.read(START)
+    if delta.tip == START:
+        raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {place}")
+    seal = seal_of(delta)
+    if seal is not None:
+        if seal.place != place:
+            raise RestoreError(
+                f"{source.url} was moved to {seal.place} already; take that seal away with --cancel first"
+            )
+        return delta
+    mark = Lineage(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
+    await put(source, delta.tip, [encode_row(Row("lineage", SUCCESSOR, mark))], time)
+    return await source.read(START)
+
+
+def seal_of(delta: Delta) -> Lineage | None:
+    """The seal among the rows of a log; None where there is none."""
+    key = encode_row(Row("lineage", SUCCESSOR, None)).key
+    found = next((decode_row(row).value for row in delta.rows if row.table == "lineage" and row.key == key), None)
+    return found if isinstance(found, Lineage) else None
+
+
+async def unseal(source: Log, *, time: int) -> Lineage | None:
+    """Take the seal away, so that the log is written to again; return it, or None where there was none."""
+    delta = await source.read(START)
+    seal = seal_of(delta)
+    if seal is not None:
+        await put(source, delta.tip, [encode_row(Row("lineage", SUCCESSOR, None))], time)
+    return seal

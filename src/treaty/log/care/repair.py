@@ -1,0 +1,49 @@
+"""Repairing: rows that this version can't read are moved out of the way by a commit, and kept beside the others."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from treaty.core.commit import START, Position
+from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
+from treaty.core.values import Aside
+from treaty.log.care.restore import put
+from treaty.log.log import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Strange:
+    """A row that can't be read: its table, its key, its JSON text, why, and whether only a newer Treaty could."""
+
+    table: str
+    key: Key
+    text: str
+    why: str
+    newer: bool
+
+
+def strange(rows: Iterable[Encoded]) -> tuple[Strange, ...]:
+    """Return the rows that this version can't read."""
+    found = []
+    for row in rows:
+        decoded = decode_row(row)
+        if isinstance(decoded.value, Alien):
+            newer = row.table not in SHAPES or "row format" in decoded.value.why
+            found.append(Strange(row.table, decoded.key, decoded.value.text, decoded.value.why, newer))
+    return tuple(found)
+
+
+async def repair(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[Strange, ...], Position]:
+    """Move unreadable rows into the table ``aside`` in one commit; return them, and the place after it.
+
+    Rows that a newer version of Treaty may have written are left alone unless `newer` says so.
+    Raises `RestoreError` where somebody else writes at the same time.
+    """
+    delta = await log.read(START)
+    chosen = tuple(one for one in strange(delta.rows) if newer or not one.newer)
+    if not chosen:
+        return (), delta.tip
+    rows = []
+    for one in chosen:
+        gone = encode_row(Row(one.table, one.key, None))
+        rows += [gone, encode_row(Row("aside", (one.table, gone.key), Aside(one.text, one.why, time)))]
+    return chosen, await put(log, delta.tip, rows, time)

@@ -1,0 +1,139 @@
+"""Restoring: a dump becomes a new log, with an identity of its own, that knows where it comes from.
+
+It is written in several appends. Until the last one a row says that the log is not whole, and nodes do not serve it;
+a restore that was cut off is begun again and goes through. Id counters are raised by a gap, so that ids that the old
+log may have given after the dump was taken are not given again.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from treaty.core.commit import START, Commit, Position, make_append
+from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
+from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.values import Counter, Lineage
+from treaty.log.care.dump import Head
+from treaty.log.log import Fate, Log, LogUnavailableError
+
+RESTORING = ("restoring",)
+"""Key of the lineage row of a log that is not whole yet."""
+ORIGIN = ("origin",)
+"""Key of the lineage row that says where a log comes from."""
+SUCCESSOR = ("successor",)
+"""Key of the lineage row of a log that was moved elsewhere; nothing is written to it any more."""
+TRIES = 20
+"""Times that one append is tried while the log can't be reached, or other writers come first."""
+
+
+class RestoreError(Exception):
+    """A log that can't take a dump; the message says why and what to do."""
+
+
+Told = Callable[[int], None]
+"""Told how many rows are written."""
+
+
+def silent(_: int) -> None:
+    """Nobody wants to know."""
+
+
+async def restore(
+    log: Log, head: Head, rows: Iterable[Encoded], *, time: int, gap: int = RESTORE_GAP, told: Told = silent
+) -> Position:
+    """Write a dump into an empty log, or into one where the same restore was cut off; return the end of the new log.
+
+    `rows` is read while it is written: where it turns out damaged at its end the log stays unfinished, and refused.
+    Raises `RestoreError`, what `rows` raises, `LogUnavailableError` and `LogDamagedError`.
+    """
+    mark = Lineage(
+        head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.place
+    )
+    here = await _begin(log, mark)
+    written = 0
+    for batch in _batches(_fitted(rows, gap)):
+        here = await put(log, here, batch, time)
+        written += len(batch)
+        told(written)
+    last = (Row("lineage", ORIGIN, mark), Row("lineage", RESTORING, None))
+    return await put(log, here, [encode_row(row) for row in last], time)
+
+
+async def _begin(log: Log, mark: Lineage) -> Position:
+    """Mark an empty log as one that is being restored; one with another mark, or with rows of its own, is refused."""
+    delta = await log.read(START)
+    if delta.tip == START:
+        return await put(log, START, [encode_row(Row("lineage", RESTORING, mark))], mark.time)
+    found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
+    if not isinstance(found, Lineage):
+        raise RestoreError(
+            f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
+            "name an empty database or a file that is not there"
+        )
+    if (found.identity, found.sequence, found.digest, found.gap) != (
+        mark.identity,
+        mark.sequence,
+        mark.digest,
+        mark.gap,
+    ):
+        raise RestoreError(
+            f"another restore into {log.url} was cut off (of sequence {found.sequence} of log {found.identity}, with gap "
+            f"{found.gap}): go on with that dump, or take a new place"
+        )
+    return delta.tip
+
+
+_RESTORING = (encode_row(Row("lineage", RESTORING, None)).table, encode_row(Row("lineage", RESTORING, None)).key)
+
+
+def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
+    """The rows as the new log has them: id counters raised, and the lineage of the old log left out."""
+    for row in rows:
+        if row.table == "lineage":
+            continue
+        if row.table == "counter" and gap:
+            decoded = decode_row(row)
+            if isinstance(decoded.value, Counter) and decoded.key[0] == "ids":
+                raised = Counter(min(decoded.value.highest + gap, COUNTER), decoded.value.extra)
+                yield encode_row(Row("counter", decoded.key, raised))
+                continue
+        yield row
+
+
+def _batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
+    batch: list[Encoded] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += len(row.table) + len(row.key) + len(row.value or "")
+        if size >= RESTORE_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+async def put(log: Log, base: Position, rows: list[Encoded], time: int) -> Position:
+    """Append rows as one commit on a base that nobody else may have left.
+
+    Raises `RestoreError` where somebody has, and `LogUnavailableError` where the log stays away.
+    """
+    reason: Exception | None = None
+    sent: set[Position] = set()
+    for _ in range(TRIES):
+        append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),))
+        try:
+            fate = await log.append(append)
+        except LogUnavailableError as error:
+            reason = error
+            continue
+        if fate is Fate.ACCEPTED:
+            return append.position
+        sent.add(append.position)
+        tip = await log.tip()
+        if tip in sent:
+            return tip
+        if tip != base:
+            raise RestoreError(
+                f"somebody else writes to {log.url} (it is at sequence {tip.sequence}): stop all nodes, then try again"
+            )
+    raise reason or LogUnavailableError(f"{log.url}: no append could be settled in {TRIES} tries")

@@ -1,0 +1,191 @@
+"""What an operator does to a log, the same on every backend: looked at, packed, carried elsewhere, mended."""
+
+import json
+from collections.abc import Iterable
+
+import pytest
+
+from tests.behaviours.logs.backends import Node, accepted, chain, nodes, played, put, row, told, whole
+from treaty.core.commit import START
+from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.values import Counter, Lineage, Subject
+from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
+from treaty.log.care.moving import migrate, unseal
+from treaty.log.care.repair import repair, strange
+from treaty.log.care.restore import RestoreError, restore
+from treaty.log.log import Log
+from treaty.log.memory import MemoryLog
+
+ROWS = [
+    encode_row(Row("counter", ("ids", ".", "", ""), Counter(7))),
+    encode_row(Row("counter", ("ordinals", ".", "s", ""), Counter(3))),
+    encode_row(Row("subject", (".", "half \ud83d a character"), Subject(1))),
+]
+
+
+async def dumped(log: Log) -> tuple[Head, list[bytes]]:
+    delta = await log.read(START)
+    head = head_of(delta, log.url, 5)
+    return head, [*write_dump(head, delta.rows)]
+
+
+def rows_of(lines: list[bytes]) -> Iterable[Encoded]:
+    return read_rows(read_head(lines[0]), lines[0], lines[1:])
+
+
+@told
+async def carried(node: Node) -> None:
+    async with nodes(node, 1) as (log,):
+        await put(MemoryLog(), *ROWS)
+        source = MemoryLog()
+        await put(source, *ROWS)
+        await put(source, row("s", '{"generation":1,"v":1}'))
+        head, lines = await dumped(source)
+        end = await restore(log, head, rows_of(lines), time=9, gap=100)
+
+        state = await whole(log)
+        before = played((await source.read(START)).rows)
+        origin = decode_row(Encoded("lineage", '["origin"]', state.pop(("lineage", '["origin"]')))).value
+        assert isinstance(origin, Lineage)
+        assert (origin.identity, origin.sequence, origin.gap) == (head.position.identity.hex(), 2, 100)
+        raised = encode_row(Row("counter", ("ids", ".", "", ""), Counter(107)))
+        assert state == {**before, (raised.table, raised.key): raised.value}
+        assert end == await log.tip()
+        assert end.identity != head.position.identity
+
+        with pytest.raises(RestoreError, match="is not empty"):
+            await restore(log, head, rows_of(lines), time=9)
+
+
+def test_a_dump_of_one_log_becomes_another_one(node: Node) -> None:
+    carried(node)
+
+
+@told
+async def cut_off(node: Node) -> None:
+    source = MemoryLog()
+    await put(source, *ROWS)
+    head, lines = await dumped(source)
+
+    async with nodes(node, 1) as (log,):
+        with pytest.raises(DumpError, match="cut short"):
+            await restore(log, head, rows_of(lines[:-1]), time=9, gap=100)
+        assert ("lineage", '["restoring"]') in await whole(log)
+        with pytest.raises(RestoreError, match="was cut off"):
+            await restore(log, head, rows_of(lines), time=9, gap=101)
+        await restore(log, head, rows_of(lines), time=10, gap=100)
+        state = await whole(log)
+        assert ("lineage", '["restoring"]') not in state
+        assert len(state) == len(ROWS) + 1
+
+
+def test_a_restore_that_was_cut_off_goes_through_the_second_time(node: Node) -> None:
+    cut_off(node)
+
+
+@told
+async def moved(node: Node) -> None:
+    async with nodes(node, 2) as (old, other):
+        with pytest.raises(RestoreError, match="is empty"):
+            await migrate(old, MemoryLog(), time=9)
+        await put(old, *ROWS)
+        target = MemoryLog()
+        done = await migrate(old, target, time=9)
+        assert done.rows == len(ROWS)
+        assert done.source == await other.tip()
+        state = await whole(target)
+        del state["lineage", '["origin"]']
+        assert state == played(ROWS)
+        sealed = decode_row(Encoded("lineage", '["successor"]', (await whole(other))["lineage", '["successor"]'])).value
+        assert isinstance(sealed, Lineage)
+        assert sealed.place == target.url
+
+        with pytest.raises(RestoreError, match="was moved to"):
+            await migrate(old, _Elsewhere(), time=9)
+        assert await unseal(old, time=9) == sealed
+        assert await unseal(old, time=9) is None
+        assert await whole(other) == played(ROWS)
+
+
+class _Elsewhere(MemoryLog):
+    def __init__(self) -> None:
+        super().__init__()
+        self.url = "memory:elsewhere"
+
+
+def test_a_move_seals_the_old_log_and_a_seal_can_be_taken_away(node: Node) -> None:
+    moved(node)
+
+
+@told
+async def mended(node: Node) -> None:
+    damaged = Encoded("schema", '[".",1]', '{"guid":7,"v":1}')
+    newer = Encoded("schema", '[".",2]', '{"v":2}')
+    unknown = Encoded("planet", '["mars"]', '{"v":1}')
+    async with nodes(node, 2) as (log, other):
+        await put(log, *ROWS, damaged, newer, unknown)
+        assert {one.table for one in strange((await other.read(START)).rows)} == {"schema", "planet"}
+        chosen, _ = await repair(log, time=9)
+        assert [one.text for one in chosen] == [damaged.value]
+        state = await whole(other)
+        assert ("schema", '[".",1]') not in state
+        aside = json.loads(state["aside", '["schema","[\\".\\",1]"]'])
+        assert aside["text"] == damaged.value
+        assert len((await repair(log, time=9, newer=True))[0]) == 2
+        assert strange((await other.read(START)).rows) == ()
+        assert (await repair(log, time=9)) == ((), await log.tip())
+
+
+def test_a_repair_moves_unreadable_rows_aside_and_those_of_newer_versions_only_when_told(node: Node) -> None:
+    mended(node)
+
+
+@told
+async def packed(node: Node) -> None:
+    async with nodes(node, 2) as (log, other):
+        here = START
+        for number in range(120):
+            here = await accepted(log, chain(here, [row("s", str(number)), row(f"gone {number}", "x" * 2000)]))
+            here = await accepted(log, chain(here, [row(f"gone {number}", None)]))
+        before, state = await log.facts(), await whole(other)
+        await log.compact()
+        after = await other.facts()
+        assert after.kind == before.kind
+        assert (after.live, len(state)) == (1, 1)
+        assert after.appends <= 41
+        assert after.tombstones <= before.tombstones
+        assert after.tombstones <= 41
+        assert after.bytes <= before.bytes or after.kind != "sqlite"  # a server keeps its space, for the next rows
+        assert await whole(other) == state
+        await put(other, row("s", "again"))
+        assert (await log.tip()).sequence == here.sequence + 1
+
+
+def test_a_log_is_packed_while_others_use_it(node: Node) -> None:
+    packed(node)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda lines: lines[:-1], "cut short"),
+        (lambda lines: [lines[0], lines[1].replace(b"7", b"8"), *lines[2:]], "was changed"),
+        (lambda lines: [lines[0], *lines[2:]], "rows are there"),
+        (lambda lines: [lines[0], b"[1]\n", *lines[1:]], "line 2 is no row"),
+        (lambda lines: [lines[0], b"{\n", *lines[1:]], "line 2 is no JSON"),
+        (lambda lines: [lines[0].replace(b'"format":1', b'"format":2'), *lines[1:]], "upgrade Treaty"),
+        (lambda lines: lines[1:], "no head of a dump"),
+    ],
+    ids=["short", "changed", "row-missing", "no-row", "no-json", "newer", "no-head"],
+)
+def test_a_dump_that_is_not_whole_is_refused(change: object, message: str) -> None:
+    @told
+    async def story() -> None:
+        source = MemoryLog()
+        await put(source, *ROWS)
+        _, lines = await dumped(source)
+        assert [*rows_of(lines)] == sorted(ROWS, key=lambda one: (one.table, one.key))
+        with pytest.raises(DumpError, match=message):
+            [*rows_of(change(lines))]  # type: ignore[operator]
+
+    story()

@@ -1,0 +1,154 @@
+"""`treaty log …` as an operator uses it, against logs that nodes have written."""
+
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from treaty.assemble import connect
+from treaty.cli.main import group
+from treaty.core.refusals import Unavailable
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(group, list(words))
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> str:
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    with connect(url) as registry:
+        for number in range(5):
+            registry.register(f"s{number}", json.dumps({"type": "enum", "name": "E", "symbols": [f"A{number}"]}))
+        registry.delete_subject("s4")
+        registry.register(":.x:t", '"string"')
+    return url
+
+
+def test_what_a_log_is(log: str) -> None:
+    told = json.loads(run("log", "info", log, "--json").stdout)
+
+    assert (told["kind"], told["sequence"], told["tables"]["version"]) == ("sqlite", 7, 6)
+    assert told["bytes"] > 4096
+    assert "sequence:" in run("log", "info", log).stdout
+
+
+def test_a_log_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    for words in (("info",), ("verify",), ("compact",), ("repair",)):
+        answer = run("log", *words, f"sqlite://{tmp_path / 'none.db'}")
+        assert answer.exit_code == 2
+        assert "there is no such file" in answer.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_sound_log_and_its_dump_have_one_state(log: str, tmp_path: Path) -> None:
+    dumps = [tmp_path / f"a.dump{ending}" for ending in ("", ".gz", ".zst")]
+    assert [run("log", "dump", log, str(one)).exit_code for one in dumps] == [0, 0, 0]
+    assert gzip.decompress(dumps[1].read_bytes())[:100] == dumps[0].read_bytes()[:100]
+    verdict = run("log", "verify", log, *map(str, dumps), "--json")
+
+    assert verdict.exit_code == 0
+    told = json.loads(verdict.stdout)
+    assert told["sound"]
+    assert len({one["stateDigest"] for one in told["logs"]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "rule"),
+    [
+        ("delete from entry where kind = 'schema' and key = '[\".\",2]'", "SCHEMA_MISSING"),
+        ("delete from entry where kind = 'subject' and key = '[\".\",\"s1\"]'", "SUBJECT_MISSING"),
+        ("update entry set value = replace(value, 'A1', 'B1') where kind = 'schema'", "GUID_WRONG"),
+        ('update entry set value = \'{"highest":2,"v":1}\' where key = \'["ids",".","",""]\'', "COUNTER_BEHIND"),
+        ("delete from entry where kind = 'context' and key = '[\".x\"]'", "CONTEXT_MISSING"),
+        ("delete from entry where kind = 'version' and key = '[\".\",\"s0\",0]'", "SCHEMA_UNUSED"),
+        ("update entry set value = '{' where kind = 'version' and key = '[\".\",\"s0\",0]'", "UNREADABLE"),
+    ],
+)
+def test_rows_that_break_a_law_are_found(log: str, statement: str, rule: str) -> None:
+    with sqlite3.connect(log.removeprefix("sqlite://")) as file:
+        assert file.execute(statement).rowcount > 0
+    file.close()
+    verdict = run("log", "verify", log, "--json")
+
+    assert verdict.exit_code == 1
+    assert rule in {fault["rule"] for one in json.loads(verdict.stdout)["logs"] for fault in one["faults"]}
+
+
+def test_a_restored_log_goes_on_with_new_ids(log: str, tmp_path: Path) -> None:
+    new, dump = f"sqlite://{tmp_path / 'new.db'}", str(tmp_path / "a.dump.zst")
+    with connect(log) as registry:
+        old = registry.version("s1", 1)
+    run("log", "dump", log, dump)
+    restored = run("log", "restore", dump, new, "--gap", "50")
+
+    assert restored.exit_code == 0, restored.output
+    assert run("log", "verify", new).exit_code == 0
+    with connect(new) as registry:
+        assert registry.version("s1", 1) == old
+        assert registry.register("fresh", '"bytes"').version.schema_id == 5 + 50 + 1
+        assert registry.register("s4", '{"type":"enum","name":"E","symbols":["A4"]}').version.number == 2
+    assert run("log", "verify", new).exit_code == 0
+    assert "is not empty" in run("log", "restore", dump, new).output
+
+
+def test_a_damaged_dump_writes_nothing(log: str, tmp_path: Path) -> None:
+    dump = tmp_path / "a.dump"
+    run("log", "dump", log, str(dump))
+    dump.write_bytes(dump.read_bytes().replace(b"A3", b"A8"))
+    answer = run("log", "restore", str(dump), f"sqlite://{tmp_path / 'new.db'}")
+
+    assert answer.exit_code == 2
+    assert "was changed" in answer.output
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_moved_log_refuses_writes_and_says_where_it_went(log: str, tmp_path: Path) -> None:
+    new = f"sqlite://{tmp_path / 'new.db'}"
+    assert run("log", "migrate", log, new).exit_code == 0
+    with connect(log) as registry:
+        assert registry.version("s1", 1).number == 1
+        with pytest.raises(Unavailable, match=r"was moved to .*new\.db"):
+            registry.register("late", '"int"')
+    with connect(new) as registry:
+        assert registry.register("late", '"bytes"').version.schema_id == 6
+    assert "is gone" in run("log", "migrate", log, "--cancel").output
+    with connect(log) as registry:
+        assert registry.register("late", '"bytes"').created
+
+
+def test_an_unreadable_row_is_shown_and_moved_aside(log: str) -> None:
+    with sqlite3.connect(log.removeprefix("sqlite://")) as file:
+        file.execute('insert into entry values (\'mode\', \'["subject",".","s0"]\', \'{"mode":7,"v":1}\', 7)')
+        file.execute("insert into entry values ('planet', '[\"mars\"]', '{\"v\":1}', 7)")
+    file.close()
+    with connect(log) as registry, pytest.raises(Unavailable, match="2 rows can't be read"):
+        registry.register("late", '"int"')
+    shown = run("log", "repair", log)
+    assert shown.exit_code == 1
+    assert "planet ['mars']: unknown table 'planet'; a newer version of Treaty may read it" in shown.output
+    moved = run("log", "repair", log, "--move-aside", "--yes", "--json")
+    assert (len(json.loads(moved.stdout)["moved"]), moved.exit_code) == (1, 1)
+    assert run("log", "repair", log, "--move-aside", "--newer", "--yes").exit_code == 0
+    with connect(log) as registry:
+        assert registry.register("late", '"int"').created
+    assert run("log", "verify", log).exit_code == 0
+
+
+def test_space_is_given_back(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path / 'log.db'}"
+    with connect(url) as registry:
+        for number in range(200):
+            symbols = [f"A{number}_{place}" for place in range(100)]
+            registry.register(f"s{number}", json.dumps({"type": "enum", "name": "E", "symbols": symbols}))
+        for number in range(200):
+            registry.delete_subject(f"s{number}")
+            registry.delete_subject(f"s{number}", permanent=True)
+    told = json.loads(run("log", "compact", url, "--json").stdout)
+
+    assert told["bytes"] < told["bytesBefore"]
+    with connect(url) as registry:
+        assert registry.subjects() == ()
