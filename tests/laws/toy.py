@@ -14,7 +14,7 @@ from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.decide import decide
 from treaty.core.finding import Fault, Finding
-from treaty.core.grammar import Answer, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
+from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
 from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
@@ -75,6 +75,8 @@ def toy_answer(question: Question) -> Answer:
         assert question.validators == ("NAME_SHORT",)
         long = [(at, name) for at, name in enumerate(fields_of(question.meaning)) if len(name) > 8]
         return Inspected(tuple(Fault("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long))
+    if not isinstance(question, Compare):
+        return Invalid((Fault("TAGS_UNSUPPORTED", "", "a toy has no place for tags"),))
     names = lacking(fields_of(question.reader), fields_of(question.writer), question.policy)
     sentence = "the {reader} schema needs a field that the {writer} schema lacks"
     return Compared(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from treaty.core.finding import Fault, Finding
 from treaty.core.meaning import Meaning
+from treaty.core.schema import Tagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,26 @@ class Inspect:
 
     meaning: Meaning
     validators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """Which tags stand inside a text?"""
+
+    meaning: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Retag:
+    """What is a text with tags added to and removed from what these paths lead to?
+
+    A path that leads nowhere is a fault, unless `lenient`: then what is meant for it is left out.
+    """
+
+    meaning: Meaning
+    add: tuple[Tagged, ...] = ()
+    remove: tuple[Tagged, ...] = ()
+    lenient: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +102,22 @@ class Inspected:
     faults: tuple[Fault, ...] = ()
 
 
-Question = Parse | Compare | Inspect
-Answer = Parsed | Invalid | Compared | Inspected
+@dataclass(frozen=True, slots=True)
+class TagsFound:
+    """What in a text has tags, in the order of the text."""
+
+    tagged: tuple[Tagged, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retagged:
+    """The text with its new tags, in canonical form."""
+
+    text: str
+
+
+Question = Parse | Compare | Inspect | Tags | Retag
+Answer = Parsed | Invalid | Compared | Inspected | TagsFound | Retagged
 Answers = Mapping[Question, Answer]
 
 

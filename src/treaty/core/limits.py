@@ -32,6 +32,8 @@ VERSIONS_PER_SUBJECT = 10_000
 """Versions that a subject may hold, softly deleted ones included."""
 NAME_LENGTH = 4_096
 """Characters of a subject's, context's or version's name."""
+SETTINGS_PAGE = 1_000
+"""Scopes in one page of a listing of settings."""
 COUNTER = 2**31 - 1
 """The highest id, number or ordinal: Confluent's clients read 32 bits."""
 COMMAND_ID = 128
@@ -55,7 +57,9 @@ ERROR_CHARACTERS = 65_536
 REQUEST_SECONDS = 60
 """Seconds from the first byte of a request to its last; a slower sender is cut off."""
 IN_FLIGHT = 1_024
-"""Requests that one worker handles at once."""
+"""Requests that one worker handles at once; past it they get 503."""
+IN_FLIGHT_EACH = 512
+"""Requests of one client (its principal, or the address it comes from) that one worker handles at once; past it they get 429."""
 MEMO_BYTES = 67_108_864
 """Bytes of schema texts whose answers a node's grammar remembers."""
 MODEL_ENTRIES = 10_000
@@ -64,6 +68,8 @@ MODEL_BYTES = 16_777_216
 """Bytes of schema text whose parsed forms a process keeps; a form takes about ten times its text."""
 ALIASES_KNOWN = 10_000
 """Subjects whose alias, or that they have none, a worker remembers between commits."""
+GZIP_BYTES = 4_096
+"""Bytes of an answer from which on it is compressed, for clients that take that."""
 HOT_BYTES = 67_108_864
 """Bytes of finished answers that a worker keeps for hot reads."""
 RIGHTS_KNOWN = 65_536
@@ -144,3 +150,17 @@ RESTORE_GAP = 10_000
 """Ids that a restore leaves free after the highest one known: they may have been given after the dump was taken."""
 RESTORE_BYTES = 8_388_608
 """Bytes of rows in one append of a restore."""
+TAGGED = 1_000
+"""Places inside one schema whose tags one request may change."""
+TAG_LENGTH = 256
+"""Characters of one tag inside a schema."""
+ENTITY_PATH = 4_096
+"""Characters of the path of something inside a schema that can have tags; what lies deeper has none."""
+ASSOCIATIONS_PER_SUBJECT = 10_000
+"""Weak associations that one subject may have."""
+ASSOCIATIONS_PER_RESOURCE = 100
+"""Associations of one resource, or changes to them, that one request may name."""
+ASSOCIATION_BATCH = 100
+"""Resources whose associations one request may ask for, or change."""
+ASSOCIATIONS_LISTED = 1_000
+"""Associations that one list holds; more of them come with an offset."""

@@ -59,6 +59,19 @@ class RuleSet:
 
 
 @dataclass(frozen=True, slots=True)
+class Tagged:
+    """Tags that stand inside a text (Confluent's inline tags): the path of what has them, and their names.
+
+    `kind` is ``sr_record`` (a record, object or message) or ``sr_field`` (a field or property). The path is dotted, as
+    Confluent writes it; each format says how its own are made.
+    """
+
+    path: str
+    kind: str
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A schema as sent: `format` is a name like ``AVRO``; `text` may be empty where the latest version is meant."""
 

@@ -5,12 +5,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.finding import Fault
-from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
+from treaty.core.grammar import (
+    Answer,
+    Compare,
+    Compared,
+    Inspect,
+    Inspected,
+    Invalid,
+    Parse,
+    Parsed,
+    Question,
+    Retag,
+    Retagged,
+    Tags,
+    TagsFound,
+)
 from treaty.core.limits import FAULTS
 from treaty.core.meaning import Meaning
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.memo import Memo, weight
 from treaty.formats.table import Table
+from treaty.formats.tagging import retagged, tagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +61,11 @@ class Parser:
                     return self._compared(question)
                 case Inspect():
                     return self._inspected(question)
+                case Tags():
+                    return TagsFound(tagged(*self.model(question.meaning, strict=False)))
+                case Retag(meaning, add, remove, lenient):
+                    form, model = self.model(meaning, strict=False)
+                    return Retagged(retagged(form, model, add=add, remove=remove, lenient=lenient))
         except InvalidSchemaError as wrong:
             return Invalid(wrong.faults)
 

@@ -1,6 +1,6 @@
 """`Format`: the functions that every schema format provides, as one frozen record."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -44,6 +44,35 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True)
+class Entity:
+    """Something inside a schema that can have tags: its path and kind as in `core.schema.Tagged`, the tags it has now.
+
+    `place` says where its tags are written; two entities may share one (a property, and the object that it is).
+    `stuck` says why its tags can't be changed; empty where they can. `also` are other paths that clients use for it.
+    """
+
+    path: str
+    kind: str
+    tags: tuple[str, ...]
+    place: Hashable
+    stuck: str = ""
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tagging(Generic[Model]):
+    """How a format keeps tags inside its texts.
+
+    - ``entities(model)``: everything in the own text that can have tags, in its order, those without tags too. What has
+      a path longer than `ENTITY_PATH` is left out.
+    - ``write(model, tags)``: the canonical text in which these places have exactly these tags.
+    """
+
+    entities: Callable[[Model], Iterator[Entity]]
+    write: Callable[[Model, Mapping[Hashable, tuple[str, ...]]], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Format(Generic[Model]):
     """One schema format. `Model` is its immutable parsed form, opaque to everybody else.
 
@@ -66,6 +95,7 @@ class Format(Generic[Model]):
     - ``example(model, seed)``: a value of the schema as JSON text, the same for the same seed; raises `ValueError`
       for a schema that has no finite value, or none that can be found.
     - ``suffixes``: endings of file names by which the format is known.
+    - ``tagging``: tags inside the text; None where the format has no place for them.
     """
 
     name: str
@@ -83,3 +113,4 @@ class Format(Generic[Model]):
     example: Callable[[Model, int], str] | None = None
     suffixes: tuple[str, ...] = ()
     differences: Callable[[Model, Model], tuple[Finding, ...]] | None = None
+    tagging: Tagging[Model] | None = None

@@ -1,12 +1,27 @@
 """Answers to the law's questions about schemas: at once when small, in a pool when large, remembered by meaning."""
 
 import asyncio
+import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from treaty.core.finding import Fault, Finding
-from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
+from treaty.core.grammar import (
+    Answer,
+    Compare,
+    Compared,
+    Inspect,
+    Inspected,
+    Invalid,
+    Parse,
+    Parsed,
+    Question,
+    Retag,
+    Retagged,
+    Tags,
+    TagsFound,
+)
 from treaty.core.limits import DECISION_ANSWERS, INLINE_BYTES, MEMO_BYTES
 from treaty.core.refusals import TooLarge
 from treaty.formats.memo import weight as reach
@@ -31,6 +46,11 @@ def key_of(question: Question) -> Key:
             return (policy, reader.digest, writer.digest, ())
         case Inspect(meaning, validators):
             return ("inspect", meaning.digest, b"", validators)
+        case Tags(meaning):
+            return ("tags", meaning.digest, b"", ())
+        case Retag(meaning, add, remove, lenient):
+            edit = hashlib.sha256(repr((add, remove, lenient)).encode("utf-8", "backslashreplace"))
+            return ("retag", meaning.digest, edit.digest(), ())
 
 
 def weight(question: Question) -> int:
@@ -48,6 +68,10 @@ def _size(answer: Answer) -> int:
             return ENTRY_BYTES + sum(_fault_size(one) for one in answer.faults)
         case Compared():
             return ENTRY_BYTES + sum(_finding_size(one) for one in answer.findings)
+        case TagsFound():
+            return ENTRY_BYTES + sum(ENTRY_BYTES + len(one.path) + sum(map(len, one.tags)) for one in answer.tagged)
+        case Retagged():
+            return ENTRY_BYTES + len(answer.text)
 
 
 def _fault_size(one: Fault) -> int:

@@ -12,7 +12,9 @@ from treaty.formats.avro.normal import normal
 from treaty.formats.avro.parse import parse
 from treaty.formats.avro.references import references
 from treaty.formats.avro.rules import EXPECTED, RULES
-from treaty.formats.format import Format, Printed
+from treaty.formats.avro.tags.reading import entities
+from treaty.formats.avro.tags.writing import write
+from treaty.formats.format import Format, Printed, Tagging
 
 
 def show(schema: Schema, normalize: bool) -> Printed:  # noqa: FBT001 - the signature of `Format.show`
@@ -42,4 +44,5 @@ FORMAT = Format(
     check=check,
     example=example,
     suffixes=(".avsc",),
+    tagging=Tagging(entities, write),
 )

@@ -1,6 +1,6 @@
 """JSON Schema as a `Format`: the record of functions that the rest of the house knows."""
 
-from treaty.formats.format import Format
+from treaty.formats.format import Format, Tagging
 from treaty.formats.jsonschema.canonical import pravega, resolved, sha256, show
 from treaty.formats.jsonschema.compare.compatibility import compare, differences
 from treaty.formats.jsonschema.compare.rules.table import RULES
@@ -9,6 +9,8 @@ from treaty.formats.jsonschema.data.example import example
 from treaty.formats.jsonschema.data.value import check
 from treaty.formats.jsonschema.lint.rows import LINTS
 from treaty.formats.jsonschema.parse import parse, references
+from treaty.formats.jsonschema.tags.reading import entities
+from treaty.formats.jsonschema.tags.writing import write
 from treaty.formats.jsonschema.validity import EXPECTED
 
 FORMAT = Format(
@@ -27,4 +29,5 @@ FORMAT = Format(
     check=check,
     example=example,
     suffixes=(".schema.json", ".jsonschema", ".json"),
+    tagging=Tagging(entities, write),
 )

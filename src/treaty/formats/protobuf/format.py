@@ -1,6 +1,6 @@
 """Protobuf as a `Format`: the record of functions that the rest of the house knows."""
 
-from treaty.formats.format import Format
+from treaty.formats.format import Format, Tagging
 from treaty.formats.protobuf.columns import columns
 from treaty.formats.protobuf.compare.comparison import compare, differences
 from treaty.formats.protobuf.compare.rules.table import RULES
@@ -8,6 +8,8 @@ from treaty.formats.protobuf.example import example
 from treaty.formats.protobuf.linking.rules import EXPECTED
 from treaty.formats.protobuf.lints import LINTS
 from treaty.formats.protobuf.parse import parse, references
+from treaty.formats.protobuf.tags.reading import entities
+from treaty.formats.protobuf.tags.writing import write
 from treaty.formats.protobuf.value import check
 from treaty.formats.protobuf.views import plain_view, pravega, resolved_view, serialized_view, sha256, show
 
@@ -27,4 +29,5 @@ FORMAT = Format(
     check=check,
     example=example,
     suffixes=(".proto",),
+    tagging=Tagging(entities, write),
 )

@@ -1,0 +1,1 @@
+"""Tags of Avro schemas: the member ``confluent:tags`` of records and fields."""

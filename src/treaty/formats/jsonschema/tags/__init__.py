@@ -1,0 +1,1 @@
+"""Tags of JSON Schemas: the member ``confluent:tags`` of objects and properties."""

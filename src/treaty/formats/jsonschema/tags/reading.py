@@ -1,0 +1,159 @@
+"""What in a JSON Schema can have tags, which it has, and the paths that Confluent gives it.
+
+A path says what a schema is, step by step: ``object.NAME`` is a property, ``array`` leads to the items, ``allof.0``,
+``anyof.0``, ``oneof.0``, ``not`` and ``conditional.if`` (``then``, ``else``) into combinations, and
+``object.definitions.NAME`` to a definition. A schema that says several of these things is read as an ``allof`` of them,
+in the order of `_spoken`; one with several types as an ``anyof`` of these.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from treaty.core.limits import ENTITY_PATH
+from treaty.formats.format import Entity
+from treaty.formats.jsonschema.model import Document, Json
+from treaty.formats.place import Path
+
+MEMBER = "confluent:tags"
+"""The member that holds the tags, a list of names."""
+MALFORMED = f"its member {MEMBER} is no list of names"
+BOOLEAN = "it is written as true or false, which has no room for tags"
+
+_OBJECT = frozenset(
+    {"properties", "required", "additionalProperties", "minProperties", "maxProperties", "dependencies",
+     "patternProperties", "propertyNames", "dependentRequired", "dependentSchemas", "unevaluatedProperties"}
+)  # fmt: skip
+"""Keywords that only say something of objects: a schema with one of them and without a type is read as an object."""
+_ARRAY = frozenset({"items", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains", "prefixItems"})
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_KEPT = ("definitions", "$defs")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The way to a schema: as the path tells it, as some clients count, and in the text."""
+
+    path: str
+    also: str
+    steps: Path
+
+    def to(self, word: str, *, also: str | None = None, steps: tuple[str | int, ...] = ()) -> "_Way":
+        """One word further on the path, and these steps further in the text."""
+        at = self.steps
+        for step in steps:
+            at = (at, step)
+        other = word if also is None else also
+        return _Way(_joined(self.path, word), _joined(self.also, other), at)
+
+
+def _joined(path: str, word: str) -> str:
+    return f"{path}.{word}" if path else word
+
+
+def entities(document: Document) -> Iterator[Entity]:
+    """Objects and properties of the own text, each before what is inside it."""
+    alone = document.root.draft.number < 2019  # there a reference silences all that stands beside it
+    waiting: list[tuple[Json, _Way]] = [(document.root.value, _Way("", "", None))]
+    while waiting:
+        value, way = waiting.pop()
+        if len(way.path) > ENTITY_PATH or not isinstance(value, dict):
+            continue
+        if alone and isinstance(value.get("$ref"), str):
+            continue
+        spoken = _spoken(value)
+        inside: list[tuple[Json, _Way]] = []
+        for index, word in enumerate(spoken):
+            here = way if len(spoken) == 1 else way.to(f"allof.{index}")
+            yield from _said(value, word, here, inside)
+        waiting += reversed(inside)
+
+
+def _spoken(value: dict[str, Json]) -> list[str]:
+    """What a schema says, as words: enumerations, combinations, negation, constants, conditions, and what it is."""
+    said = [word for word in ("enum", *_COMBINED, "not", "const", "if") if word in value]
+    kinds = value.get("type")
+    if isinstance(kinds, str):
+        return [*said, kinds]
+    if isinstance(kinds, list):
+        named = [kind for kind in kinds if isinstance(kind, str)]
+        return [*said, named[0] if len(named) == 1 else "types"]
+    words = value.keys()
+    sniffed = "object" if words & _OBJECT else "array" if words & _ARRAY else ""
+    if not sniffed and not said and words & set(_KEPT):
+        sniffed = "object"  # a text that only holds definitions
+    return [*said, sniffed] if sniffed else said
+
+
+def _said(value: dict[str, Json], word: str, way: _Way, inside: list[tuple[Json, _Way]]) -> Iterator[Entity]:
+    """The entities of one thing that a schema says; the schemas in it are added to `inside`."""
+    if word in _COMBINED:
+        branches = value[word]
+        plain = 0
+        for index, branch in enumerate(branches if isinstance(branches, list) else ()):
+            low = word.lower()
+            inside.append((branch, way.to(f"{low}.{index}", also=f"{low}.{index - plain}", steps=(word, index))))
+            plain += _is_plain(branch)
+    elif word == "not":
+        inside.append((value["not"], way.to("not", steps=("not",))))
+    elif word == "if":
+        inside += ((value[each], way.to(f"conditional.{each}", steps=(each,))) for each in _branches(value))
+    elif word == "types":
+        kinds = value["type"]
+        assert isinstance(kinds, list)
+        for index, kind in enumerate(kinds):
+            if kind in ("object", "array"):
+                yield from _said(value, str(kind), way.to(f"anyof.{index}"), inside)
+    elif word == "array":
+        _items(value, way.to("array"), inside)
+    elif word == "object":
+        yield from _object(value, way.to("object"), inside)
+
+
+def _branches(value: dict[str, Json]) -> list[str]:
+    return [each for each in ("if", "then", "else") if each in value]
+
+
+def _is_plain(value: Json) -> bool:
+    """Whether a schema is one of a plain type, which some clients don't count among those that are combined."""
+    return isinstance(value, dict) and value.get("type") in ("string", "number", "integer", "boolean", "null")
+
+
+def _items(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) -> None:
+    """The items of an array: one schema for all, or one for each place (``array.0``)."""
+    for word in ("prefixItems", "items"):
+        items = value.get(word)
+        if isinstance(items, list):
+            inside += ((item, way.to(str(index), steps=(word, index))) for index, item in enumerate(items))
+        elif isinstance(items, dict):
+            inside.append((items, replace(way, steps=(way.steps, word))))
+
+
+def _object(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) -> Iterator[Entity]:
+    if len(way.path) <= ENTITY_PATH:
+        yield _entity(value, "sr_record", way)
+    properties = value.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        there = way.to(name, steps=("properties", name))
+        if len(there.path) <= ENTITY_PATH:
+            yield _entity(inner, "sr_field", there)
+            inside.append((inner, there))
+    for word in _KEPT:
+        kept = value.get(word)
+        for name, inner in kept.items() if isinstance(kept, dict) else ():
+            inside.append((inner, way.to(f"{word}.{name}", steps=(word, name))))
+
+
+def _entity(value: Json, kind: str, way: _Way) -> Entity:
+    also = (way.also,) if way.also != way.path else ()
+    if not isinstance(value, dict):
+        return Entity(way.path, kind, (), way.steps, BOOLEAN, also)
+    names = names_of(value.get(MEMBER, []))
+    return Entity(way.path, kind, names or (), way.steps, MALFORMED if names is None else "", also)
+
+
+def names_of(value: Json) -> tuple[str, ...] | None:
+    """The names in a value, or None for one that is no list of names."""
+    if not isinstance(value, list):
+        return None
+    names = [one for one in value if isinstance(one, str)]
+    return tuple(names) if len(names) == len(value) else None

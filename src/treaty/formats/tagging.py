@@ -1,0 +1,105 @@
+"""Tags inside schema texts: which there are, and a text with others, the same way for every format."""
+
+import difflib
+from collections.abc import Hashable, Iterable
+from itertools import islice
+from typing import Any
+
+from treaty.core.finding import Fault
+from treaty.core.limits import TAG_LENGTH
+from treaty.core.schema import Tagged
+from treaty.formats.format import Entity, Format, InvalidSchemaError
+
+NEAR = 5
+"""Paths that a fault tells where one leads nowhere."""
+COMPARED = 2_000
+"""Paths that are looked at for near ones."""
+
+FAULTS = {
+    "TAGS_UNSUPPORTED": "a format that keeps tags in its texts",
+    "TAG_ENTITY_UNKNOWN": "the path and kind of something inside the schema",
+    "TAG_ENTITY_KIND": "sr_record or sr_field",
+    "TAG_ENTITY_STUCK": "something that can have tags",
+    "TAG_NAME": f"a name of 1 to {TAG_LENGTH} characters",
+}
+"""What can be wrong with a change of tags, and what is expected instead."""
+
+KINDS = ("sr_record", "sr_field")
+
+
+def tagged(form: Format[Any], model: Any) -> tuple[Tagged, ...]:
+    """What in a schema has tags, in the order of its text; nothing for a format without tags."""
+    if form.tagging is None:
+        return ()
+    return tuple(Tagged(one.path, one.kind, one.tags) for one in form.tagging.entities(model) if one.tags)
+
+
+def retagged(
+    form: Format[Any], model: Any, *, add: Iterable[Tagged], remove: Iterable[Tagged], lenient: bool = False
+) -> str:
+    """The canonical text of a schema with tags added, then tags removed. Paths are taken with a leading point too.
+
+    What an entity has already is not added again, what it does not have is not missed. Raises `InvalidSchemaError` for
+    a path that leads nowhere (left out where `lenient`), for a name that no tag may have, and where the format has no
+    tags.
+    """
+    if form.tagging is None:
+        raise _fault("TAGS_UNSUPPORTED", "", f"a schema of format {form.name} has no place for tags")
+    edits = [(one, True) for one in add] + [(one, False) for one in remove]
+    for one, _ in edits:
+        _check(one)
+    found = _found(form.tagging.entities(model), {(one.kind, _plain(one.path)) for one, _ in edits})
+    tags: dict[Hashable, tuple[str, ...]] = {}
+    for one, adding in edits:
+        target = found.get((one.kind, _plain(one.path)))
+        if target is None or target.stuck:
+            if lenient:
+                continue
+            raise _missing(form, model, one) if target is None else _fault("TAG_ENTITY_STUCK", one.path, target.stuck)
+        before = tags.get(target.place, target.tags)
+        tags[target.place] = _added(before, one.tags) if adding else tuple(t for t in before if t not in one.tags)
+    return form.tagging.write(model, tags)
+
+
+def _found(entities: Iterable[Entity], wanted: set[tuple[str, str]]) -> dict[tuple[str, str], Entity]:
+    """Entities by kind and path; another name of one counts only where nothing has it as its path."""
+    found: dict[tuple[str, str], Entity] = {}
+    called: dict[tuple[str, str], Entity] = {}
+    for entity in entities:
+        if (entity.kind, entity.path) in wanted:
+            found.setdefault((entity.kind, entity.path), entity)
+        for path in entity.also:
+            if (entity.kind, path) in wanted:
+                called.setdefault((entity.kind, path), entity)
+    return {**called, **found}
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix(".")
+
+
+def _added(before: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*before, *names)))
+
+
+def _check(one: Tagged) -> None:
+    if one.kind not in KINDS:
+        raise _fault("TAG_ENTITY_KIND", one.path, f"the entity type {one.kind[:100]!r} is none")
+    for name in one.tags:
+        if not name or len(name) > TAG_LENGTH or not name.isprintable():
+            raise _fault("TAG_NAME", one.path, f"{name[:100]!r} is no name of a tag")
+
+
+def _missing(form: Format[Any], model: Any, one: Tagged) -> InvalidSchemaError:
+    assert form.tagging is not None
+    known = [each for each in islice(form.tagging.entities(model), COMPARED) if not each.stuck]
+    paths = list(dict.fromkeys(each.path for each in known if each.kind == one.kind))
+    path = _plain(one.path)[:1000]
+    near = difflib.get_close_matches(path, paths, NEAR, 0.4) or paths[:NEAR]
+    other = next((each.kind for each in known if each.path == path), "")
+    told = f"no {one.kind} of the schema has the path {path!r}" + (f", but a {other} has" if other else "")
+    return _fault("TAG_ENTITY_UNKNOWN", one.path, told, f"{FAULTS['TAG_ENTITY_UNKNOWN']}; near: {', '.join(near)}")
+
+
+def _fault(rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
+    return InvalidSchemaError((Fault(rule, path[:1000], message, expected or FAULTS[rule]),))
