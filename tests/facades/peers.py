@@ -56,7 +56,7 @@ class Peer:
 
 def undated(head: bytes) -> bytes:
     assert b"\r\ndate: " in head or b"connection: close" in head
-    return re.sub(rb"date: [^\r]*\r\n", b"", head)
+    return re.sub(rb"date: [^\r]*\r\n|x-request-id: [0-9a-f-]{36}\r\n", b"", head)
 
 
 @asynccontextmanager

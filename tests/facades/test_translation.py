@@ -1,6 +1,7 @@
 """Every route: what it asks of the registry, and how it prints the answer. Nothing here is decided."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from starlette.testclient import TestClient
@@ -266,7 +267,10 @@ def test_details_are_told_where_asked(http: TestClient, member: Fixed) -> None:
 
 def test_the_request_id_comes_back(http: TestClient) -> None:
     assert http.get("/", headers={"X-Request-ID": "abc"}).headers["x-request-id"] == "abc"
-    assert "x-request-id" not in http.get("/").headers
+    for given in (None, "", "x" * 201, "a\tb"):
+        made = http.get("/", headers=None if given is None else {"X-Request-ID": given}).headers["x-request-id"]
+        assert UUID(made).version == 4
+    assert http.get("/nowhere").headers["x-request-id"] != http.get("/nowhere").headers["x-request-id"]
 
 
 def test_head_is_get_without_a_body(http: TestClient) -> None:

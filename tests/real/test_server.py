@@ -125,7 +125,7 @@ def _listens(port: int) -> bool:
 
 
 def test_log_lines_as_json(tmp_path: Path) -> None:
-    with serving(tmp_path, "--log", "memory:", "--json-logs", "--access-log") as server:
+    with serving(tmp_path, "--log", "memory:", "--log-format", "json", "--access-log") as server:
         server.get("/subjects")
         eventually("the request is logged", lambda: "GET /subjects" in server.said.read_text())
         lines = [line for line in server.said.read_text().splitlines() if line.startswith("{")]

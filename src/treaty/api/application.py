@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from treaty.api.confluent.dialect import Dialect
 from treaty.api.confluent.paths import Aliases
+from treaty.api.confluent.server import LEVEL
 from treaty.api.gate import Gate
 from treaty.api.hot import Memo
 from treaty.api.member import Member
@@ -37,7 +38,7 @@ def application(
     aliases = Aliases(member)
     member.on_change(memo.empty)
     member.on_change(aliases.empty)
-    pages = Operations(member, metrics, memo).paths()
+    pages = Operations(member, metrics, memo, LEVEL).paths()
     registry: AsyncRegistry = member
     if guards is not None:
         registry = guards.before(member)

@@ -39,4 +39,6 @@ async def read_body(http: HttpRequest, limit: int = REQUEST_BYTES) -> bytes:
 
 
 def _too_large(limit: int) -> HttpError:
-    return HttpError(413, f"HTTP 413 Request Entity Too Large: more than {limit} bytes", connection="close")
+    return HttpError(
+        413, f"HTTP 413 Request Entity Too Large: more than {limit} bytes (limit REQUEST_BYTES)", connection="close"
+    )

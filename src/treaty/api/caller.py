@@ -2,6 +2,7 @@
 
 from contextvars import ContextVar
 from dataclasses import dataclass
+from uuid import uuid4
 
 from starlette.types import Scope
 
@@ -24,6 +25,8 @@ class Caller:
 
 
 _CALLER: ContextVar[Caller | None] = ContextVar("treaty.caller", default=None)
+_REQUEST: ContextVar[str] = ContextVar("treaty.request", default="")
+_GIVEN = "treaty.request"
 
 
 def caller() -> Caller | None:
@@ -36,12 +39,24 @@ def enter(who: Caller | None) -> None:
     _CALLER.set(who)
 
 
+def identified(scope: Scope) -> bytes:
+    """Return the id of a request, made up where it came with none that may be echoed; log lines of its task carry it."""
+    given: bytes = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
+    fit = 0 < len(given) <= MAX_REQUEST_ID and given.isascii() and given.decode().isprintable()
+    scope[_GIVEN] = found = given if fit else str(uuid4()).encode()
+    _REQUEST.set(found.decode())
+    return found
+
+
 def request_id_of(scope: Scope) -> bytes:
-    """Return the id that a request came with; empty where it has none that may be echoed."""
-    for name, value in scope["headers"]:
-        if name == REQUEST_ID and len(value) <= MAX_REQUEST_ID and value.isascii() and value.decode().isprintable():
-            return bytes(value)
-    return b""
+    """Return the id that `identified` found for a request; empty where nobody asked it."""
+    found: bytes = scope.get(_GIVEN, b"")
+    return found
+
+
+def request_id() -> str:
+    """Return the id of the request that this task answers; empty outside of one."""
+    return _REQUEST.get()
 
 
 def refuse_hidden_alias(asked: str, alias: str | None) -> None:

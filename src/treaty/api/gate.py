@@ -1,6 +1,7 @@
 """The outermost layer: who gets a request, how many are let in, what is counted, and what nobody foresaw."""
 
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -8,12 +9,14 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treaty.api.caller import REQUEST_ID, request_id_of
+from treaty.api import access
+from treaty.api.caller import REQUEST_ID, caller, identified
 from treaty.api.failures import HttpError, told
 from treaty.api.metrics import OTHER, Metrics
 from treaty.api.ticket import ROUTE
-from treaty.core.limits import IN_FLIGHT
+from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
 from treaty.core.refusals import Unavailable
+from treaty.core.rights import ANONYMOUS
 from treaty.wire.confluent.headers import V1, negotiate
 
 Page = Callable[[], Awaitable[Response]]
@@ -29,6 +32,9 @@ class Gate:
     metrics: Metrics
     pages: Mapping[bytes, Page] = field(default_factory=dict)
     in_flight: int = IN_FLIGHT
+    each: int = IN_FLIGHT_EACH
+    crowd: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """Requests that are being answered, by whose they are."""
     admit: Admit | None = None
     """None: everybody may come in, and nobody asks who they are."""
 
@@ -36,7 +42,7 @@ class Gate:
         """Answer one HTTP request."""
         if scope["type"] != "http":
             return
-        answer = _Answer(send, request_id_of(scope))
+        answer = _Answer(send, identified(scope))
         began = time.perf_counter()
         self.metrics.in_flight += 1
         try:
@@ -51,22 +57,39 @@ class Gate:
             self.metrics.in_flight -= 1
             route = scope.get(ROUTE, OTHER)
             method = scope["method"] if scope["method"] in METHODS else OTHER
-            self.metrics.answered(method, route, answer.status, time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            self.metrics.answered(method, route, answer.status, seconds)
+            if access.wanted():
+                access.line(scope, route, answer.status, seconds, answer.headers)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         page = self.pages.get(scope["raw_path"])
         if page is None and self.metrics.in_flight > self.in_flight:
-            busy = Unavailable(f"more than {self.in_flight} requests are being answered; come again")
-            await told(busy)(scope, receive, send)
-            return
+            raise Unavailable(f"more than {self.in_flight} requests are being answered (limit IN_FLIGHT); come again")
         if self.admit is not None:
             await self.admit(scope)
         if page is not None:
             scope[ROUTE] = scope["raw_path"].decode()
             response = await page() if scope["method"] in {"GET", "HEAD"} else told(HttpError(405, allow="GET, HEAD"))
             await response(scope, receive, send)
-        else:
+            return
+        who = _whose(scope)
+        if self.crowd[who] >= self.each:
+            message = f"more than {self.each} requests of one client are being answered (limit IN_FLIGHT_EACH)"
+            raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; come again", retry_after="1")
+        self.crowd[who] += 1
+        try:
             await self.dialect(scope, receive, send)
+        finally:
+            self.crowd[who] -= 1
+            if not self.crowd[who]:
+                del self.crowd[who]
+
+
+def _whose(scope: Scope) -> str:
+    """Whose request it is: the principal's where one is known, else the address's that it came from."""
+    who, client = caller(), scope.get("client")
+    return who.principal if who is not None and who.principal not in {"", ANONYMOUS} else client[0] if client else ""
 
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
@@ -75,15 +98,15 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}
 
 @dataclass(slots=True)
 class _Answer:
-    """`send`, remembering the status and echoing the request's id."""
+    """`send`, remembering status and headers, and telling the request's id."""
 
     send: Send
     request_id: bytes
     status: int = 0
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            if self.request_id:
-                message["headers"] = [*message["headers"], (REQUEST_ID, self.request_id)]
+            self.headers = message["headers"] = [*message["headers"], (REQUEST_ID, self.request_id)]
         await self.send(message)

@@ -59,6 +59,14 @@ class Metrics:
         """Set a number that is shown for each worker."""
         self.board.put(_key("gauge", name), value)
 
+    def workers(self) -> dict[str, dict[str, float]]:
+        """Return the gauges of all workers by worker, as of their last beat."""
+        found = numbers(self.board, self.folder)
+        return {
+            worker: {key.partition(_BAR)[2]: value for key, value in known.items() if key.startswith(f"gauge{_BAR}")}
+            for worker, known in found.items()
+        }
+
     def page(self) -> bytes:
         """Print the numbers of all workers in Prometheus' text format."""
         registry = CollectorRegistry(auto_describe=False)
@@ -83,7 +91,12 @@ HELP = {
     "queue": "Commands that wait to be written",
     "read_only": "1 where the worker does not write now",
     "trouble": "1 where the worker can't reach its log now",
-    "quarantine": "Records of the log that the worker can't read",
+    "quarantined": "Rows of the log that the worker can't read",
+    "state_file_age": "Seconds since the worker's state file was written",
+    "subjects": "Subjects that the worker holds, deleted softly or not",
+    "versions": "Versions that the worker holds, deleted softly or not",
+    "schemas": "Schemas that the worker holds",
+    "contexts": "Contexts, the default one included",
     "in_flight": "Requests being answered",
 }
 

@@ -1,8 +1,10 @@
 """Routes for those who run the server: is it alive, is it ready, what does it know, what does it count."""
 
 import os
+import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.metadata import version as installed
 
 import msgspec
 from starlette.responses import Response
@@ -15,6 +17,7 @@ from treaty.core.refusals import RegistryError
 from treaty.core.registry import Call
 from treaty.core.requests import ListContexts
 
+RELEASE = installed("treaty")
 READY_SECONDS = 3.0
 """A member that can't look at its log within this time is not ready."""
 
@@ -26,6 +29,9 @@ class Operations:
     member: Member
     metrics: Metrics
     memo: Memo
+    level: str = ""
+    """The level of Confluent's API that is spoken."""
+    began: float = field(default_factory=time.monotonic)
 
     def paths(self) -> Mapping[bytes, Callable[[], Awaitable[Response]]]:
         """Endpoints by raw path; all are asked with GET."""
@@ -44,7 +50,7 @@ class Operations:
         return _json({"status": "ready", "sequence": reply.token.sequence})
 
     async def status(self) -> Response:
-        """What this worker knows of its log, and of itself."""
+        """What this worker knows of its log and of itself, where the others stand, and the limits in force."""
         known = {
             name.lower(): value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)
         }
@@ -55,12 +61,29 @@ class Operations:
             "hotHits": self.memo.hits,
             "hotBytes": self.memo.size,
         }
-        return _json({"node": self.member.status(), "worker": worker, "limits": known})
+        server = {"version": RELEASE, "apiLevel": self.level, "uptimeSeconds": round(time.monotonic() - self.began, 3)}
+        others = {
+            name: {shown: gauges.get(gauge) for shown, gauge in _SHOWN.items()}
+            for name, gauges in self.metrics.workers().items()
+        }
+        members = {"server": server, "node": self.member.status(), "worker": worker, "workers": others, "limits": known}
+        return _json(members)
 
     async def scraped(self) -> Response:
         """Numbers of all workers, for Prometheus."""
         self.metrics.hot(self.memo.hits)
         return Response(self.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+_SHOWN = {
+    "sequence": "sequence",
+    "behind": "behind",
+    "queue": "queue",
+    "inFlight": "in_flight",
+    "readOnly": "read_only",
+    "trouble": "trouble",
+}
+"""What ``/status`` tells of each worker, and the gauges it takes it from: as of the worker's last beat."""
 
 
 def _json(members: object, status: int = 200) -> Response:

@@ -59,7 +59,7 @@ async def serve(application: Application, listening: Listening, stopping: asynci
         lifespan="off",
         interface="asgi3",
         log_config=None,
-        access_log=listening.access_log,
+        access_log=False,  # the gate writes them, with what it knows
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
@@ -153,7 +153,7 @@ async def _beat(application: Application, listening: Listening, stopping: asynci
 
 
 def _gauges(status: object) -> dict[str, float]:
-    """Numbers in a member's status: its own, those it counts, and how much is in quarantine."""
+    """Numbers in a member's status: its own, what it keeps, and with a prefix what it has counted."""
     if not is_dataclass(status):
         return {}
     found: dict[str, float] = {}
@@ -161,10 +161,9 @@ def _gauges(status: object) -> dict[str, float]:
         value = getattr(status, member.name)
         if isinstance(value, int | float):
             found[member.name] = float(value)
-        elif isinstance(value, tuple):
-            found[member.name] = float(len(value))
         elif isinstance(value, str) and member.name in {"read_only", "trouble"}:
             found[member.name] = float(bool(value))
         elif is_dataclass(value):
-            found |= {f"node_{name}": number for name, number in _gauges(value).items()}
+            prefix = "node_" if member.name == "counts" else ""
+            found |= {f"{prefix}{name}": number for name, number in _gauges(value).items()}
     return found

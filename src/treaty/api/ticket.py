@@ -14,7 +14,7 @@ _TICKET = "treaty.ticket"
 class Ticket(Protocol):
     """Leave to keep an answer for the next time the same request comes."""
 
-    def keep(self, variant: tuple[str, bool], headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    def keep(self, variant: tuple[str, bool, bool], headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         """Keep a complete answer with status 200. `variant` is what the bytes depend on besides the request line."""
         ...
 

@@ -4,11 +4,26 @@ import json
 import logging
 import sys
 
-TEXT = "%(asctime)s %(levelname)-7s %(name)s [%(process)d] %(message)s"
+from treaty.api import access
+from treaty.api.caller import request_id
+
+TEXT = "%(asctime)s %(levelname)-7s %(name)s [%(process)d] %(message)s%(request)s"
+
+
+class TextLines(logging.Formatter):
+    """One line for people; while a request is being answered it ends in the request's id."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Print a record."""
+        known = request_id()
+        record.request = f" (request {known})" if known else ""
+        return super().format(record)
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object for each record: time, level, logger, process, message, and the traceback where there is one."""
+    """One JSON object for each record: time, level, logger, process, message, the id of the request that is being
+    answered, the members of an access line, and the traceback where there is one.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         """Print a record."""
@@ -19,15 +34,18 @@ class JsonLines(logging.Formatter):
             "process": record.process,
             "message": record.getMessage(),
         }
+        if known := request_id():
+            members["request"] = known
+        members |= getattr(record, "members", {})
         if record.exc_info:
             members["traceback"] = self.formatException(record.exc_info)
         return json.dumps(members, ensure_ascii=False)
 
 
-def set_up(*, as_json: bool, access: bool) -> None:
-    """Send log records to stderr; those of single requests only where `access` asks for them."""
+def set_up(*, as_json: bool, lines: bool) -> None:
+    """Send log records to stderr; those of single requests only where `lines` asks for them."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter(TEXT))
+    handler.setFormatter(JsonLines() if as_json else TextLines(TEXT))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    logging.getLogger("uvicorn.access").setLevel(logging.INFO if access else logging.CRITICAL)
+    access.log.setLevel(logging.INFO if lines else logging.CRITICAL)

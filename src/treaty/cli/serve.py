@@ -37,7 +37,7 @@ class Serving:
     host: str
     port: int
     workers: int
-    json_logs: bool
+    log_format: str
     access_log: bool
     safety: Safety
 
@@ -49,7 +49,7 @@ class ServeOptions(TypedDict):
     host: str
     port: int
     workers: int
-    json_logs: bool
+    log_format: str
     access_log: bool
     auth: Path | None
     audit: Path | None
@@ -97,7 +97,14 @@ class ServeOptions(TypedDict):
     help="Processes that share the port.",
 )
 @safety_options
-@click.option("--json-logs", is_flag=True, help="Log lines as JSON.")
+@click.option(
+    "--log-format",
+    envvar="TREATY_LOG_FORMAT",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Log lines for people, or one JSON object each.",
+)
 @click.option("--access-log", is_flag=True, help="Log every request; hot reads take the slow path then.")
 @click.option("--data-home", envvar="XDG_DATA_HOME", default="~/.local/share", hidden=True)
 @click.option("--worker", nargs=4, type=int, hidden=True, help="Index, socket, parent and count of workers.")
@@ -107,13 +114,13 @@ def command(**options: Unpack[ServeOptions]) -> None:
 
     Without options it keeps its log in a SQLite file in your data folder and listens on the loopback address only.
     """
-    journal.set_up(as_json=options["json_logs"], access=options["access_log"])
+    journal.set_up(as_json=options["log_format"] == "json", lines=options["access_log"])
     serving = Serving(
         options["url"] or default_url(Path(options["data_home"]).expanduser()),
         options["host"],
         options["port"],
         options["workers"],
-        options["json_logs"],
+        options["log_format"],
         options["access_log"],
         safety_of(
             auth=options["auth"],
@@ -207,7 +214,7 @@ def _together(serving: Serving, listener: socket.socket) -> int:
 
         def arguments(index: int) -> list[str]:
             numbers = map(str, (index, listener.fileno(), os.getpid(), serving.workers))
-            flags = [*(["--json-logs"] if serving.json_logs else []), *(["--access-log"] if serving.access_log else [])]
+            flags = ["--log-format", serving.log_format, *(["--access-log"] if serving.access_log else [])]
             command = [
                 sys.executable,
                 "-m",

@@ -1,8 +1,11 @@
 """What a node knows of itself: numbers that it counts, and facts to show."""
 
+from collections.abc import Sized
 from dataclasses import dataclass
 
+from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unavailable
+from treaty.core.view import Tables
 
 
 @dataclass(slots=True)
@@ -45,10 +48,38 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """How much a node's tables hold, deleted softly or not; what is removed for good is not counted."""
+
+    subjects: int
+    versions: int
+    schemas: int
+    contexts: int
+    """The default one is always there."""
+
+    @staticmethod
+    def of(tables: Tables) -> "Kept":
+        """Count rows."""
+        unwritten = tables.get("context", (DEFAULT_CONTEXT,)) is None
+        subjects, versions, schemas, contexts = (
+            _size(tables, table) for table in ("subject", "version", "schema", "context")
+        )
+        return Kept(subjects, versions, schemas, contexts + unwritten)
+
+
+def _size(tables: Tables, table: str) -> int:
+    keys = tables.keys(table)
+    return len(keys) if isinstance(keys, Sized) else sum(1 for _ in keys)
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """A node at one moment. Digests and the identity are hex."""
 
     log: str
+    """URL of the log, without a password."""
+    kind: str
+    """What keeps the log: ``memory``, ``sqlite``, ``postgresql``."""
     identity: str
     sequence: int
     digest: str
@@ -65,6 +96,11 @@ class Status:
     """Why this node does not write now; empty when it does."""
     trouble: str
     """Why the log can't be reached now; empty when it can."""
+    quarantined: int
+    """Rows that this version can't read."""
     quarantine: tuple[str, ...]
-    """Rows that this version can't read, the first few, and why."""
+    """The first few of them, and why."""
+    state_file_age: float | None
+    """Seconds since the state file was written; None while there is none."""
+    kept: Kept
     counts: Counts

@@ -93,7 +93,9 @@ class _Users:
         task = self.checks.get(digest)
         if task is None:
             if len(self.checks) >= PASSWORD_CHECKS:
-                raise Unavailable(f"more than {PASSWORD_CHECKS} passwords are being checked; come again")
+                raise Unavailable(
+                    f"more than {PASSWORD_CHECKS} passwords are being checked (limit PASSWORD_CHECKS); come again"
+                )
             task = self.checks[digest] = asyncio.create_task(self._checked(digest, *pair))
             task.add_done_callback(lambda _done: self.checks.pop(digest, None))
         return await asyncio.shield(task)

@@ -7,6 +7,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from treaty.api import compression
 from treaty.api.bodies import announced
 from treaty.api.confluent.exchange import Exchange, Nothing, Text
 from treaty.api.confluent.paths import Aliases, in_context
@@ -40,6 +41,8 @@ class Dialect:
             exchange, endpoint = await self._exchange(http, details=details)
             result = await endpoint(exchange)
             response = _response(exchange, result, media)
+            accepted = http.headers.get("accept-encoding", "")
+            await compression.fit(response, accepted)
         except NoSuchPath:
             response = told(HttpError(404), media=media or V1)
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
@@ -48,7 +51,8 @@ class Dialect:
         else:
             ticket = ticket_of(scope)
             if exchange.hot and ticket is not None and exchange.call.consistency != "latest":
-                ticket.keep((media, details), response.raw_headers, bytes(response.body))
+                variant = (media, details, compression.wanted(accepted))
+                ticket.keep(variant, response.raw_headers, bytes(response.body))
         await response(scope, receive, send)
 
     async def _exchange(self, http: HttpRequest, *, details: bool) -> tuple[Exchange, Endpoint]:

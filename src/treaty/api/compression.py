@@ -1,0 +1,44 @@
+"""Compression, where it pays: large answers, for clients that ask for it, and not in the event loop where they are huge."""
+
+import asyncio
+import zlib
+from functools import lru_cache
+
+from starlette.responses import Response
+
+from treaty.core.limits import GZIP_BYTES
+
+LEVEL = 1
+"""zlib's fastest: JSON shrinks to a fifth at once, and the further levels cost several times as much for little."""
+ASIDE_BYTES = 131_072
+"""Bytes from which on a thread compresses: it takes more than a millisecond."""
+_GZIP = 31
+"""zlib's word for the largest window in a frame of gzip."""
+
+
+@lru_cache(64)
+def wanted(accept_encoding: str) -> bool:
+    """Tell whether an ``Accept-Encoding`` header takes gzip; what is named wins over ``*``."""
+    found: dict[str, bool] = {}
+    for entry in accept_encoding.split(","):
+        name, *parameters = (part.strip().lower() for part in entry.split(";"))
+        found[name] = not any(part.replace(" ", "").rstrip("0") in {"q=", "q=0."} for part in parameters)
+    return found.get("gzip", found.get("*", False))
+
+
+def packed(body: bytes) -> bytes:
+    """Compress, the same bytes each time."""
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP)
+    return packer.compress(body) + packer.flush()
+
+
+async def fit(response: Response, accept_encoding: str) -> None:
+    """Compress the body of a finished response if it is large and the client takes that; say that it depends on it."""
+    body = bytes(response.body)
+    if len(body) < GZIP_BYTES:
+        return
+    response.headers["vary"] = "accept, accept-encoding"
+    if wanted(accept_encoding):
+        response.body = packed(body) if len(body) < ASIDE_BYTES else await asyncio.to_thread(packed, body)
+        response.headers["content-encoding"] = "gzip"
+        response.headers["content-length"] = str(len(response.body))
