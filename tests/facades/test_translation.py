@@ -37,7 +37,7 @@ CASES: list[Case] = [
     ("GET", "/subjects", None, q.ListSubjects(Subject("*", "")), ["a", "b", "c"]),
     ("GET", "/subjects?subjectPrefix=", None, q.ListSubjects(Subject(".", "")), ["a", "b", "c"]),
     ("GET", "/subjects?subjectPrefix=:.x:a&deleted=TRUE", None, q.ListSubjects(Subject(".x", "a"), "all"), ["a", "b", "c"]),
-    ("GET", "/subjects?deleted_only=True&offset=1&limit=1", None, q.ListSubjects(visible="deleted"), ["b"]),
+    ("GET", "/subjects?deleted_only=True&offset=1&limit=1", None, q.ListSubjects(visible="deleted", offset=1, limit=1), ["a", "b", "c"]),
     ("GET", "/subjects?offset=0&limit=-1", None, q.ListSubjects(), ["a", "b", "c"]),
     ("GET", "/contexts/x/subjects", None, q.ListSubjects(Subject(".x", "")), ["a", "b", "c"]),
     ("POST", "/subjects/s", POSTED, q.Lookup(S, DRAFT), SHOWN),

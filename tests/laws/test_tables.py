@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from treaty.core import values
 from treaty.core.commit import START, Position
+from treaty.core.ordered import Ordered
 from treaty.core.overlay import Overlay
 from treaty.core.rows import ROW_FORMAT, SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
-from treaty.core.view import INDEXES, Tables, View, index_entries
+from treaty.core.view import INDEXES, ORDERED_TABLES, ORDERS, Tables, View, after, index_entries, past, span
 
 T = TypeVar("T")
 
@@ -55,6 +56,7 @@ readable = st.one_of(
         st.none() | st.builds(values.Counter, small),
     ),
 )
+EVERYTHING: tuple[Key, Key] = ((), (chr(0x10FFFF),))
 NEWER = f'{{"v":{ROW_FORMAT + 1}}}'
 aliens = st.one_of(
     st.builds(
@@ -120,6 +122,8 @@ def seen(view: View, rows: Sequence[Encoded]) -> dict[object, object]:
         there = list(view.keys(table))
         assert len(there) == len(set(there))
         shown["keys", table] = frozenset(there)
+    for order in ORDERS:
+        shown["walk", order] = tuple(view.walk(order, *EVERYTHING))
     return shown
 
 
@@ -131,6 +135,13 @@ def whole(tables: Tables, rows: Sequence[Encoded]) -> dict[object, object]:
         "position": tables.position,
         "sequence": tables.sequence,
     }
+
+
+def walked(order: str, live: Iterable[Row]) -> list[Key]:
+    """What rows come to in an order, worked out the long way."""
+    if order in ORDERED_TABLES:
+        return sorted(row.key for row in live if row.table == order and not isinstance(row.value, Alien))
+    return sorted({entry for row in live for index, entry in index_entries(row) if index == order})
 
 
 @given(histories, seeds)
@@ -154,6 +165,8 @@ def test_what_tables_show_is_what_their_rows_say(rows: list[Encoded]) -> None:
     for index, entry in claims:
         claimants = [row.key for row in live if (index, entry) in index_entries(row)]
         assert tables.find(index, entry) == tuple(sorted(claimants))
+    for order in ORDERS:
+        assert list(tables.walk(order, *EVERYTHING)) == walked(order, live)
     assert tables.digest == sum(row.digest for row in last(rows)) % 2**256
     assert dict(tables.quarantine) == {
         (row.table, row.key): row.value.why for row in live if isinstance(row.value, Alien)
@@ -197,3 +210,48 @@ def test_asking_for_what_never_was_finds_nothing(rows: list[Encoded]) -> None:
         assert list(view.keys("no table")) == []
         for index in INDEXES:
             assert view.find(index, ("nothing", "here", "at all")) == ()
+
+
+LAST = chr(0x10FFFF)
+letters = st.text(st.sampled_from(["a", "b", "\0", "\ud800", LAST]), max_size=3)
+
+
+@given(st.lists(st.tuples(st.sampled_from([".", ".x"]), letters), unique=True), st.sampled_from([".", ".x"]), letters)
+def test_a_span_is_what_begins_with_its_prefix(names: list[tuple[str, str]], context: str, prefix: str) -> None:
+    tables = DictTables()
+    tables.apply([encode_row(Row("subject", one, values.Subject(1))) for one in names], place(1))
+    found = list(tables.walk("subject", *span((context,), prefix)))
+    assert found == sorted(one for one in names if one[0] == context and one[1].startswith(prefix))
+    if found:
+        assert list(tables.walk("subject", after(found[0]), span((context,), prefix)[1])) == found[1:]
+    above = past(prefix)
+    assert above is None or (above > prefix + LAST and not above.startswith(prefix))
+
+
+@given(seeds, st.integers(1, 40))
+def test_a_walk_takes_what_lies_between_its_bounds_among_many(seed: int, share: int) -> None:
+    chance = random.Random(seed)
+    kept = Ordered()
+    there: set[Key] = set()
+    for _ in range(3000):
+        key: Key = (".", f"s{chance.randrange(2500)}")
+        if key in there and chance.randrange(40) < share:
+            kept.remove(key)
+            there.remove(key)
+        elif key not in there:
+            kept.add(key)
+            there.add(key)
+    for _ in range(30):
+        low, high = (".", f"s{chance.randrange(2600)}"), (".", f"s{chance.randrange(2600)}")
+        assert list(kept.walk(low, high)) == sorted(key for key in there if low <= key < high)
+    for one in chance.sample(sorted(there), len(there)):
+        kept.remove(one)
+    assert list(kept.walk(*EVERYTHING)) == []
+
+
+def test_settings_and_subjects_that_cannot_be_read_are_in_no_order() -> None:
+    tables = DictTables()
+    tables.apply([Encoded("subject", "[1]", "{}"), Encoded("config", '["subject",".","s"]', NEWER)], place(1))
+    for view in (tables, Overlay(tables)):
+        assert [list(view.walk(order, *EVERYTHING)) for order in sorted(ORDERS)] == [[]] * len(ORDERS)
+    assert len(tables.quarantine) == 2

@@ -7,7 +7,8 @@ form (``orders-value``, ``:.context:orders-value``), schemas as texts or as `Dra
 from types import TracebackType
 from typing import Self, TypeVar
 
-from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, VersionFound
+from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, Setting, VersionFound
+from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
 from treaty.core.registry import CALL, Call, Registry, Reply
 from treaty.core.requests import (
@@ -30,6 +31,7 @@ from treaty.core.requests import (
     GetVersion,
     ListContexts,
     ListSchemas,
+    ListSettings,
     ListSubjects,
     ListVersions,
     Lookup,
@@ -167,6 +169,16 @@ class Connection:
     def set_level(self, scope: str, level: str) -> Config:
         """Set the compatibility level at a subject or context."""
         return self.set_config(scope, Config(level=level))
+
+    def settings(self, prefix: str = ":*:") -> tuple[Setting, ...]:
+        """Return what is set at contexts, everywhere and at subjects that begin with `prefix`; contexts are always among them."""
+        found: list[Setting] = []
+        while True:
+            after = Scope(found[-1].context, found[-1].name) if found else None
+            page = self._answer(ListSettings(subject_of(prefix), after=after)).settings
+            found += page
+            if len(page) < SETTINGS_PAGE:
+                return tuple(found)
 
     def delete_config(self, scope: str) -> Config:
         """Forget the config at a scope; returns what it was."""

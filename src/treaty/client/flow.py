@@ -116,7 +116,8 @@ def _pages(request: ListSchemas, call: Call, settings: Settings, world: World) -
     found: list[VersionFound] = []
     while True:
         size = min(PAGE, request.limit - len(found))
-        page = replace(request, offset=request.offset + len(found), limit=size)
+        last = (found[-1].subject, found[-1].number) if found else request.after
+        page = replace(request, offset=request.offset + len(found), limit=size, after=last)
         reply = yield from _ask(page, replace(call, timeout=deadline - world.clock()), settings, world)
         found += reply.answer.versions
         if len(reply.answer.versions) < size or len(found) >= request.limit:

@@ -102,6 +102,27 @@ class ModeStored:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """What is set at a subject, at a context (`name` None) or everywhere (context ``*``); None where nothing is.
+
+    `highest_id` is the highest id that the context ever gave, 0 for all but contexts.
+    """
+
+    context: str
+    name: str | None
+    config: Config | None = None
+    mode: str | None = None
+    highest_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings, by scope."""
+
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """A verdict: findings of the first version that fails, and the same as the dialects print them."""
 

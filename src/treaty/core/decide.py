@@ -13,7 +13,7 @@ from typing import Any
 from treaty.core import requests
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.grammar import Grammar
-from treaty.core.law import deletion, lookup, queries, register, tuning
+from treaty.core.law import deletion, listings, lookup, queries, register, tuning
 from treaty.core.law.memory import recall, remember
 from treaty.core.law.schemas import Unanswered
 from treaty.core.refusals import Refusal
@@ -55,9 +55,10 @@ LAWS: Mapping[type, Law] = {
     requests.GetGuidIds: Law(queries.get_guid_ids),
     requests.GetVersion: Law(queries.get_version, immutable=True),
     requests.FindVersion: Law(queries.find_version),
-    requests.ListSubjects: Law(queries.list_subjects),
+    requests.ListSubjects: Law(listings.list_subjects),
     requests.ListVersions: Law(queries.list_versions),
-    requests.ListSchemas: Law(queries.list_schemas),
+    requests.ListSchemas: Law(listings.list_schemas),
+    requests.ListSettings: Law(listings.list_settings),
     requests.UsesOf: Law(queries.uses_of),
     requests.ReferencedBy: Law(queries.referenced_by),
     requests.ListContexts: Law(queries.list_contexts),

@@ -154,6 +154,7 @@ NEEDS: Mapping[type, Callable[[Any], tuple[Need, ...]]] = {
     q.ListSchemas: _somewhere("read"),
     q.UsesOf: _somewhere("read"),
     q.ReferencedBy: _on("read"),
+    q.ListSettings: _somewhere("read"),
     q.ListContexts: _somewhere("read"),
     q.GetOutcome: _somewhere(*PERMISSIONS),
 }

@@ -20,11 +20,13 @@ from treaty.core.answers import (
     Outcome,
     Registered,
     SchemaFound,
+    Settings,
     Subjects,
     Uses,
     VersionFound,
     Versions,
 )
+from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Pairs
 
@@ -231,10 +233,17 @@ Visible = Literal["live", "all", "deleted"]
 
 @dataclass(frozen=True, slots=True)
 class ListSubjects(Request[Subjects]):
-    """Subjects whose names begin with `prefix`; context ``*`` means all contexts."""
+    """Subjects whose names begin with `prefix`; context ``*`` means all contexts.
+
+    A list may be asked for in pages: `after` is the last name of the page before. Where it is given it counts, and
+    `offset` is for registries that know nothing of it.
+    """
 
     prefix: Subject = Subject("*", "")
     visible: Visible = "live"
+    offset: int = 0
+    limit: int = COUNTER
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +256,17 @@ class ListVersions(Request[Numbers]):
 
 @dataclass(frozen=True, slots=True)
 class ListSchemas(Request[Versions]):
-    """Versions of all subjects that begin with `prefix`, by subject and number; `latest` keeps only the newest."""
+    """Versions of all subjects that begin with `prefix`, by subject and number; `latest` keeps only the newest.
+
+    `after` is (subject, number) of the last one of the page before; where it is given `offset` does not count.
+    """
 
     prefix: Subject = Subject(".", "")
     visible: Visible = "live"
     latest: bool = False
     offset: int = 0
     limit: int = 1000
+    after: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +301,20 @@ class GetMode(Request[ModeStored]):
 
     scope: Scope
     resolve: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListSettings(Request[Settings]):
+    """What is set at contexts, everywhere, and at subjects that begin with `prefix`, in this order.
+
+    With a name in the prefix only subjects are listed, else every context is, be anything set there or not. A page has
+    at most `SETTINGS_PAGE` entries; the next one goes on `after` the last scope of the one before, whatever `offset` says.
+    """
+
+    prefix: Subject = Subject("*", "")
+    offset: int = 0
+    limit: int = SETTINGS_PAGE
+    after: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True)

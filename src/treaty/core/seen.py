@@ -1,6 +1,6 @@
 """A view that shows only what may be read: what is hidden looks as if it were not there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from treaty.core.names import Subject
@@ -14,6 +14,7 @@ FOUND: Mapping[str, How] = {
     "version.subject": "entry",
     "version.number": "entry",
     "name.version": "entry",
+    "version.listed": "rows",
     "version.schema": "rows",
     "version.content": "rows",
     "schema.guid": "schemas",
@@ -25,6 +26,8 @@ FOUND: Mapping[str, How] = {
 
 An index that is not here finds nothing for somebody whose rights are bounded.
 """
+WALKED: Mapping[str, int] = {"subject": 0, "version.number": 0, "version.listed": 1, "config": 1, "mode": 1}
+"""Where in a key or entry of an order context and subject begin. What is not here shows nothing of itself."""
 OWNED = frozenset({"subject", "version", "name"})
 """Tables whose keys begin with context and subject."""
 
@@ -72,6 +75,24 @@ class Seen:
         if table == "context":
             return (key for key in keys if self._access.enters(str(key[0])))
         return keys if table == "policy" else ()
+
+    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
+        """Return in order the keys or entries of subjects that may be read.
+
+        A setting above subjects is shown as a context is.
+        """
+        keys = self._base.walk(order, low, high)
+        if self._access.sees_all:
+            return keys
+        at = WALKED.get(order)
+        if at is None:
+            return iter(())
+        return (key for key in keys if self._shows(key, at))
+
+    def _shows(self, key: Key, at: int) -> bool:
+        if at == 1 and key[0] in {"context", "everywhere"}:
+            return key[1] in {EVERYWHERE, DEFAULT_CONTEXT} or self._access.enters(str(key[1]))
+        return self._reads(key[at:])
 
     def _reads(self, key: Key) -> bool:
         return self._access.may("read", Subject(str(key[0]), str(key[1])))

@@ -1,11 +1,13 @@
 """`DictTables`: state tables as dictionaries, every index kept in order, so that loading in any order ends alike."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from treaty.core.commit import START, Position
+from treaty.core.ordered import Ordered
 from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row
-from treaty.core.view import BY_TABLE
+from treaty.core.view import BY_TABLE, ORDERED_TABLES
 
 _MODULUS = 2**256
 
@@ -13,7 +15,7 @@ _MODULUS = 2**256
 class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
-    __slots__ = ("_digest", "_indexes", "_position", "_quarantine", "_shares", "_tables")
+    __slots__ = ("_digest", "_indexes", "_orders", "_position", "_quarantine", "_shares", "_tables")
 
     def __init__(self) -> None:
         """Hold nothing, at the start of no log."""
@@ -23,6 +25,7 @@ class DictTables:
         self._tables: dict[str, dict[Key, Value]] = {}
         self._shares: dict[str, dict[Key, int]] = {}
         self._indexes: dict[str, dict[Key, list[Key]]] = {}
+        self._orders: defaultdict[str, Ordered] = defaultdict(Ordered)
         self._quarantine: dict[tuple[str, Key], str] = {}
         self._digest = 0
         self._position = position
@@ -61,6 +64,11 @@ class DictTables:
         """Return all keys of a table, in no order."""
         return self._tables.get(table, {}).keys()
 
+    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
+        """Return in order the keys of a table, or the entries of an index, from `low` on and below `high`."""
+        kept = self._orders.get(order)
+        return iter(()) if kept is None else kept.walk(low, high)
+
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
         for encoded in rows:
@@ -86,6 +94,8 @@ class DictTables:
         if isinstance(old, Alien):
             del self._quarantine[row.table, row.key]
             return
+        if row.table in ORDERED_TABLES:
+            self._orders[row.table].remove(row.key)
         for name, index in BY_TABLE.get(row.table, ()):
             entries = self._indexes[name]
             for entry in index.entries(row.key, old):
@@ -93,6 +103,8 @@ class DictTables:
                 del keys[bisect_left(keys, row.key)]
                 if not keys:
                     del entries[entry]
+                    if index.ordered:
+                        self._orders[name].remove(entry)
 
     def _put_in(self, row: Row, value: Value, share: int) -> None:
         self._tables.setdefault(row.table, {})[row.key] = value
@@ -101,7 +113,15 @@ class DictTables:
         if isinstance(value, Alien):
             self._quarantine[row.table, row.key] = value.why
             return
+        if row.table in ORDERED_TABLES:
+            self._orders[row.table].add(row.key)
         for name, index in BY_TABLE.get(row.table, ()):
             entries = self._indexes.setdefault(name, {})
             for entry in index.entries(row.key, value):
-                insort(entries.setdefault(entry, []), row.key)
+                keys = entries.get(entry)
+                if keys is not None:
+                    insort(keys, row.key)
+                    continue
+                entries[entry] = [row.key]
+                if index.ordered:
+                    self._orders[name].add(entry)

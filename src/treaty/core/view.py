@@ -1,6 +1,6 @@
 """What the law sees: rows by key, and the indexes that follow from rows alone."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +28,13 @@ class View(Protocol):
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""
+        ...
+
+    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
+        """Return in order the keys of a table, or the entries of an index, from `low` on and below `high`.
+
+        `order` is one of `ORDERS`. What is taken costs; what lies before `low` does not. See `span` for the bounds.
+        """
         ...
 
 
@@ -67,6 +74,8 @@ class Index:
 
     table: str
     entries: Callable[[Key, Value], tuple[Key, ...]]
+    ordered: bool = False
+    """Whether its entries are kept in order too, to be walked."""
 
 
 def _schema_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -96,6 +105,11 @@ def _number_entries(key: Key, value: Value) -> tuple[Key, ...]:
     return ((key[0], key[1], value.number),) if isinstance(value, values.Version) else ()
 
 
+def _listed_entries(key: Key, value: Value) -> tuple[Key, ...]:
+    listed = isinstance(value, values.Version) and value.state in {"live", "soft"}
+    return ((value.state, key[0], key[1]),) if listed and isinstance(value, values.Version) else ()
+
+
 def _content_entries(_key: Key, value: Value) -> tuple[Key, ...]:
     return ((value.content,),) if isinstance(value, values.Version) and value.content else ()
 
@@ -118,15 +132,22 @@ INDEXES: Mapping[str, Index] = {
     "schema.likeness": Index("schema", _likeness_entries),
     "schema.referrers": Index("schema", _referrer_entries),
     "version.subject": Index("version", _subject_entries),
-    "version.number": Index("version", _number_entries),
+    "version.number": Index("version", _number_entries, ordered=True),
+    "version.listed": Index("version", _listed_entries, ordered=True),
     "version.schema": Index("version", _use_entries),
     "version.content": Index("version", _content_entries),
     "name.version": Index("name", _named_entries),
     "outcome.sequence": Index("outcome", _outcome_entries),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
-(context, subject) · (context, subject, number) · (context, schema id) · (SHA-256) · (context, subject, ordinal) ·
-(sequence)."""
+(context, subject) · (context, subject, number) · (state live or soft, context, subject) · (context, schema id) ·
+(SHA-256) · (context, subject, ordinal) · (sequence)."""
+
+_LAST = chr(0x10FFFF)
+ORDERED_TABLES = frozenset({"subject", "config", "mode"})
+"""Tables whose keys are kept in order; rows that can't be read are left out."""
+ORDERS = ORDERED_TABLES | {name for name, one in INDEXES.items() if one.ordered}
+"""All that can be walked: tables by their keys, indexes by their entries."""
 
 BY_TABLE: Mapping[str, tuple[tuple[str, Index], ...]] = {
     table: tuple((name, one) for name, one in INDEXES.items() if one.table == table)
@@ -141,3 +162,23 @@ def index_entries(row: Row) -> tuple[tuple[str, Key], ...]:
     return tuple(
         (name, entry) for name, one in BY_TABLE.get(row.table, ()) for entry in one.entries(row.key, row.value)
     )
+
+
+def span(head: Key, prefix: str = "") -> tuple[Key, Key]:
+    """Return the bounds of all keys whose first parts are `head`, and whose next one begins with `prefix`.
+
+    The last part of `head` is a text.
+    """
+    high = past(prefix)
+    return (*head, prefix), (*head[:-1], f"{head[-1]}\0") if high is None else (*head, high)
+
+
+def past(prefix: str) -> str | None:
+    """Return the least text above all that begin with a prefix; None where there is none."""
+    cut = prefix.rstrip(_LAST)
+    return cut[:-1] + chr(ord(cut[-1]) + 1) if cut else None
+
+
+def after(key: Key) -> Key:
+    """Return the bound from which a walk goes on behind a key and all that begin with it part by part."""
+    return (*key[:-1], f"{key[-1]}\0") if isinstance(key[-1], str) else (*key[:-1], key[-1] + 1)

@@ -39,6 +39,7 @@ PATHS: dict[str, dict[str, Endpoint]] = {
     "/v1/metadata/id": {"GET": server.cluster},
     "/v1/metadata/version": {"GET": server.version},
     "/v1/metadata/deployment": {"GET": server.deployment},
+    "/treaty/settings": {"GET": settings.list_settings},
     "/treaty/outcome/{}": {"GET": server.outcome},
 }
 """Paths to endpoints by method; an open segment is ``{}``, and a subject is always the first one."""

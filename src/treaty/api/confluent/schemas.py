@@ -19,13 +19,17 @@ LISTED = 1000
 
 
 async def list_schemas(x: Exchange) -> object:
-    """Versions of all subjects under `subjectPrefix`, by subject and number; without it of the default context only."""
+    """Versions of all subjects under `subjectPrefix`, by subject and number; without it of the default context only.
+    With `after` and `afterVersion` the page goes on behind that version.
+    """
+    after = x.query.get("after")
     request = q.ListSchemas(
         prefix=subject_of(x.query.get("subjectPrefix") or ""),
         visible=x.query.visible(),
         latest=x.query.flag("latestOnly"),
         offset=x.query.offset(),
         limit=x.query.limit(LISTED),
+        after=None if after is None else (after, integer(x.query.get("afterVersion") or "0")),
     )
     versions = [await viewed(x, version) for version in (await x.ask(request)).versions]
     return [version_body(version, details=x.details) for version in versions]

@@ -3,7 +3,7 @@
 from treaty.api.confluent.exchange import Exchange
 from treaty.core import requests as q
 from treaty.core.refusals import InvalidSetting
-from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_body, scope_of, set_config_of
+from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_body, scope_of, set_config_of, setting_body
 
 
 def _scope(x: Exchange) -> q.Scope:
@@ -48,3 +48,17 @@ async def put_mode(x: Exchange) -> object:
 async def delete_mode(x: Exchange) -> object:
     """Forgets the mode at a scope (`recursive=true`: of its subjects too); answers what it was."""
     return ModeBody((await x.ask(q.DeleteMode(_scope(x), x.query.flag("recursive")))).mode)
+
+
+async def list_settings(x: Exchange) -> object:
+    """Configs and modes at contexts, everywhere and at subjects under `subjectPrefix`, in this order; contexts with the highest id
+    they gave. The next page goes on behind `afterContext` and `afterSubject`.
+    """
+    prefix, context = x.query.get("subjectPrefix"), x.query.get("afterContext")
+    request = q.ListSettings(
+        prefix=Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix),
+        offset=x.query.offset(),
+        limit=x.query.limit(SETTINGS_PAGE),
+        after=None if context is None else q.Scope(context, x.query.get("afterSubject")),
+    )
+    return [setting_body(one) for one in (await x.ask(request)).settings]

@@ -15,10 +15,11 @@ from treaty.wire.confluent.versions import SchemaBody, registered_body, version_
 
 
 async def list_subjects(x: Exchange) -> object:
-    """Names of subjects, sorted and paged; without `subjectPrefix` of all contexts, with an empty one of the default context."""
-    page, prefix = x.query.page(), x.query.get("subjectPrefix", "subject")
+    """Names of subjects, sorted and paged, on from behind `after` where it is given; without `subjectPrefix` of all contexts, with an empty one of the default context."""
+    prefix = x.query.get("subjectPrefix", "subject")
     start = Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix)
-    return (await x.ask(q.ListSubjects(start, x.query.visible()))).names[page]
+    offset, limit = x.query.offset(), x.query.limit()
+    return (await x.ask(q.ListSubjects(start, x.query.visible(), offset, limit, x.query.get("after")))).names
 
 
 async def lookup(x: Exchange) -> object:

@@ -6,8 +6,9 @@ from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.references import referrers, uses
+from treaty.core.law.tagging import tags_told
 from treaty.core.law.versions import Kept, as_sent, found, no_subject, select, shown, subject_of_key
-from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
+from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound, SchemaNotFound
 from treaty.core.rows import Key
 from treaty.core.values import Counter, Outcome, Schema
@@ -121,26 +122,6 @@ def find_version(
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(request.subject))
 
 
-def list_subjects(view: View, command: Command[answers.Subjects], grammar: Grammar) -> Decision[answers.Subjects]:
-    """List subjects by prefix; only those with a version that may be seen."""
-    request = command.request
-    assert isinstance(request, requests.ListSubjects)
-    names = sorted(str(subject) for subject in _matching(view, request.prefix, request.visible))
-    return Decision((), answers.Subjects(tuple(names)))
-
-
-def _matching(view: View, prefix: Subject, visible: requests.Visible) -> list[Subject]:
-    keys = (key for key in view.keys("subject") if prefix.context in {EVERYWHERE, key[0]})
-    named = (Subject(str(key[0]), str(key[1])) for key in keys if str(key[1]).startswith(prefix.name))
-    return [subject for subject in named if _is_visible(view, subject, visible)]
-
-
-def _is_visible(view: View, subject: Subject, visible: requests.Visible) -> bool:
-    if visible == "deleted":  # a subject is deleted when nothing of it lives
-        return bool(shown(view, subject, "deleted")) and not shown(view, subject, "live")
-    return bool(shown(view, subject, visible))
-
-
 def list_versions(view: View, command: Command[answers.Numbers], grammar: Grammar) -> Decision[answers.Numbers]:
     """List the version numbers of a subject."""
     request = command.request
@@ -151,18 +132,6 @@ def list_versions(view: View, command: Command[answers.Numbers], grammar: Gramma
         raise no_subject(request.subject)
     deleted = tuple(version.number for version in versions if version.state != "live")
     return Decision((), answers.Numbers(tuple(version.number for version in versions), deleted))
-
-
-def list_schemas(view: View, command: Command[answers.Versions], grammar: Grammar) -> Decision[answers.Versions]:
-    """List versions of many subjects, by subject and number."""
-    request = command.request
-    assert isinstance(request, requests.ListSchemas)
-    told: list[Kept] = []
-    for subject in sorted(_matching(view, request.prefix, "all"), key=str):
-        versions = shown(view, subject, request.visible)
-        told.extend(versions[-1:] if request.latest else versions)
-    page = told[request.offset : request.offset + request.limit]
-    return Decision((), answers.Versions(tuple(found(view, one) for one in page)))
 
 
 def uses_of(view: View, command: Command[answers.Uses], grammar: Grammar) -> Decision[answers.Uses]:

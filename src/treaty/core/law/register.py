@@ -21,7 +21,7 @@ from treaty.core.law.settings import config_in_force, mode_in_force, policy_in_f
 from treaty.core.law.versions import Kept, as_sent, found, schema_row, shown
 from treaty.core.limits import NAME_LENGTH, VERSIONS_PER_SUBJECT
 from treaty.core.messages import listed
-from treaty.core.names import Subject, is_subject_name
+from treaty.core.names import Subject, is_subject_name, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason, TooLarge
 from treaty.core.requests import Register, Scope
 from treaty.core.schema import Draft
@@ -91,6 +91,7 @@ def refuse_bad_subject(subject: Subject) -> None:
         not is_subject_name(subject.name)
         or subject.context in {"*", ".__GLOBAL"}
         or not is_subject_name(subject.context)
+        or subject_of(str(subject)) != subject  # its qualified name is another subject's
     ):
         raise InvalidSubject.of(
             "SUBJECT_NAME",

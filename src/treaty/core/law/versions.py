@@ -15,7 +15,8 @@ from treaty.core.view import View
 Kept = tuple[Key, Version]
 """A version with its key (context, subject, ordinal)."""
 
-_STATES: dict[Visible, tuple[str, ...]] = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
+STATES: dict[Visible, tuple[str, ...]] = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
+"""States of the versions that may be seen."""
 
 
 def kept(view: View, subject: Subject) -> list[Kept]:
@@ -26,7 +27,7 @@ def kept(view: View, subject: Subject) -> list[Kept]:
 
 def shown(view: View, subject: Subject, visible: Visible = "live") -> list[Kept]:
     """Return the versions that may be seen, by number."""
-    states = _STATES[visible]
+    states = STATES[visible]
     return sorted((one for one in kept(view, subject) if one[1].state in states), key=_by_number)
 
 
@@ -58,7 +59,7 @@ def select(view: View, subject: Subject, number: int, visible: Visible = "live")
     if number != LATEST:
         for key in view.find("version.number", (*subject, number)):
             value = view.get("version", key)
-            if isinstance(value, Version) and value.state in _STATES[visible]:
+            if isinstance(value, Version) and value.state in STATES[visible]:
                 return key, value
     candidates = shown(view, subject, visible)
     if not candidates:

@@ -13,7 +13,7 @@ from treaty.core.registry import Reply, Token
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.listings import OutcomeBody, PlaceBody, UseBody
-from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_of
+from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody, config_of, setting_of
 from treaty.wire.confluent.versions import CheckedBody, SchemaBody, checked_of, registered_of, schema_of, version_of
 
 A = TypeVar("A")
@@ -98,6 +98,10 @@ def _versions(_request: object, body: bytes) -> a.Versions:
     return a.Versions(tuple(version_of(each) for each in msgspec.json.decode(body, type=list[SchemaBody])))
 
 
+def _settings(_request: object, body: bytes) -> a.Settings:
+    return a.Settings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
+
+
 def _used(_request: object, body: bytes) -> a.Uses:
     uses = msgspec.json.decode(body, type=list[UseBody])
     return a.Uses(tuple((use.subject, use.version) for use in uses))
@@ -127,6 +131,7 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.ListSubjects: lambda _r, b: a.Subjects(_words(b)),
     q.ListVersions: _numbers,
     q.ListSchemas: _versions,
+    q.ListSettings: _settings,
     q.UsesOf: _used,
     q.ReferencedBy: lambda _r, b: a.Ids(_ints(b)),
     q.GetConfig: _config,

@@ -95,8 +95,27 @@ def _seen(visible: q.Visible) -> dict[str, object]:
 
 
 def _list_schemas(request: q.ListSchemas) -> Sent:
-    members = {"offset": request.offset or None, "limit": request.limit, "latestOnly": request.latest}
+    members: dict[str, object] = {
+        "offset": request.offset or None,
+        "limit": request.limit,
+        "latestOnly": request.latest,
+    }
+    if request.after is not None:
+        members |= {"after": request.after[0], "afterVersion": request.after[1] or None}
     return Sent("GET", "/schemas" + _query(subjectPrefix=str(request.prefix), **members, **_seen(request.visible)))
+
+
+def _list_settings(request: q.ListSettings) -> Sent:
+    members: dict[str, object] = {"offset": request.offset or None, "limit": request.limit}
+    if request.after is not None:
+        members |= {"afterContext": request.after.context, "afterSubject": request.after.name}
+    return Sent("GET", "/treaty/settings" + _query(subjectPrefix=str(request.prefix), **members))
+
+
+def _list_subjects(request: q.ListSubjects) -> Sent:
+    limit = None if request.limit == COUNTER else request.limit
+    members = {"offset": request.offset or None, "limit": limit, "after": request.after}
+    return Sent("GET", "/subjects" + _query(subjectPrefix=str(request.prefix), **members, **_seen(request.visible)))
 
 
 def _uses(request: q.UsesOf) -> Sent:
@@ -139,12 +158,13 @@ _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     q.GetGuidIds: lambda r: Sent("GET", _path("schemas", "guids", r.guid, "ids")),
     q.GetVersion: _get_version,
     q.FindVersion: _find_version,
-    q.ListSubjects: lambda r: Sent("GET", "/subjects" + _query(subjectPrefix=str(r.prefix), **_seen(r.visible))),
+    q.ListSubjects: _list_subjects,
     q.ListVersions: lambda r: Sent(
         "GET",
         _path("subjects", r.subject, "versions") + _query(deletedAsNegative=r.visible != "live", **_seen(r.visible)),
     ),
     q.ListSchemas: _list_schemas,
+    q.ListSettings: _list_settings,
     q.UsesOf: _uses,
     q.ReferencedBy: _referenced_by,
     q.GetConfig: lambda r: Sent("GET", _setting("config", r.scope) + _query(defaultToGlobal=r.resolve)),

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from treaty.core.answers import Config
+from treaty.core.answers import Config, Setting
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope, SetConfig
 from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_body, metadata_of, rules_body, rules_of
@@ -61,6 +61,16 @@ class ModeBody(Struct):
     """A mode, as put (null clears it), and as answered."""
 
     mode: str | UnsetType | None = UNSET
+
+
+class SettingBody(Struct, omit_defaults=True, rename="camel"):
+    """What is set at a subject, a context (no `subject`) or everywhere (context ``*``), in a list."""
+
+    context: str
+    subject: str | None = None
+    config: ConfigBody | None = None
+    mode: str | None = None
+    highest_id: int = 0
 
 
 T = TypeVar("T")
@@ -124,6 +134,18 @@ def config_body(config: Config, *, put: bool = False) -> ConfigBody:
         default_rule_set=_unless_none(rules_body(config.default_rules)),
         override_rule_set=_unless_none(rules_body(config.override_rules)),
     )
+
+
+def setting_body(setting: Setting) -> SettingBody:
+    """Print an entry of a list of settings."""
+    config = None if setting.config is None else config_body(setting.config)
+    return SettingBody(setting.context, setting.name, config, setting.mode, setting.highest_id)
+
+
+def setting_of(body: SettingBody) -> Setting:
+    """Read an entry of a list of settings."""
+    config = None if body.config is None else config_of(body.config)
+    return Setting(body.context, body.subject, config, body.mode, body.highest_id)
 
 
 def set_config_of(scope: Scope, body: ConfigBody) -> SetConfig:

@@ -1,0 +1,186 @@
+"""Listings: subjects, versions and settings in their order, page by page.
+
+A page costs what it shows, wherever it begins, if it says `after` which entry it goes on; entries before an `offset` are walked.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+from itertools import chain, groupby, islice
+from typing import TypeVar
+
+from treaty.core import answers, requests
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar
+from treaty.core.law.settings import own_config, own_mode, scope_key
+from treaty.core.law.versions import STATES, Kept, found, shown
+from treaty.core.limits import SETTINGS_PAGE
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.requests import Scope
+from treaty.core.rows import Key
+from treaty.core.values import Counter, Version
+from treaty.core.view import View, after, past, span
+
+T = TypeVar("T")
+Paged = requests.ListSubjects | requests.ListSchemas | requests.ListSettings
+
+_OTHERS = ":."
+"""Qualified names of other contexts than the default one begin so, and stand among its names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Subjects of one context that stand together in a listing: names from `low` on and below `high` (None: all)."""
+
+    rank: tuple[int, str]
+    """Its place among the stretches."""
+    context: str
+    low: str
+    high: str | None
+
+    def bounds(self, *head: str, beyond: Key = ()) -> tuple[Key, Key]:
+        """Return bounds of what begins with `head`, context and name; `beyond` stands for the lowest name."""
+        low = (*head, self.context, *(beyond or (self.low,)))
+        return low, ((*head, f"{self.context}\0") if self.high is None else (*head, self.context, self.high))
+
+
+def _stretches(view: View, prefix: Subject) -> list[Stretch]:
+    """All stretches of the subjects that begin with a prefix, in the order of qualified names."""
+    low, high = prefix.name, past(prefix.name)
+    if prefix.context != EVERYWHERE:
+        return [Stretch((0, ""), prefix.context, low, high)]
+    others = {str(key[0]) for key in view.keys("context")} - {DEFAULT_CONTEXT}
+    first = Stretch((0, ""), DEFAULT_CONTEXT, low, _OTHERS if high is None else min(high, _OTHERS))
+    middle = (Stretch((1, f":{context}:"), context, low, high) for context in others)
+    last = Stretch((2, ""), DEFAULT_CONTEXT, max(low, _OTHERS), high)
+    return [first, *sorted(middle, key=lambda one: one.rank), last]
+
+
+def _rank(subject: Subject, prefix: Subject) -> tuple[int, str]:
+    """The rank of the stretch that a subject is in."""
+    if prefix.context != EVERYWHERE:
+        return (0, "")
+    if subject.context != DEFAULT_CONTEXT:
+        return (1, f":{subject.context}:")
+    return (0, "") if subject.name < _OTHERS else (2, "")
+
+
+def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Iterator[tuple[Stretch, Key]]:
+    """The stretches from the last entry of a page on, each with what stands for its lowest name."""
+    if last is None:
+        yield from ((one, ()) for one in _stretches(view, prefix))
+        return
+    subject = subject_of(last)
+    rank = _rank(subject, prefix)
+    for one in _stretches(view, prefix):
+        if one.rank == rank and subject.name >= one.low:
+            yield one, after((subject.name, *number))
+        elif one.rank >= rank:
+            yield one, ()
+
+
+def list_subjects(view: View, command: Command[answers.Subjects], grammar: Grammar) -> Decision[answers.Subjects]:
+    """List subjects by prefix; only those with a version that may be seen."""
+    request = command.request
+    assert isinstance(request, requests.ListSubjects)
+    names = chain.from_iterable(
+        _names(view, request.visible, *place) for place in _onwards(view, request.prefix, request.after)
+    )
+    return Decision((), answers.Subjects(tuple(_page(names, request, request.limit))))
+
+
+def _names(view: View, visible: requests.Visible, one: Stretch, beyond: Key) -> Iterator[str]:
+    """Qualified names in a stretch: straight from the index, because there may be very many."""
+    keys = _listed(view, visible, one, beyond)
+    if one.context == DEFAULT_CONTEXT:
+        return (str(key[2]) for key in keys)
+    return (f":{key[1]}:{key[2]}" for key in keys)
+
+
+def _listed(view: View, visible: requests.Visible, one: Stretch, beyond: Key) -> Iterator[Key]:
+    """Entries (state, context, name) of subjects with a version that may be seen; one is deleted when nothing of it lives."""
+    live = view.walk("version.listed", *one.bounds("live", beyond=beyond))
+    if visible == "live":
+        return live
+    soft = view.walk("version.listed", *one.bounds("soft", beyond=beyond))
+    if visible == "deleted":
+        return (key for key in soft if not view.find("version.listed", ("live", *key[1:])))
+    return (next(same) for _, same in groupby(merge(live, soft, key=_place), _place))
+
+
+def _place(entry: Key) -> Key:
+    return entry[1:]
+
+
+def _page(entries: Iterable[T], request: Paged, limit: int) -> Iterator[T]:
+    offset = request.offset if request.after is None else 0
+    return islice(entries, offset, offset + limit)
+
+
+def list_schemas(view: View, command: Command[answers.Versions], grammar: Grammar) -> Decision[answers.Versions]:
+    """List versions of many subjects, by subject and number."""
+    request = command.request
+    assert isinstance(request, requests.ListSchemas)
+    listed = _latest(view, request) if request.latest else _versions(view, request)
+    page = _page(listed, request, request.limit)
+    return Decision((), answers.Versions(tuple(found(view, one) for one in page)))
+
+
+def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
+    states, last = STATES[request.visible], request.after or (None, 0)
+    for one, beyond in _onwards(view, request.prefix, *last):
+        for entry in view.walk("version.number", *one.bounds(beyond=beyond)):
+            for key in view.find("version.number", entry):
+                value = view.get("version", key)
+                if isinstance(value, Version) and value.state in states:
+                    yield key, value
+
+
+def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
+    listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
+    for one, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
+        for _, context, name in _listed(view, listed, one, beyond):
+            yield from shown(view, Subject(str(context), str(name)), request.visible)[-1:]
+
+
+def list_settings(view: View, command: Command[answers.Settings], grammar: Grammar) -> Decision[answers.Settings]:
+    """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed."""
+    request = command.request
+    assert isinstance(request, requests.ListSettings)
+    last = scope_key(request.after) if request.after else ()
+    keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
+    page = _page(keys, request, min(request.limit, SETTINGS_PAGE))
+    return Decision((), answers.Settings(tuple(_setting(view, key) for key in page)))
+
+
+def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[Key]]:
+    """Keys of settings under a prefix, in several lists that are each in order; a walk begins at `last`."""
+    contexts = sorted({DEFAULT_CONTEXT, *(str(key[0]) for key in view.keys("context"))})
+    if not prefix.name:
+        yield [("context", one, "") for one in contexts if prefix.context in {EVERYWHERE, one}]
+    for table in ("config", "mode"):
+        if prefix.context == EVERYWHERE:
+            keys = view.walk(table, max(("",), last), ("t",))  # up to "subject"
+            yield (
+                (key for key in keys if key[0] == "subject" and str(key[2]).startswith(prefix.name))
+                if prefix.name
+                else keys
+            )
+            continue
+        if not prefix.name:
+            yield view.walk(table, *span(("context", prefix.context)))
+        low, high = span(("subject", prefix.context), prefix.name)
+        yield view.walk(table, max(low, last), high)
+
+
+def _setting(view: View, key: Key) -> answers.Setting:
+    kind, context, name = map(str, key)
+    scope = Scope(context, name if kind == "subject" else None)
+    highest = view.get("counter", ("ids", context, "", "")) if kind == "context" else None
+    return answers.Setting(
+        context=context,
+        name=scope.name,
+        config=own_config(view, scope),
+        mode=own_mode(view, scope),
+        highest_id=highest.highest if isinstance(highest, Counter) else 0,
+    )

@@ -1,0 +1,61 @@
+"""`Ordered`: keys kept in order, in blocks, so that putting one in costs the same among few and among very many."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from itertools import chain
+
+from treaty.core.rows import Key
+
+BLOCK = 512
+"""Keys of one block at most; a full one is cut in two."""
+
+
+class Ordered:
+    """A set of keys in ascending order. All keys of one set can be compared with each other."""
+
+    __slots__ = ("_blocks", "_last")
+
+    def __init__(self) -> None:
+        """Hold nothing."""
+        self._blocks: list[list[Key]] = []
+        self._last: list[Key] = []
+        """The last key of each block."""
+
+    def add(self, key: Key) -> None:
+        """Put a key in that is not there."""
+        if not self._blocks:
+            self._blocks.append([key])
+            self._last.append(key)
+            return
+        at = min(bisect_left(self._last, key), len(self._blocks) - 1)
+        block = self._blocks[at]
+        insort(block, key)
+        if len(block) > BLOCK:
+            half = len(block) // 2
+            self._blocks[at : at + 1] = [block[:half], block[half:]]
+            self._last[at : at + 1] = [block[half - 1], block[-1]]
+        else:
+            self._last[at] = block[-1]
+
+    def remove(self, key: Key) -> None:
+        """Take a key out that is there."""
+        at = bisect_left(self._last, key)
+        block = self._blocks[at]
+        del block[bisect_left(block, key)]
+        if block:
+            self._last[at] = block[-1]
+        else:
+            del self._blocks[at], self._last[at]
+
+    def walk(self, low: Key, high: Key) -> Iterator[Key]:
+        """Return the keys from `low` on that are below `high`, ascending; the set must not change meanwhile."""
+        first, end = bisect_left(self._last, low), bisect_left(self._last, high)
+        if first >= len(self._blocks) or high <= low:
+            return iter(())
+        head = self._blocks[first]
+        start = bisect_left(head, low)
+        if first == end:
+            return iter(head[start : bisect_left(head, high)])
+        tail = self._blocks[end] if end < len(self._blocks) else []
+        middle = self._blocks[first + 1 : end]
+        return chain(head[start:], chain.from_iterable(middle), tail[: bisect_left(tail, high)])

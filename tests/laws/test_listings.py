@@ -1,0 +1,211 @@
+"""Listings say what the rows say, in order, and pages of any size come to the same."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.laws.toy import Bench, ToyGrammar, put
+from treaty.core import values
+from treaty.core.answers import Config, Setting, VersionFound
+from treaty.core.command import Command, Decision
+from treaty.core.commit import Position
+from treaty.core.decide import decide
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import InvalidSubject
+from treaty.core.requests import (
+    DeleteVersion,
+    ListSchemas,
+    ListSettings,
+    ListSubjects,
+    Request,
+    Scope,
+    SetConfig,
+    SetMode,
+    Visible,
+)
+from treaty.core.rights import Rights, Rule
+from treaty.core.rows import Row, encode_row
+from treaty.core.tables import DictTables
+
+A = TypeVar("A")
+
+names = st.sampled_from(["", "a", "ab", "b", ":", ":b", "!", "/", "aé", "z"])
+contexts = st.sampled_from([".", ".a", ".a-b", ".b"])
+subjects = st.builds(Subject, contexts, names)
+states = st.sampled_from(["live", "live", "soft", "hidden"])
+histories = st.dictionaries(subjects, st.lists(states, min_size=1, max_size=3), max_size=12)
+prefixes = st.builds(Subject, contexts | st.just("*"), st.sampled_from(["", "a", ":", "x", "ab"]))
+visibles = st.sampled_from(get_args(Visible))
+SHOWN = {"live": {"live"}, "all": {"live", "soft"}, "deleted": {"soft"}}
+
+
+def tables_of(history: dict[Subject, list[str]]) -> DictTables:
+    rows = [Row("schema", (context, 1), values.Schema("g", "TOY", "[]", "l")) for context in (".", ".a", ".a-b", ".b")]
+    for subject, made in history.items():
+        rows.append(Row("context", (subject.context,), values.Context()))
+        rows.append(Row("subject", tuple(subject), values.Subject(1)))
+        rows += [
+            Row("version", (*subject, at), values.Version(at + 1, 1, "TOY", state=state))
+            for at, state in enumerate(made)
+        ]
+    tables = DictTables()
+    tables.apply([encode_row(row) for row in rows], Position(b"i" * 16, 1, b"d" * 32))
+    return tables
+
+
+def ask(tables: DictTables, request: Request[A]) -> A:
+    decision = decide(tables, Command(request, "c", 1), ToyGrammar())
+    assert isinstance(decision, Decision)
+    answer: A = decision.answer
+    return answer
+
+
+def begins(subject: Subject, prefix: Subject) -> bool:
+    return prefix.context in {"*", subject.context} and subject.name.startswith(prefix.name)
+
+
+def paged(ask_page: Callable[[Any], Sequence[A]], size: int, place: Callable[[A], Any]) -> list[A]:
+    """What pages of a size come to, each behind the last entry of the one before."""
+    found: list[A] = []
+    while True:
+        page = ask_page(place(found[-1]) if found else None)
+        assert len(page) <= size
+        found += page
+        if len(page) < size:
+            return found
+
+
+@given(histories, prefixes, visibles, st.integers(1, 4), st.integers(0, 5))
+def test_subjects(history: dict[Subject, list[str]], prefix: Subject, visible: Visible, size: int, offset: int) -> None:
+    tables = tables_of(history)
+    expected = sorted(
+        str(one)
+        for one, made in history.items()
+        if begins(one, prefix) and SHOWN[visible] & set(made) and not (visible == "deleted" and "live" in made)
+    )
+    whole = ListSubjects(prefix, visible)
+
+    assert list(ask(tables, whole).names) == expected
+    assert list(ask(tables, replace(whole, offset=offset, limit=size)).names) == expected[offset : offset + size]
+    pages = paged(lambda after: ask(tables, replace(whole, limit=size, after=after)).names, size, str)
+    assert pages == expected
+
+
+def place_of(one: VersionFound) -> tuple[str, int]:
+    return one.subject, one.number
+
+
+@given(histories, prefixes, visibles, st.booleans(), st.integers(1, 4), st.integers(0, 5))
+def test_versions(
+    history: dict[Subject, list[str]], prefix: Subject, visible: Visible, latest: object, size: int, offset: int
+) -> None:
+    tables = tables_of(history)
+    expected: list[tuple[str, int]] = []
+    for subject in sorted(filter(lambda one: begins(one, prefix), history), key=str):
+        numbers = [at for at, state in enumerate(history[subject], 1) if state in SHOWN[visible]]
+        expected += [(str(subject), number) for number in (numbers[-1:] if latest else numbers)]
+    whole = ListSchemas(prefix, visible, latest=bool(latest))
+
+    assert [place_of(one) for one in ask(tables, whole).versions] == expected
+    some = ask(tables, replace(whole, offset=offset, limit=size)).versions
+    assert [place_of(one) for one in some] == expected[offset : offset + size]
+    pages = paged(lambda after: ask(tables, replace(whole, limit=size, after=after)).versions, size, place_of)
+    assert [place_of(one) for one in pages] == expected
+
+
+def test_a_page_goes_on_where_the_one_before_ended_whatever_came_and_went(bench: Bench) -> None:
+    for name in "abcdef":
+        put(bench, Subject(".", name), "x")
+    first = bench.do(ListSubjects(limit=3)).names
+    bench.do(DeleteVersion(Subject(".", "a"), 1))
+    bench.do(DeleteVersion(Subject(".", "c"), 1))
+    put(bench, Subject(".", "b0"), "x")
+
+    assert first == ("a", "b", "c")
+    assert bench.do(ListSubjects(limit=3, after="c")).names == ("d", "e", "f")
+
+
+def scope_of(one: Setting) -> Scope:
+    return Scope(one.context, one.name)
+
+
+@pytest.fixture
+def settled(bench: Bench) -> Bench:
+    """Settings at every kind of scope: of subjects that are there, and of some that never were."""
+    put(bench, Subject(".", "s"), "x")
+    put(bench, Subject(".a", "s"), "x")
+    put(bench, Subject(".a", "t"), "y")
+    put(bench, Subject(".b", "s"), "x")
+    bench.do(DeleteVersion(Subject(".b", "s"), 1))
+    bench.do(DeleteVersion(Subject(".b", "s"), 1, permanent=True))
+    for scope in (Scope("*"), Scope("."), Scope(".c"), Scope(".", "never"), Scope(".a", "t"), Scope(".d", "t1")):
+        bench.do(SetConfig(scope, Config(level="FULL")))
+    for scope in (Scope("*"), Scope(".a"), Scope(".", "s"), Scope(".a", "t"), Scope(".", "zz")):
+        bench.do(SetMode(scope, "READONLY"))
+    return bench
+
+
+FULL = Config(level="FULL")
+ALL = [
+    Setting(".", None, FULL, None, 1),
+    Setting(".a", None, None, "READONLY", 2),
+    Setting(".b", None, None, None, 1),
+    Setting(".c", None, FULL),
+    Setting("*", None, FULL, "READONLY"),
+    Setting(".", "never", FULL),
+    Setting(".", "s", None, "READONLY"),
+    Setting(".", "zz", None, "READONLY"),
+    Setting(".a", "t", FULL, "READONLY"),
+    Setting(".d", "t1", FULL),
+]
+
+
+def test_settings_are_listed_at_every_scope_and_contexts_always_with_the_highest_id_they_gave(settled: Bench) -> None:
+    assert list(settled.do(ListSettings()).settings) == ALL
+
+
+@pytest.mark.parametrize(
+    ("prefix", "shown"),
+    [
+        (Subject(".a", ""), [1, 8]),
+        (Subject(".", ""), [0, 5, 6, 7]),
+        (Subject(".", "z"), [7]),
+        (Subject(".c", ""), [3]),
+        (Subject(".a", "x"), []),
+        (Subject("*", "t"), [8, 9]),
+    ],
+    ids=str,
+)
+def test_settings_under_a_prefix(settled: Bench, prefix: Subject, shown: list[int]) -> None:
+    assert list(settled.do(ListSettings(prefix)).settings) == [ALL[at] for at in shown]
+
+
+@pytest.mark.parametrize("size", range(1, 11))
+@pytest.mark.parametrize("prefix", [Subject("*", ""), Subject(".a", ""), Subject(".", "")], ids=str)
+def test_pages_of_settings(settled: Bench, size: int, prefix: Subject) -> None:
+    whole = list(settled.do(ListSettings(prefix)).settings)
+    pages = paged(lambda after: settled.do(ListSettings(prefix, limit=size, after=after)).settings, size, scope_of)
+    assert pages == whole
+    assert list(settled.do(ListSettings(prefix, offset=1, limit=size)).settings) == whole[1 : 1 + size]
+
+
+def test_only_settings_of_what_may_be_read_are_listed(settled: Bench) -> None:
+    rights = Rights((Rule(("user:a",), frozenset({"read"}), ("t*", "n*"), (".a",)),))
+    command = Command(ListSettings(), "c", 1, access=rights.access("user:a"))
+    decision = decide(settled.tables, command, settled.grammar)
+
+    assert isinstance(decision, Decision)
+    assert list(decision.answer.settings) == [ALL[at] for at in (0, 1, 4, 8)]
+
+
+@pytest.mark.parametrize(
+    "subject", [Subject(".", ":.x:s"), Subject(".", ":*:s"), Subject(".a:b", "s"), Subject("a", "s")], ids=repr
+)
+def test_a_name_that_reads_as_another_one_is_no_name(bench: Bench, subject: Subject) -> None:
+    assert subject_of(str(subject)) != subject
+    with pytest.raises(InvalidSubject):
+        put(bench, subject, "x")
