@@ -6,7 +6,6 @@ from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.references import referrers, uses
-from treaty.core.law.tagging import tags_told
 from treaty.core.law.versions import Kept, as_sent, found, no_subject, select, shown, subject_of_key
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound, SchemaNotFound
