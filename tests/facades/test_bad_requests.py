@@ -70,7 +70,7 @@ def test_generic_errors_say_what_the_original_says(http: TestClient) -> None:
     assert http.get("/nothing").json() == {"error_code": 404, "message": "HTTP 404 Not Found"}
     refused = http.patch("/subjects/s")
     assert refused.json() == {"error_code": 405, "message": "HTTP 405 Method Not Allowed"}
-    assert refused.headers["allow"] == "DELETE, POST"
+    assert refused.headers["allow"] == "DELETE, OPTIONS, POST"
     assert http.get("/subjects/s/versions/abc").json()["message"] == (
         "The specified version 'abc' is not a valid version id. Allowed values are between [1, 2^31-1] and the string "
         '"latest"'

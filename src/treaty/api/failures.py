@@ -11,7 +11,7 @@ from starlette.responses import Response
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated, Unavailable
 from treaty.core.requests import Request
 from treaty.wire.confluent.errors import ErrorBody, error_body, status_of
-from treaty.wire.confluent.headers import COMMAND, V1
+from treaty.wire.confluent.headers import ALWAYS, COMMAND, V1
 
 log = logging.getLogger("treaty.api")
 
@@ -31,9 +31,9 @@ def told(
     failure: Exception, asked: Request[Any] | None = None, *, media: str = V1, details: bool = False, where: str = ""
 ) -> Response:
     """Print a failure as a response. What nobody foresaw is logged, with `where` it came up, and said as 500."""
-    headers = {}
+    headers = dict(ALWAYS)
     if isinstance(failure, HttpError):
-        body, headers = ErrorBody(failure.status, str(failure)), failure.headers
+        body, headers = ErrorBody(failure.status, str(failure)), headers | failure.headers
     elif isinstance(failure, RegistryError):
         body = error_body(failure, asked, details=details)
         if isinstance(failure, Unavailable):

@@ -18,7 +18,7 @@ class Found(Generic[E]):
     @property
     def allow(self) -> str:
         """The ``Allow`` header of this path."""
-        names = {*self.methods, *(("HEAD",) if "GET" in self.methods else ())}
+        names = {*self.methods, "OPTIONS", *(("HEAD",) if "GET" in self.methods else ())}
         return ", ".join(sorted(names))
 
 

@@ -41,4 +41,9 @@ def context_of(text: str) -> str:
 
 def is_subject_name(name: str) -> bool:
     """Tell whether a subject may be called this: no control characters, none of the reserved words."""
-    return name not in {"__GLOBAL", "__EMPTY"} and name.isprintable()
+    return name not in {"__GLOBAL", "__EMPTY"} and not any(map(_is_control, name))
+
+
+def _is_control(char: str) -> bool:
+    """Control characters as Java counts them, and halves of surrogate pairs, which no UTF-8 has."""
+    return char < " " or "\x7f" <= char < "\xa0" or "\ud800" <= char < "\ue000"

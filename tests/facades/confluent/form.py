@@ -112,6 +112,12 @@ class Names:
     """Values by name: those that the heading gives, and those that answers have bound."""
 
     values: dict[str, Any] = field(default_factory=dict)
+    bound: set[str] = field(default_factory=set)
+
+    def bind(self, name: str, value: Any) -> None:
+        """Give a name the value that an answer has."""
+        self.values[name] = value
+        self.bound.add(name)
 
     @classmethod
     def of(cls, conversation: Conversation) -> "Names":
@@ -188,8 +194,10 @@ def _text_difference(expected: str, got: Any, names: Names, at: str) -> str:
         return "" if got is not None else f"{at or '/'}: expected anything, got null"
     name = _NAME.fullmatch(expected)
     if name is not None and name[1] not in names.values:
-        names.values[name[1]] = got
+        names.bind(name[1], got)
         return "" if got is not None else f"{at or '/'}: expected anything, got null"
+    if name is not None and name[1] not in names.bound and isinstance(names.values[name[1]], str):
+        return _text_difference(names.values[name[1]], got, names, at)
     if expected.startswith("~"):
         pattern = _INSIDE.sub(lambda found: re.escape(names.inside(found[0])), expected[1:])
         fits = isinstance(got, str) and re.fullmatch(pattern, got, re.DOTALL)

@@ -21,19 +21,24 @@ Ask = Callable[[str, str, Mapping[str, str], bytes], Answer]
 
 
 def hold(conversation: Conversation, ask: Ask) -> None:
-    """Say everything in turn, and compare what comes back."""
+    """Say everything in turn, and compare what comes back; everything that is wrong is told together."""
     names = Names.of(conversation)
-    for turn in conversation.turns:
-        target = names.inside(turn.target)
-        body = _body(turn, names)
-        headers = {"Content-Type": V1} if body else {}
-        headers |= {name: names.inside(value or "") for name, value in turn.members.get("headers", {}).items()}
-        given = ask(turn.method, target, {name: value for name, value in headers.items() if value}, body)
-        where = f"{conversation.name}, line {turn.line}: {turn.method} {target}"
-        shown = f"{where} gave {given.status} {given.body[:4000]!r} {dict(given.headers)}"
-        assert given.status == turn.status, f"{shown}\nexpected status {turn.status}"
-        wrong = _told_difference(turn, given, names) or _body_difference(turn, given, names)
-        assert not wrong, f"{shown}\n{wrong}"
+    wrong = list(filter(None, (_said(turn, names, ask) for turn in conversation.turns)))
+    assert not wrong, "\n\n".join([conversation.name, *wrong])
+
+
+def _said(turn: Turn, names: Names, ask: Ask) -> str:
+    """Take one turn; return what is wrong with the answer, if something is."""
+    target = names.inside(turn.target)
+    body = _body(turn, names)
+    headers = {"Content-Type": V1} if body else {}
+    headers |= {name: names.inside(value or "") for name, value in turn.members.get("headers", {}).items()}
+    given = ask(turn.method, target, {name: value for name, value in headers.items() if value}, body)
+    wrong = _told_difference(turn, given, names) or _body_difference(turn, given, names)
+    if given.status != turn.status:
+        wrong = f"expected status {turn.status}"
+    shown = f"line {turn.line}: {turn.method} {target} gave {given.status} {given.body[:4000]!r} {dict(given.headers)}"
+    return wrong and f"{shown}\n{wrong}"
 
 
 def _body(turn: Turn, names: Names) -> bytes:

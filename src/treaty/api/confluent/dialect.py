@@ -16,8 +16,8 @@ from treaty.api.confluent.routes import ROUTES, Endpoint
 from treaty.api.failures import HttpError, told
 from treaty.api.routing import decode
 from treaty.api.ticket import ROUTE, ticket_of
-from treaty.core.registry import AsyncRegistry
-from treaty.wire.confluent.headers import DETAILS, TOKEN, V1, call_of, negotiate, readable
+from treaty.core.registry import CALL, AsyncRegistry
+from treaty.wire.confluent.headers import ALWAYS, DETAILS, TOKEN, V1, call_of, negotiate, readable
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -32,22 +32,21 @@ class Dialect:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
         http = HttpRequest(scope, receive)
-        media = negotiate(http.headers.get("accept", ""))
+        wanted = negotiate(http.headers.get("accept", ""))
+        media = wanted or V1
         details = http.headers.get(DETAILS, "").lower() == "true"
         exchange: Exchange | None = None
         try:
-            if media is None:
-                raise HttpError(406)
-            exchange, endpoint = await self._exchange(http, details=details)
+            exchange, endpoint = await self._exchange(http, wanted, details=details)
             result = await endpoint(exchange)
             response = _response(exchange, result, media)
             accepted = http.headers.get("accept-encoding", "")
             await compression.fit(response, accepted)
         except NoSuchPath:
-            response = told(HttpError(404), media=media or V1)
+            response = told(HttpError(404), media=media)
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
             asked, where = exchange.asked if exchange else None, f"{http.method} {http.scope['raw_path'].decode()}"
-            response = told(failure, asked, media=media or V1, details=details, where=where)
+            response = told(failure, asked, media=media, details=details, where=where)
         else:
             ticket = ticket_of(scope)
             if exchange.hot and ticket is not None and exchange.call.consistency != "latest":
@@ -55,8 +54,11 @@ class Dialect:
                 ticket.keep(variant, response.raw_headers, bytes(response.body))
         await response(scope, receive, send)
 
-    async def _exchange(self, http: HttpRequest, *, details: bool) -> tuple[Exchange, Endpoint]:
-        """Find the endpoint; raises `HttpError` where there is none, or where it doesn't take such a request."""
+    async def _exchange(self, http: HttpRequest, wanted: str | None, *, details: bool) -> tuple[Exchange, Endpoint]:
+        """Find the endpoint; raises `HttpError` where there is none, or where it doesn't take such a request.
+
+        What is wrong with the path is told first, then the method, the body's type and the answer's, as servers of Java do.
+        """
         try:
             segments = decode(http.scope["raw_path"])
         except UnicodeDecodeError:
@@ -66,12 +68,16 @@ class Dialect:
         if found is None:
             raise HttpError(404)
         method = "GET" if http.method == "HEAD" else http.method
+        if method == "OPTIONS":
+            return Exchange(self.registry, http, found.values, query, CALL, details), _telling(found.allow)
         if method not in found.methods:
             raise HttpError(405, allow=found.allow)
         path, endpoint = found.methods[method]
         http.scope[ROUTE] = path
         if method in {"POST", "PUT"} and not readable(http.headers.get("content-type", "")) and announced(http):
             raise HttpError(415)
+        if wanted is None:
+            raise HttpError(406)
         call = call_of(http.headers.get, query.get("consistency") or "")
         named, query = await self.aliases.follow(method, segments, query, call)
         if named is not segments:
@@ -80,12 +86,19 @@ class Dialect:
         return Exchange(self.registry, http, found.values, query, call, details), endpoint
 
 
+def _telling(allow: str) -> Endpoint:
+    async def tell(_x: Exchange) -> object:
+        return Nothing(allow)
+
+    return tell
+
+
 def _response(exchange: Exchange, result: object, media: str) -> Response:
-    headers = {"cache-control": "no-cache, no-store, must-revalidate"}
+    headers = dict(ALWAYS)
     if exchange.token is not None:
         headers[TOKEN] = str(exchange.token)
     if isinstance(result, Nothing):
-        return Response(None, 204, headers)
+        return Response(None, 204, headers | ({"allow": result.allow} if result.allow else {}))
     if isinstance(result, Text):
         return Response(result.text.encode(), 200, headers, media)
     return Response(_ENCODER.encode(result), 200, headers, media)

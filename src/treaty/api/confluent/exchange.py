@@ -26,7 +26,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """An answer without a body: 204."""
+    """An answer without a body: 204. `allow` are the methods of the path, where somebody asked for them."""
+
+    allow: str = ""
 
 
 @dataclass(slots=True)

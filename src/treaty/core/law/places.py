@@ -125,6 +125,8 @@ def _schema(view: View, request: Register, new: Read) -> tuple[int, tuple[Row, .
                 return int(same[1]), ()
         schema_id = _raised(view, counter, first=1)
         return schema_id, (Row("schema", (context, schema_id), value), Row("counter", counter, Counter(schema_id)))
+    if request.schema_id > COUNTER:
+        raise TooLarge.of("COUNTER", f"schema id {request.schema_id}", allowed=f"at most {COUNTER}")
     there = view.get("schema", (context, request.schema_id))
     if isinstance(there, Schema):
         if there.guid != new.guid:

@@ -1,7 +1,7 @@
 """Rules for rule sets: what a client must be able to rely on when it runs them."""
 
 from treaty.core.limits import RULE_NAME, RULES
-from treaty.core.refusals import InvalidRules
+from treaty.core.refusals import Invalid, InvalidRules
 from treaty.core.schema import Rule, RuleSet
 
 _MODES = {
@@ -9,10 +9,12 @@ _MODES = {
     "domain": ("Domain", ("WRITE", "READ", "WRITEREAD")),
     "encoding": ("Encoding", ("WRITE", "READ", "WRITEREAD")),
 }
+_WORDS = {"kind": ("CONDITION", "TRANSFORM"), "mode": (*_MODES["migration"][1], *_MODES["domain"][1])}
+"""What members of a rule may be at all; they may also be left out."""
 
 
 def refuse_bad_rules(rules: RuleSet | None) -> None:
-    """Raise `InvalidRules` for the first rule that can't be right, naming it."""
+    """Raise `InvalidRules` for the first rule that can't be right, naming it; `Invalid` for a kind or mode that is none."""
     if rules is None:
         return
     seen: set[str] = set()
@@ -21,10 +23,26 @@ def refuse_bad_rules(rules: RuleSet | None) -> None:
         raise InvalidRules.of("RULES", f"More than {RULES} rules in one rule set", allowed=f"at most {RULES}")
     for group, members in groups.items():
         for place, rule in enumerate(members):
+            _refuse_unknown_words(rule, f"/ruleSet/{group}Rules/{place}")
+    for group, members in groups.items():
+        for place, rule in enumerate(members):
             problem = _name_problem(rule.name, seen) or _rule_problem(rule, group)
             if problem:
                 raise InvalidRules.of("RULE_INVALID", problem, path=f"/ruleSet/{group}Rules/{place}", new=rule.name)
             seen.add(rule.name)
+
+
+def _refuse_unknown_words(rule: Rule, path: str) -> None:
+    for member, words in _WORDS.items():
+        given = getattr(rule, member)
+        if given and given not in words:
+            raise Invalid.of(
+                "RULE_WORD",
+                f"The {member} of a rule is '{given}', which is none of {', '.join(words)}",
+                path=f"{path}/{member}",
+                new=given,
+                allowed=", ".join(words),
+            )
 
 
 def _name_problem(name: str, seen: set[str]) -> str:

@@ -4,10 +4,15 @@ Members that are absent or null mean the same, unknown ones are ignored, empty o
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from treaty.core.schema import Metadata, Pairs, Reference, Rule, RuleSet
+
+
+Integer = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+"""A number as Java's clients and servers read it: of 32 bits."""
 
 
 class ReferenceBody(Struct, omit_defaults=True):
@@ -15,7 +20,7 @@ class ReferenceBody(Struct, omit_defaults=True):
 
     name: str | None = None
     subject: str | None = None
-    version: int | None = None
+    version: Integer | None = None
 
 
 class MetadataBody(Struct, omit_defaults=True):

@@ -8,6 +8,7 @@ from treaty.core.names import Subject
 from treaty.core.requests import Creation, Expected, Force, Register
 from treaty.core.schema import Draft
 from treaty.wire.confluent.bodies import (
+    Integer,
     MetadataBody,
     ReferenceBody,
     RuleSetBody,
@@ -59,8 +60,8 @@ class RegisterDetails(Struct, omit_defaults=True, rename="camel"):
 class DraftBody(Struct, omit_defaults=True, rename="camel"):
     """A schema as posted: to be registered, looked up or checked."""
 
-    version: int | None = None
-    id: int | None = None
+    version: Integer | None = None
+    id: Integer | None = None
     schema_type: str | None = None
     references: list[ReferenceBody | None] | None = None
     metadata: MetadataBody | None = None

@@ -23,26 +23,29 @@ MEDIA = (V1, "application/vnd.schemaregistry+json", "application/json")
 """What is produced, the preferred one first."""
 READ = (*MEDIA, "application/octet-stream")
 """What is accepted as a body."""
+ALWAYS = {"cache-control": "no-cache, no-store, must-revalidate", "x-xss-protection": "1; mode=block"}
+"""Headers of every answer, as Confluent's server sets them."""
 
 
 @lru_cache(64)
 def negotiate(accept: str) -> str | None:
     """Return the media type to answer an ``Accept`` header with, or None where none of ours will do.
 
-    A missing header and any wildcard that covers us mean `V1`. Among named types the one with the highest quality
-    wins, then our own preference.
+    A missing header means `V1`. Of the entries that cover a type the most exact one says its quality; the type with the
+    highest quality wins, then our own preference.
     """
     if not accept or accept == "*/*":
         return V1
-    best, quality = None, 0.0
+    qualities: dict[str, float] = {}
     for entry in accept.split(","):
         name, *parameters = (part.strip().lower() for part in entry.split(";"))
-        asked = _quality(parameters)
-        for rank, media in enumerate(MEDIA):
-            worth = asked - rank / 1_000_000
-            if asked > 0 and worth > quality and (name in {"*/*", "application/*", "*"} or name == media):
-                best, quality = media, worth
-    return best
+        qualities[name] = max(qualities.get(name, 0.0), _quality(parameters))
+
+    def quality(media: str) -> float:
+        return next((qualities[name] for name in (media, "application/*", "*/*", "*") if name in qualities), 0.0)
+
+    best = max(MEDIA, key=quality)  # the first of several
+    return best if quality(best) > 0 else None
 
 
 def _quality(parameters: list[str]) -> float:
