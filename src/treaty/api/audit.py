@@ -184,7 +184,7 @@ class Audit:
         """What stands there now, as this worker sees it; None where nothing does, or it can't be said."""
         asked: Request[Any]
         match request:
-            case q.Register(subject=subject) | q.DeleteSubject(subject=subject):
+            case q.Register(subject=subject) | q.Derive(subject=subject) | q.DeleteSubject(subject=subject):
                 asked = q.GetVersion(subject, q.LATEST, deleted=True)
             case q.DeleteVersion(subject=subject, version=version):
                 asked = q.GetVersion(subject, version, deleted=True)

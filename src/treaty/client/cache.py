@@ -16,6 +16,7 @@ from treaty.core.requests import (
     DeleteContext,
     DeleteSubject,
     DeleteVersion,
+    Derive,
     FindVersion,
     GetGuid,
     GetSchema,
@@ -182,7 +183,7 @@ class Cached:
         try:
             return self._registry.ask(request, call)
         finally:
-            if isinstance(request, (Register, DeleteVersion, DeleteSubject, DeleteContext, SetConfig)):
+            if isinstance(request, (Register, Derive, DeleteVersion, DeleteSubject, DeleteContext, SetConfig)):
                 self._versions.clear()
 
     def close(self) -> None:

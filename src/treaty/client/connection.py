@@ -19,6 +19,7 @@ from treaty.core.requests import (
     DeleteMode,
     DeleteSubject,
     DeleteVersion,
+    Derive,
     Expected,
     FindVersion,
     Force,
@@ -44,7 +45,7 @@ from treaty.core.requests import (
     UsesOf,
     Visible,
 )
-from treaty.core.schema import Draft, Pairs
+from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, Tagged
 
 A = TypeVar("A")
 
@@ -94,6 +95,21 @@ class Connection:
             Register(subject_of(subject), draft, normalize, expected=expected, force=force, properties=properties)
         )
 
+    def derive(
+        self,
+        subject: str,
+        version: int = LATEST,
+        *,
+        add_tags: tuple[Tagged, ...] = (),
+        remove_tags: tuple[Tagged, ...] = (),
+        metadata: Metadata | None = None,
+        rules: RuleSet | None = None,
+        number: int = 0,
+    ) -> Registered:
+        """Make a new version out of one: with tags inside its text added and removed, other metadata, other rules."""
+        request = Derive(subject_of(subject), version, number, add_tags, remove_tags, metadata, rules)
+        return self._answer(request)
+
     def lookup(self, subject: str, schema: Draft | str, *, deleted: bool = False) -> VersionFound:
         """Return the version of the subject that this schema is."""
         return self._answer(Lookup(subject_of(subject), _draft(schema), deleted=deleted))
@@ -102,9 +118,11 @@ class Connection:
         """Tell whether the schema would pass: against one version, or those that the subject's policy compares."""
         return self._answer(Check(subject_of(subject), _draft(schema), version))
 
-    def version(self, subject: str, number: int = LATEST, *, deleted: bool = False) -> VersionFound:
-        """Return one version of the subject, the latest by default."""
-        return self._answer(GetVersion(subject_of(subject), number, deleted))
+    def version(
+        self, subject: str, number: int = LATEST, *, deleted: bool = False, find_tags: tuple[str, ...] = ()
+    ) -> VersionFound:
+        """Return one version of the subject, the latest by default; `find_tags` asks for tags inside it (``*``: all)."""
+        return self._answer(GetVersion(subject_of(subject), number, deleted, find_tags))
 
     def find(self, subject: str, properties: Pairs, *, deleted: bool = False) -> VersionFound:
         """Return the newest version whose metadata has all these properties."""

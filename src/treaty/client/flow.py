@@ -24,6 +24,7 @@ from treaty.core.requests import (
     DeleteMode,
     DeleteSubject,
     DeleteVersion,
+    Derive,
     GetSchema,
     ListSchemas,
     Register,
@@ -42,7 +43,7 @@ A = TypeVar("A")
 ONCE = (DeleteVersion, DeleteSubject, DeleteConfig, DeleteMode, DeleteContext)
 """Commands that are refused where they were done before."""
 
-COMMANDS = (Register, SetConfig, SetMode, *ONCE)
+COMMANDS = (Register, Derive, SetConfig, SetMode, *ONCE)
 """Requests that write: they carry a command id."""
 
 PAGE = 1000
@@ -206,7 +207,8 @@ def _may_be_done(event: Received | Lost) -> bool:
 
 def _only_once(request: Request[A]) -> bool:
     """Tell whether a command is refused where it was done before."""
-    return isinstance(request, ONCE) or (isinstance(request, Register) and bool(request.number or request.expected))
+    guarded = isinstance(request, (Register, Derive)) and bool(request.number)
+    return isinstance(request, ONCE) or guarded or (isinstance(request, Register) and bool(request.expected))
 
 
 def _hopeless(event: Received | Lost) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from treaty.core.finding import Finding
-from treaty.core.schema import Metadata, Pairs, Reference, RuleSet
+from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, Tagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class SchemaFound:
     time: int = 0
     deleted: bool = False
     max_id: int | None = None
+    tags: tuple[Tagged, ...] = ()
+    """What inside the text has tags, where they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class VersionFound:
     time: int = 0
     deleted: bool = False
     properties: Pairs = ()
+    tags: tuple[Tagged, ...] = ()
+    """What inside the text has tags, where they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)

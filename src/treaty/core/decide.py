@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core import requests
+from treaty.core import associating, requests
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.grammar import Grammar
-from treaty.core.law import deletion, listings, lookup, queries, register, tuning
+from treaty.core.law import associations, deletion, derivation, listings, lookup, queries, register, tuning
 from treaty.core.law.memory import recall, remember
 from treaty.core.law.schemas import Unanswered
 from treaty.core.refusals import Refusal
@@ -39,6 +39,7 @@ class Law:
 
 LAWS: Mapping[type, Law] = {
     requests.Register: Law(register.register, writes=True),
+    requests.Derive: Law(derivation.derive, writes=True),
     requests.DeleteVersion: Law(deletion.delete_version, writes=True),
     requests.DeleteSubject: Law(deletion.delete_subject, writes=True),
     requests.DeleteContext: Law(deletion.delete_context, writes=True),
@@ -62,6 +63,8 @@ LAWS: Mapping[type, Law] = {
     requests.UsesOf: Law(queries.uses_of),
     requests.ReferencedBy: Law(queries.referenced_by),
     requests.ListContexts: Law(queries.list_contexts),
+    associating.ListAssociations: Law(associations.list_associations),
+    associating.GetAssociations: Law(associations.get_associations),
     requests.GetOutcome: Law(queries.get_outcome),
 }
 """Every kind of request, and its law."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
@@ -131,8 +132,13 @@ def _somewhere(*permissions: Permission) -> Callable[[Any], tuple[Need, ...]]:
     return lambda _request: (Need(permissions),)
 
 
+def _associations(request: t.ListAssociations) -> tuple[Need, ...]:
+    return (Need(("read",), request.of.subject if isinstance(request.of, t.OfSubject) else None),)
+
+
 NEEDS: Mapping[type, Callable[[Any], tuple[Need, ...]]] = {
     q.Register: _register,
+    q.Derive: lambda request: (Need(("register",), request.subject), Need(("read",), request.subject)),
     q.DeleteVersion: _on("delete"),
     q.DeleteSubject: _on("delete"),
     q.DeleteContext: lambda request: (Need(("admin",), Subject(request.context, ""), whole=True),),
@@ -156,6 +162,8 @@ NEEDS: Mapping[type, Callable[[Any], tuple[Need, ...]]] = {
     q.ReferencedBy: _on("read"),
     q.ListSettings: _somewhere("read"),
     q.ListContexts: _somewhere("read"),
+    t.ListAssociations: _associations,
+    t.GetAssociations: _somewhere("read"),
     q.GetOutcome: _somewhere(*PERMISSIONS),
 }
 """Every kind of request, and what it needs. Those that need a permission "somewhere" are shown only what may be read."""

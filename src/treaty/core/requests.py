@@ -28,7 +28,7 @@ from treaty.core.answers import (
 )
 from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import Subject
-from treaty.core.schema import Draft, Pairs
+from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, Tagged
 
 A = TypeVar("A", covariant=True)
 
@@ -81,6 +81,8 @@ class Register(Request[Registered]):
 
     `number` guards the version's number (0: none asked for); `schema_id` gives it in IMPORT mode (-1: none). `names`
     are further names of the version, (scheme, name), unique per scheme in the subject.
+    Tags inside the text: those of the latest version are taken over where `propagate_tags` says so and what they
+    belong to is still there, then `add_tags` are added and `remove_tags` removed.
     """
 
     subject: Subject
@@ -94,6 +96,29 @@ class Register(Request[Registered]):
     names: Pairs = ()
     properties: Pairs = ()
     create_with: Creation = Creation()
+    add_tags: tuple[Tagged, ...] = ()
+    remove_tags: tuple[Tagged, ...] = ()
+    propagate_tags: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Derive(Request[Registered]):
+    """Make a new version out of one that is there: the same schema with other tags inside, metadata or rules.
+
+    `number` guards the new version's number (0: none asked for). `metadata` and `rules` stand in place of what the
+    version has (None: keep it); or `merge_rules` replace its rules of the same names and are added, after those named in
+    `remove_rules` are gone.
+    """
+
+    subject: Subject
+    version: Selector
+    number: int = 0
+    add_tags: tuple[Tagged, ...] = ()
+    remove_tags: tuple[Tagged, ...] = ()
+    metadata: Metadata | None = None
+    rules: RuleSet | None = None
+    merge_rules: RuleSet | None = None
+    remove_rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +197,8 @@ class GetSchema(Request[SchemaFound]):
     subject: Subject | None = None
     max_id: bool = False
     """Tell the highest id of the context too."""
+    find_tags: tuple[str, ...] = ()
+    """Tell what inside the text has one of these tags; ``*`` means any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +223,8 @@ class GetVersion(Request[VersionFound]):
     version: Selector
     deleted: bool = False
     """Count softly deleted ones too."""
+    find_tags: tuple[str, ...] = ()
+    """Tell what inside the text has one of these tags; ``*`` means any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,10 @@ class Query:
         text = self.get(name)
         return subject_of(text) if text else None
 
+    def tags(self) -> tuple[str, ...]:
+        """Return the tags that are looked for inside a schema."""
+        return tuple(dict.fromkeys(one for one in self.all("findTags") if one))
+
     def visible(self) -> Visible:
         """Which versions a list shows; `deletedOnly` wins (Python's client spells it `deleted_only`)."""
         if self.flag("deletedOnly", "deleted_only"):

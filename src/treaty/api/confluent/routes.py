@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from treaty.api.confluent import checks, schemas, server, settings, subjects
+from treaty.api.confluent import associations, checks, schemas, server, settings, subjects
 from treaty.api.confluent.exchange import Exchange
 from treaty.api.routing import routes
 
@@ -22,6 +22,7 @@ PATHS: dict[str, dict[str, Endpoint]] = {
     "/subjects/{}/versions": {"GET": subjects.list_versions, "POST": subjects.register},
     "/subjects/{}/metadata": {"GET": subjects.find},
     "/subjects/{}/versions/{}": {"GET": subjects.get_version, "DELETE": subjects.delete_version},
+    "/subjects/{}/versions/{}/tags": {"POST": subjects.derive},
     "/subjects/{}/versions/{}/schema": {"GET": subjects.get_text},
     "/subjects/{}/versions/{}/referencedby": {"GET": subjects.referenced_by},
     "/compatibility/subjects/{}/versions": {"POST": checks.check},
@@ -32,9 +33,10 @@ PATHS: dict[str, dict[str, Endpoint]] = {
     "/mode/{}": {"GET": settings.get_mode, "PUT": settings.put_mode, "DELETE": settings.delete_mode},
     "/contexts": {"GET": server.list_contexts},
     "/contexts/{}": {"DELETE": server.delete_context},
-    "/associations/subjects/{}": {"GET": server.no_associations},
-    "/associations/resources/{}": {"GET": server.no_associations},
-    "/associations/resources/{}/{}": {"GET": server.no_associations},
+    "/associations/subjects/{}": {"GET": associations.of_subject},
+    "/associations/resources/{}": {"GET": associations.of_id},
+    "/associations/resources/{}/{}": {"GET": associations.of_name},
+    "/associations:batchGet": {"POST": associations.batch_get},
     "/": {"GET": server.root, "POST": server.root},
     "/v1/metadata/id": {"GET": server.cluster},
     "/v1/metadata/version": {"GET": server.version},

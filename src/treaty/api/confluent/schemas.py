@@ -36,8 +36,10 @@ async def list_schemas(x: Exchange) -> object:
 
 
 async def get_schema(x: Exchange) -> object:
-    """A schema by id, with one use of it; `subject` says in which context, `fetchMaxId` adds the highest id there."""
-    request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"))
+    """A schema by id, with one use of it; `subject` says in which context, `fetchMaxId` adds the highest id there, and
+    `findTags` tells what inside the schema has one of these tags (`*`: any).
+    """
+    request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"), x.query.tags())
     found = await viewed(x, await x.ask(request))
     x.hot = True
     return schema_body(found, details=x.details)

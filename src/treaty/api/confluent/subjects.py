@@ -10,7 +10,7 @@ from treaty.core.answers import Registered, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.schema import Pairs
-from treaty.wire.confluent.drafts import DraftBody, draft_of, register_of
+from treaty.wire.confluent.drafts import DeriveBody, DraftBody, derive_of, draft_of, register_of
 from treaty.wire.confluent.versions import SchemaBody, registered_body, version_body
 
 
@@ -71,10 +71,16 @@ async def register(x: Exchange) -> object:
     return registered_body(Registered(version, registered.created), details=x.details)
 
 
+async def derive(x: Exchange) -> object:
+    """Makes a new version out of this one: the same schema with tags inside it added and removed, or with other metadata or rules."""
+    request = derive_of(x.subject, version_of(x.values[1], x.subject), await x.body(DeriveBody))
+    return registered_body(await x.ask(request), details=x.details)
+
+
 async def get_version(x: Exchange) -> object:
-    """One version, by number, `latest` or -1."""
+    """One version, by number, `latest` or -1; `findTags` tells what inside the schema has one of these tags (`*`: any)."""
     number = version_of(x.values[1], x.subject)
-    found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted")))
+    found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"), x.query.tags()))
     x.hot = number != q.LATEST
     return await _shown(x, found)
 

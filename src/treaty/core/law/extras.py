@@ -7,13 +7,15 @@ from treaty.core.identity import VERSION_PROPERTY
 from treaty.core.schema import Metadata, Rule, RuleSet
 
 
-def metadata_for(sent: Metadata | None, last: Metadata | None, config: Config, number: int) -> Metadata | None:
+def metadata_for(
+    sent: Metadata | None, last: Metadata | None, config: Config, number: int, *, asked: bool = False
+) -> Metadata | None:
     """Return the metadata of a new version: the sender's or else the last version's, over the defaults, under the
-    overrides. `number` is kept as a property where the sender asked for one (0: did not).
+    overrides. `number` is kept as a property where the sender `asked` for one, or such a property is there already.
     """
     chosen = _metadata_over(config.default_metadata, sent if sent is not None else last)
     chosen = _metadata_over(chosen, config.override_metadata)
-    if number:
+    if asked or (chosen is not None and chosen.get(VERSION_PROPERTY) is not None):
         chosen = chosen or Metadata()
         properties = {**dict(chosen.properties), VERSION_PROPERTY: str(number)}
         chosen = replace(chosen, properties=tuple(sorted(properties.items())))
@@ -32,10 +34,11 @@ def _metadata_over(under: Metadata | None, over: Metadata | None) -> Metadata | 
 
 def rules_for(sent: RuleSet | None, last: RuleSet | None, config: Config) -> RuleSet | None:
     """Return the rules of a new version, by the same order as its metadata; rules are told apart by name."""
-    return _rules_over(_rules_over(config.default_rules, sent if sent is not None else last), config.override_rules)
+    return rules_over(rules_over(config.default_rules, sent if sent is not None else last), config.override_rules)
 
 
-def _rules_over(under: RuleSet | None, over: RuleSet | None) -> RuleSet | None:
+def rules_over(under: RuleSet | None, over: RuleSet | None) -> RuleSet | None:
+    """Return the rules of both; where names are equal those of `over` count, and stand after the others."""
     if under is None or over is None:
         return over if under is None else under
     return RuleSet(

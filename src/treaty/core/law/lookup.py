@@ -8,6 +8,7 @@ from treaty.core.grammar import Grammar, Invalid
 from treaty.core.law.admission import Bar, judge
 from treaty.core.law.extras import metadata_for, rules_for
 from treaty.core.law.inspection import as_finding, inspect
+from treaty.core.law.places import next_number
 from treaty.core.law.reserved import internal_names
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.law.settings import config_in_force, policy_in_force
@@ -17,7 +18,6 @@ from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, Versio
 from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
 from treaty.core.schema import Draft
 from treaty.core.values import Subject as SubjectValue
-from treaty.core.values import Version
 from treaty.core.view import View
 
 
@@ -68,21 +68,16 @@ def _homes(view: View, subject: Subject) -> list[Subject]:
 
 def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
     """Return the newest version of the subject that is this schema: by identity, else by likeness."""
-    states = ("live", "soft") if visible == "all" else ("live",)
+    mine: list[Kept] | None = None
     for index, entry in (("schema.guid", one.guid), ("schema.likeness", one.likeness)):
-        ids = {key[1] for key in view.find(index, (subject.context, entry))}
-        best: Kept | None = None
-        for schema_id in ids:
-            if schema_row(view, subject.context, int(schema_id)).references != one.used and index == "schema.guid":
-                continue  # a guid does not cover what stands at a reference
-            for key in view.find("version.schema", (subject.context, schema_id)):
-                value = view.get("version", key) if key[1] == subject.name else None
-                if (
-                    isinstance(value, Version)
-                    and value.state in states
-                    and (best is None or value.number > best[1].number)
-                ):
-                    best = key, value
+        ids = {int(key[1]) for key in view.find(index, (subject.context, entry))}
+        if index == "schema.guid":  # a guid does not cover what stands at a reference
+            ids = {each for each in ids if schema_row(view, subject.context, each).references == one.used}
+        if not ids:
+            continue
+        if mine is None:  # many subjects may have the same schema, and this one has few versions
+            mine = shown(view, subject, "all" if visible == "all" else "live")
+        best = next((kept for kept in reversed(mine) if kept[1].schema_id in ids), None)
         if best is not None:
             return best
     return None
@@ -110,7 +105,7 @@ def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Deci
     one = _read_strictly(view, request, config, grammar)
     last = schema_row(view, subject.context, live[-1][1].schema_id) if live else None
     metadata, rules = (last.metadata, last.rules) if last else (None, None)
-    metadata = metadata_for(one.draft.metadata, metadata, config, 0)
+    metadata = metadata_for(one.draft.metadata, metadata, config, next_number(view, subject))
     one = with_extras(one, metadata, rules_for(one.draft.rules, rules, config))
     faults = inspect(grammar, subject, one, policy)
     bar = Bar(policy, config, tuple(map(as_finding, faults)))

@@ -1,12 +1,14 @@
 """Queries: what the tables say, as it is told to people who ask."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.references import referrers, uses
-from treaty.core.law.versions import Kept, as_sent, found, no_subject, select, shown, subject_of_key
+from treaty.core.law.tagging import tags_told
+from treaty.core.law.versions import Kept, as_sent, found, kept, no_subject, select, shown, subject_of_key
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound, SchemaNotFound
 from treaty.core.rows import Key
@@ -20,6 +22,8 @@ def get_schema(view: View, command: Command[answers.SchemaFound], grammar: Gramm
     assert isinstance(request, requests.GetSchema)
     key = _schema_key(view, request.schema_id, request.subject)
     told = _told(view, key, request.subject)
+    if request.find_tags:
+        told = replace(told, tags=tags_told(view, str(key[0]), int(key[1]), grammar, request.find_tags))
     if request.max_id:
         highest = view.get("counter", ("ids", key[0], "", ""))
         told = replace(told, max_id=highest.highest if isinstance(highest, Counter) else 0)
@@ -60,10 +64,23 @@ def _told(view: View, key: Key, subject: Subject | None) -> answers.SchemaFound:
 
 def _use_to_tell(view: View, key: Key, subject: Subject | None) -> Kept | None:
     """The use in the named subject if there is one, else the first: live ones before deleted ones."""
-    candidates = [use for use in uses(view, key) if use[1].state != "hidden"]
     if subject is not None and subject.name:
-        candidates = [use for use in candidates if use[0][1] == subject.name] or candidates
-    return min(candidates, key=lambda use: (use[1].state != "live", use[0]), default=None)
+        mine = [use for use in kept(view, Subject(str(key[0]), subject.name)) if use[1].schema_id == key[1]]
+        told = _first(mine)
+        if told is not None:
+            return told
+    return _first(uses(view, key))
+
+
+def _first(candidates: Iterable[Kept]) -> Kept | None:
+    """The first live one, else the first deleted one; looked at one by one, because they may be very many."""
+    deleted: Kept | None = None
+    for use in candidates:
+        if use[1].state == "live":
+            return use
+        if deleted is None and use[1].state == "soft":
+            deleted = use
+    return deleted
 
 
 def get_guid(view: View, command: Command[answers.SchemaFound], grammar: Grammar) -> Decision[answers.SchemaFound]:
@@ -92,7 +109,10 @@ def get_version(view: View, command: Command[answers.VersionFound], grammar: Gra
     assert isinstance(request, requests.GetVersion)
     visible: requests.Visible = "all" if request.deleted else "live"
     subject = at_home(view, request.subject, visible)
-    return Decision((), found(view, select(view, subject, request.version, visible)))
+    told = found(view, select(view, subject, request.version, visible))
+    if request.find_tags:
+        told = replace(told, tags=tags_told(view, subject.context, told.schema_id, grammar, request.find_tags))
+    return Decision((), told)
 
 
 def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:

@@ -18,17 +18,20 @@ from treaty.core.law.reserved import internal_names
 from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.law.settings import config_in_force, mode_in_force, policy_in_force
+from treaty.core.law.tagging import retagged, tags_in
 from treaty.core.law.versions import Kept, as_sent, found, schema_row, shown
 from treaty.core.limits import NAME_LENGTH, VERSIONS_PER_SUBJECT
 from treaty.core.messages import listed
 from treaty.core.names import Subject, is_subject_name, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason, TooLarge
-from treaty.core.requests import Register, Scope
-from treaty.core.schema import Draft
+from treaty.core.requests import Register, Scope, Visible
+from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.values import PolicyValue, Schema
 from treaty.core.view import View
 
 IMPORTING = ("IMPORT", "FORWARD")
+NEXT = -1
+"""The number of a version that takes the next one, and is to say so in its metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +65,40 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
         refuse_unknown_format(request.draft, grammar)
-    case = _case(view, request)
+    if (request.add_tags or request.remove_tags) and not request.number:
+        request = replace(request, number=NEXT)  # a version with other tags says which number it is
+    case = case_of(view, request)
     _refuse_unexpected(case)
     there = _already_there(view, case, grammar)
     if there is not None:
         return Decision((), Registered(found(view, there), created=False))
-    _refuse_by_mode(case)
-    draft = _completed(case)
+    refuse_by_mode(case)
+    draft = _with_tags(view, case, _completed(case), grammar)
+    last = (case.last.metadata, case.last.rules) if case.last else (None, None)
+    return admitted(view, command, case, draft, grammar, inherited=last)
+
+
+def admitted(
+    view: View,
+    command: Command[Registered],
+    case: Case,
+    draft: Draft,
+    grammar: Grammar,
+    *,
+    inherited: tuple[Metadata | None, RuleSet | None],
+) -> Decision[Registered]:
+    """Decide the registration of a draft that the mode allows: a version of it that is there already, or a new one.
+
+    `inherited` are metadata and rules of a draft that comes without.
+    """
+    request = case.request
     new = _read_new(view, case, draft, grammar)
     if not case.importing:
-        last = (case.last.metadata, case.last.rules) if case.last else (None, None)
-        number = next_number(view, request.subject) if request.number else 0
-        metadata = metadata_for(draft.metadata, last[0], case.config, number)
-        new = with_extras(new, metadata, rules_for(draft.rules, last[1], case.config))
-    if not request.number and request.schema_id < 0:
+        metadata = metadata_for(
+            draft.metadata, inherited[0], case.config, next_number(view, request.subject), asked=bool(request.number)
+        )
+        new = with_extras(new, metadata, rules_for(draft.rules, inherited[1], case.config))
+    if request.number <= 0 and request.schema_id < 0:
         match = same_version(view, request.subject, new, "live")
         if match is not None:
             return Decision((), Registered(found(view, match), created=False))
@@ -108,7 +131,8 @@ def refuse_bad_subject(subject: Subject) -> None:
         )
 
 
-def _case(view: View, request: Register) -> Case:
+def case_of(view: View, request: Register) -> Case:
+    """Return what is known of a registration; raises `TooLarge` where the subject is full."""
     scope = Scope(*request.subject)
     config = config_in_force(view, scope)
     live = shown(view, request.subject)
@@ -154,7 +178,10 @@ def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
     request = case.request
     extras = (case.config.default_metadata, case.config.override_metadata)
     rules = (case.config.default_rules, case.config.override_rules)
-    if not case.live or request.number or request.schema_id >= 0 or not request.draft.text or any((*extras, *rules)):
+    tags = request.add_tags or request.remove_tags or request.propagate_tags
+    if not case.live or request.number > 0 or request.schema_id >= 0 or not request.draft.text:
+        return None
+    if tags or any((*extras, *rules)):
         return None
     # Asked strictly first: for a new schema the same question comes again, and is answered already.
     for strict in (True, False):
@@ -166,7 +193,8 @@ def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
     return None
 
 
-def _refuse_by_mode(case: Case) -> None:
+def refuse_by_mode(case: Case) -> None:
+    """Raise `NotPermitted` where the mode in force forbids this registration."""
     subject, mode = case.request.subject, case.mode
     words = f"Subject {subject} in context {subject.context} is"
     if mode.startswith("READONLY"):
@@ -180,12 +208,24 @@ def _refuse_by_mode(case: Case) -> None:
     raise NotPermitted.of("MODE", text, subject=str(subject), old=mode, allowed=allowed)
 
 
+def _with_tags(view: View, case: Case, draft: Draft, grammar: Grammar) -> Draft:
+    """The draft with the latest version's tags, as far as what they belong to is there, and those of the request."""
+    request, subject = case.request, case.request.subject
+    if request.propagate_tags and case.last is not None and not case.importing:
+        before = tags_in(view, subject.context, case.last, grammar)
+        draft = retagged(view, subject, draft, grammar, add=before, lenient=True)
+    visible: Visible = "all" if case.importing else "live"
+    add, remove = request.add_tags, request.remove_tags
+    return retagged(view, subject, draft, grammar, add=add, remove=remove, visible=visible)
+
+
 def _completed(case: Case) -> Draft:
-    """An empty text with metadata or rules means the latest version's text."""
-    draft = case.request.draft
+    """An empty text with metadata, rules or other tags means the latest version's text."""
+    draft, request = case.request.draft, case.request
     if draft.text:
         return draft
-    if case.last is None or case.importing or (draft.metadata is None and draft.rules is None):
+    changed = draft.metadata is not None or draft.rules is not None or request.add_tags or request.remove_tags
+    if case.last is None or case.importing or not changed:
         raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
     return replace(draft, text=case.last.text, format=case.last.format, references=as_sent(case.last.references))
 

@@ -5,13 +5,14 @@ from typing import Literal
 from msgspec import Struct
 
 from treaty.core.names import Subject
-from treaty.core.requests import Creation, Expected, Force, Register
+from treaty.core.requests import Creation, Derive, Expected, Force, Register
 from treaty.core.schema import Draft
 from treaty.wire.confluent.bodies import (
     Integer,
     MetadataBody,
     ReferenceBody,
     RuleSetBody,
+    TagsBody,
     metadata_body,
     metadata_of,
     pairs_of,
@@ -19,6 +20,8 @@ from treaty.wire.confluent.bodies import (
     references_of,
     rules_body,
     rules_of,
+    tagged_of,
+    tags_bodies,
 )
 
 
@@ -67,7 +70,22 @@ class DraftBody(Struct, omit_defaults=True, rename="camel"):
     metadata: MetadataBody | None = None
     rule_set: RuleSetBody | None = None
     schema: str | None = None
+    schema_tags_to_add: list[TagsBody | None] | None = None
+    schema_tags_to_remove: list[TagsBody | None] | None = None
+    propagate_schema_tags: bool | None = None
     treaty: RegisterDetails | None = None
+
+
+class DeriveBody(Struct, omit_defaults=True, rename="camel"):
+    """What a new version is to have other than the one that it is made from."""
+
+    new_version: Integer | None = None
+    tags_to_add: list[TagsBody | None] | None = None
+    tags_to_remove: list[TagsBody | None] | None = None
+    metadata: MetadataBody | None = None
+    rule_set: RuleSetBody | None = None
+    rules_to_merge: RuleSetBody | None = None
+    rules_to_remove: list[str] | None = None
 
 
 def draft_of(body: DraftBody) -> Draft:
@@ -109,6 +127,9 @@ def register_of(subject: Subject, body: DraftBody, *, normalize: bool | None, fo
         create_with=Creation(
             made.origin, made.types, made.order, made.identity, made.policy, pairs_of(dict(made.properties))
         ),
+        add_tags=tagged_of(body.schema_tags_to_add),
+        remove_tags=tagged_of(body.schema_tags_to_remove),
+        propagate_tags=bool(body.propagate_schema_tags),
     )
 
 
@@ -117,6 +138,9 @@ def register_body(request: Register) -> DraftBody:
     body = draft_body(request.draft)
     body.version = request.number or None
     body.id = None if request.schema_id < 0 else request.schema_id
+    body.schema_tags_to_add = tags_bodies(request.add_tags)
+    body.schema_tags_to_remove = tags_bodies(request.remove_tags)
+    body.propagate_schema_tags = request.propagate_tags or None
     details = RegisterDetails(
         force=ForceBody(request.force.who, request.force.why) if request.force else None,
         expected=ExpectedBody(request.expected.by, request.expected.value) if request.expected else None,
@@ -129,3 +153,31 @@ def register_body(request: Register) -> DraftBody:
         details.create_with = CreationBody(made.origin, made.types, made.order, made.identity, made.policy, properties)
     body.treaty = details if details != RegisterDetails() else None
     return body
+
+
+def derive_of(subject: Subject, version: int, body: DeriveBody) -> Derive:
+    """Read a derivation; what is null is as if it were absent."""
+    return Derive(
+        subject=subject,
+        version=version,
+        number=body.new_version or 0,
+        add_tags=tagged_of(body.tags_to_add),
+        remove_tags=tagged_of(body.tags_to_remove),
+        metadata=metadata_of(body.metadata),
+        rules=rules_of(body.rule_set),
+        merge_rules=rules_of(body.rules_to_merge),
+        remove_rules=tuple(dict.fromkeys(body.rules_to_remove or ())),
+    )
+
+
+def derive_body(request: Derive) -> DeriveBody:
+    """Print a derivation."""
+    return DeriveBody(
+        new_version=request.number or None,
+        tags_to_add=tags_bodies(request.add_tags),
+        tags_to_remove=tags_bodies(request.remove_tags),
+        metadata=metadata_body(request.metadata),
+        rule_set=rules_body(request.rules),
+        rules_to_merge=rules_body(request.merge_rules),
+        rules_to_remove=list(request.remove_rules) or None,
+    )

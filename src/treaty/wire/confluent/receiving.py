@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from treaty.core import answers as a
+from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.refusals import RegistryError, Unavailable
 from treaty.core.registry import Reply, Token
+from treaty.wire.confluent.associations import AssociationBody, ResultsBody, associations_of, results_of
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.listings import OutcomeBody, PlaceBody, UseBody
@@ -114,6 +116,7 @@ def _places(_request: object, body: bytes) -> a.GuidIds:
 
 _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.Register: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
+    q.Derive: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
     q.Lookup: _version,
     q.Check: lambda _r, b: checked_of(msgspec.json.decode(b, type=CheckedBody)),
     q.DeleteVersion: lambda _r, b: a.Deleted((msgspec.json.decode(b, type=int),)),
@@ -136,6 +139,8 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.ReferencedBy: lambda _r, b: a.Ids(_ints(b)),
     q.GetConfig: _config,
     q.GetMode: _mode,
+    t.ListAssociations: lambda _r, b: associations_of(msgspec.json.decode(b, type=list[AssociationBody])),
+    t.GetAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
     q.ListContexts: lambda _r, b: a.Contexts(_words(b)),
     q.GetOutcome: _outcome,
 }

@@ -7,8 +7,11 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from treaty.core import associating as t
 from treaty.core import requests as q
-from treaty.wire.confluent.drafts import draft_body, register_body
+from treaty.core.limits import COUNTER
+from treaty.wire.confluent.associations import GetsBody, get_body, list_members
+from treaty.wire.confluent.drafts import derive_body, draft_body, register_body
 from treaty.wire.confluent.settings import ModeBody, scope_text, set_config_body
 
 
@@ -38,7 +41,7 @@ def _segment(part: object) -> str:
 def _query(**members: object) -> str:
     """A query string; members that are None or False are left out."""
     told = {name: "true" if value is True else value for name, value in members.items() if value not in {None, False}}
-    return f"?{urlencode(told, quote_via=quote)}" if told else ""
+    return f"?{urlencode(told, doseq=True, quote_via=quote)}" if told else ""
 
 
 def _number(version: int) -> str:
@@ -52,6 +55,10 @@ def _post(target: str, body: object) -> Sent:
 def _register(request: q.Register) -> Sent:
     query = _query(normalize=request.normalize, force=request.force is not None)  # who and why stand in the body
     return _post(_path("subjects", request.subject, "versions") + query, register_body(request))
+
+
+def _derive(request: q.Derive) -> Sent:
+    return _post(_path("subjects", request.subject, "versions", _number(request.version), "tags"), derive_body(request))
 
 
 def _lookup(request: q.Lookup) -> Sent:
@@ -75,13 +82,14 @@ def _delete_subject(request: q.DeleteSubject) -> Sent:
 
 
 def _get_schema(request: q.GetSchema) -> Sent:
-    query = _query(subject=request.subject and str(request.subject), fetchMaxId=request.max_id)
+    named, tags = request.subject and str(request.subject), request.find_tags or None
+    query = _query(subject=named, fetchMaxId=request.max_id, findTags=tags)
     return Sent("GET", _path("schemas", "ids", request.schema_id) + query)
 
 
 def _get_version(request: q.GetVersion) -> Sent:
     target = _path("subjects", request.subject, "versions", _number(request.version))
-    return Sent("GET", target + _query(deleted=request.deleted))
+    return Sent("GET", target + _query(deleted=request.deleted, findTags=request.find_tags or None))
 
 
 def _find_version(request: q.FindVersion) -> Sent:
@@ -142,8 +150,25 @@ def _set_config(request: q.SetConfig) -> Sent:
     return Sent("PUT", _setting("config", request.scope), msgspec.json.encode(set_config_body(request)))
 
 
+def _list_associations(request: t.ListAssociations) -> Sent:
+    match request.of:
+        case t.OfSubject(subject):
+            path = _path("associations", "subjects", subject)
+        case t.OfName(name, namespace):
+            path = _path("associations", "resources", namespace, name)
+        case t.OfId(resource_id):
+            path = _path("associations", "resources", resource_id)
+    return Sent("GET", f"{path}?{urlencode(list_members(request), quote_via=quote)}")
+
+
+def _get_associations(request: t.GetAssociations) -> Sent:
+    body = GetsBody([get_body(one) for one in request.gets])
+    return _post("/associations:batchGet" + _query(includeSchemas=request.schemas), body)
+
+
 _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     q.Register: _register,
+    q.Derive: _derive,
     q.Lookup: _lookup,
     q.Check: _check,
     q.DeleteVersion: _delete_version,
@@ -169,6 +194,8 @@ _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     q.ReferencedBy: _referenced_by,
     q.GetConfig: lambda r: Sent("GET", _setting("config", r.scope) + _query(defaultToGlobal=r.resolve)),
     q.GetMode: lambda r: Sent("GET", _setting("mode", r.scope) + _query(defaultToGlobal=r.resolve)),
+    t.ListAssociations: _list_associations,
+    t.GetAssociations: _get_associations,
     q.ListContexts: lambda r: Sent("GET", "/contexts" + _query(contextPrefix=r.prefix or None)),
     q.GetOutcome: lambda r: Sent("GET", _path("treaty", "outcome", r.command_id)),
 }

@@ -9,6 +9,7 @@ from treaty.wire.confluent.bodies import (
     MetadataBody,
     ReferenceBody,
     RuleSetBody,
+    TagsBody,
     metadata_body,
     metadata_of,
     pairs_of,
@@ -16,6 +17,8 @@ from treaty.wire.confluent.bodies import (
     references_of,
     rules_body,
     rules_of,
+    tagged_of,
+    tags_bodies,
 )
 
 
@@ -42,6 +45,7 @@ class SchemaBody(Struct, omit_defaults=True, rename="camel"):
     metadata: MetadataBody | None = None
     rule_set: RuleSetBody | None = None
     schema: str | None = None
+    schema_tags: list[TagsBody | None] | None = None
     ts: int | None = None
     deleted: bool | None = None
     max_id: int | None = None
@@ -61,6 +65,7 @@ def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
         metadata=metadata_body(version.metadata),
         rule_set=rules_body(version.rules),
         schema=version.text,
+        schema_tags=tags_bodies(version.tags),
         ts=version.time,
         deleted=version.deleted,
         treaty=more,
@@ -90,6 +95,7 @@ def schema_body(schema: SchemaFound, *, details: bool = False) -> SchemaBody:
         metadata=metadata_body(schema.metadata),
         rule_set=rules_body(schema.rules),
         schema=schema.text,
+        schema_tags=tags_bodies(schema.tags),
         ts=schema.time or None,
         deleted=schema.deleted,
         max_id=schema.max_id,
@@ -114,6 +120,7 @@ def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
         time=body.ts or 0,
         deleted=bool(body.deleted),
         properties=pairs_of(dict(more.properties or {})),
+        tags=tagged_of(body.schema_tags),
     )
 
 
@@ -141,6 +148,7 @@ def schema_of(body: SchemaBody, schema_id: int = -1) -> SchemaFound:
         time=body.ts or 0,
         deleted=bool(body.deleted),
         max_id=body.max_id,
+        tags=tagged_of(body.schema_tags),
     )
 
 

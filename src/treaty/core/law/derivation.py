@@ -1,0 +1,62 @@
+"""Derivation: a new version made from one that is there, with other tags inside its text, other metadata or rules."""
+
+from dataclasses import replace
+
+from treaty.core.answers import Registered
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar
+from treaty.core.law.extras import rules_over
+from treaty.core.law.register import NEXT, admitted, case_of, refuse_bad_subject, refuse_by_mode
+from treaty.core.law.rules import refuse_bad_rules
+from treaty.core.law.tagging import retagged
+from treaty.core.law.versions import as_sent, schema_row, select
+from treaty.core.refusals import InvalidRules
+from treaty.core.requests import Derive, Register
+from treaty.core.schema import Draft, Rule, RuleSet
+from treaty.core.view import View
+
+
+def derive(view: View, command: Command[Registered], grammar: Grammar) -> Decision[Registered]:
+    """Decide a derivation: all that a registration of the new schema would be asked, in one decision."""
+    request = command.request
+    assert isinstance(request, Derive)
+    _refuse_both(request)
+    refuse_bad_rules(request.rules)
+    refuse_bad_rules(request.merge_rules)
+    refuse_bad_subject(request.subject)
+    key, version = select(view, request.subject, request.version)
+    schema = schema_row(view, str(key[0]), version.schema_id)
+    rules = request.rules or _merged(schema.rules, request.merge_rules, request.remove_rules)
+    refuse_bad_rules(rules)
+    metadata = schema.metadata if request.metadata is None else request.metadata
+    draft = Draft(schema.text, schema.format, as_sent(schema.references), metadata, rules)
+    case = case_of(view, Register(request.subject, draft, number=request.number or NEXT))
+    refuse_by_mode(case)
+    draft = retagged(view, request.subject, draft, grammar, add=request.add_tags, remove=request.remove_tags)
+    as_register: Command[Registered] = replace(command, request=case.request)
+    return admitted(view, as_register, case, draft, grammar, inherited=(None, None))
+
+
+def _refuse_both(request: Derive) -> None:
+    """Rules are given as a whole or changed one by one, not both."""
+    if request.rules is not None and (request.merge_rules is not None or request.remove_rules):
+        raise InvalidRules.of(
+            "RULES_TWICE",
+            "ruleSet should be omitted if specifying rulesToMerge or rulesToRemove",
+            path="/ruleSet",
+            allowed="ruleSet alone, or rulesToMerge and rulesToRemove",
+        )
+
+
+def _merged(old: RuleSet | None, merge: RuleSet | None, remove: tuple[str, ...]) -> RuleSet | None:
+    """The old rules without those that are removed, then the new ones in place of those of the same names."""
+    if old is not None and remove:
+        old = RuleSet(
+            _without(old.migration, remove), _without(old.domain, remove), _without(old.encoding, remove), old.enable_at
+        )
+    merged = rules_over(old, merge)
+    return None if merged == RuleSet() else merged
+
+
+def _without(rules: tuple[Rule, ...], names: tuple[str, ...]) -> tuple[Rule, ...]:
+    return tuple(rule for rule in rules if rule.name not in names)

@@ -1,0 +1,70 @@
+"""Tags inside a text: how a registration changes them, and what of them is told."""
+
+from dataclasses import replace
+
+from treaty.core.grammar import Answer, Grammar, Invalid, Retag, Retagged, Tags, TagsFound
+from treaty.core.law.references import bindings, follow
+from treaty.core.law.schemas import answers, refuse
+from treaty.core.law.versions import schema_row
+from treaty.core.limits import TAGGED
+from treaty.core.meaning import Meaning
+from treaty.core.names import Subject
+from treaty.core.refusals import TooLarge
+from treaty.core.requests import Visible
+from treaty.core.schema import Draft, Tagged
+from treaty.core.values import Schema
+from treaty.core.view import View
+
+EVERY_TAG = "*"
+"""Stands for all tags, where tags are asked for by name."""
+
+
+def retagged(
+    view: View,
+    subject: Subject,
+    draft: Draft,
+    grammar: Grammar,
+    *,
+    add: tuple[Tagged, ...],
+    remove: tuple[Tagged, ...] = (),
+    visible: Visible = "live",
+    lenient: bool = False,
+) -> Draft:
+    """Return a draft with tags added to its text, then removed from it.
+
+    Raises `InvalidSchema` for a path that leads nowhere (left out where `lenient`), with near ones, or for a text that
+    does not parse; `TooLarge` past the limit.
+    """
+    if not (add or remove):
+        return draft
+    if len(add) + len(remove) > TAGGED and not lenient:
+        raise TooLarge.of(
+            "TAGGED", "Too many tags", new=f"{len(add) + len(remove)} places", allowed=f"at most {TAGGED} at once"
+        )
+    used = follow(view, subject, draft.references, visible)
+    meaning = Meaning(draft.format, draft.text, bindings(view, subject.context, used))
+    (told,) = answers(grammar, (Retag(meaning, add, remove, lenient),))
+    if isinstance(told, Invalid):
+        raise refuse(told, draft)
+    assert isinstance(told, Retagged)
+    return replace(draft, text=told.text)
+
+
+def tags_in(view: View, context: str, schema: Schema, grammar: Grammar) -> tuple[Tagged, ...]:
+    """Return what in a stored schema has tags; nothing for a format that nobody here can read."""
+    if schema.format not in grammar.formats:
+        return ()
+    meaning = Meaning(schema.format, schema.text, bindings(view, context, schema.references))
+    told: Answer
+    (told,) = answers(grammar, (Tags(meaning),))
+    return told.tagged if isinstance(told, TagsFound) else ()
+
+
+def tags_told(
+    view: View, context: str, schema_id: int, grammar: Grammar, wanted: tuple[str, ...]
+) -> tuple[Tagged, ...]:
+    """Return what in a schema has one of the wanted tags, with all its tags; ``*`` wants every tag."""
+    if not wanted:
+        return ()
+    found = tags_in(view, context, schema_row(view, context, schema_id), grammar)
+    return tuple(one for one in found if EVERY_TAG in wanted or not set(wanted).isdisjoint(one.tags))
