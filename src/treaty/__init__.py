@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treaty.assemble import connect
+    from treaty.assemble import connect, connect_async
 
-__all__ = ["connect"]
+__all__ = ["connect", "connect_async"]
 
 
 def __getattr__(name: str) -> object:
-    if name == "connect":
-        from treaty.assemble import connect  # noqa: PLC0415 (a client or a Spark worker must not load the server)
+    if name in __all__:
+        from treaty import assemble  # noqa: PLC0415 (a client or a Spark worker must not load the server)
 
-        return connect
+        return getattr(assemble, name)
     raise AttributeError(f"module 'treaty' has no attribute {name!r}")

@@ -6,11 +6,13 @@ Nothing else builds a node or a server; what a deployment decides (which log, wh
 import asyncio
 import gc
 import ipaddress
+import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from treaty.api.application import application
 from treaty.api.auth.admission import refuse_unfit
@@ -20,11 +22,17 @@ from treaty.api.protection import Protection, guarded
 from treaty.api.serving import Listening
 from treaty.api.serving import serve as serve_application
 from treaty.api.tls import Tls, TlsError
+from treaty.client.aio import AsyncHttpRegistry
+from treaty.client.aiocache import AsyncCached
+from treaty.client.aioconnection import AsyncConnection
+from treaty.client.cache import Cached
 from treaty.client.connection import Connection
+from treaty.client.properties import named
+from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.open import LogUrlError, open_log
-from treaty.node.embedded import Embedded
+from treaty.node.embedded import AsyncEmbedded, Embedded
 from treaty.node.node import Node
 from treaty.node.pool import process_desk, thread_desk
 from treaty.node.world import real_world
@@ -117,17 +125,37 @@ def new_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def connect(url: str) -> Connection:
+Where = str | Mapping[str, Any] | Settings | None
+"""Which registry: a URL, settings (a mapping has the names of Confluent's clients), or what the environment says."""
+
+
+def connect(where: Where = None) -> Connection:
     """Connect to a registry: ``http(s)://host:port`` is a server, the URL of a log runs a node in this process.
 
     ``memory:`` is a registry that ends with the program, ``sqlite:///absolute/path.db`` one that stays in a file.
-    Raises `LogUrlError` or `ValueError` for a URL that names neither, `LogUnavailableError` or `LogDamagedError` where
-    a log can't be used. Close it, or use it with ``with``.
+    Without an argument the variables ``TREATY_REGISTRY``, ``TREATY_USER`` … say it (`treaty.client.settings.VARIABLES`).
+    Raises `ValueError` for settings that are none (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError`
+    where a log can't be used. Close it, or use it with ``with``.
     """
-    if url.startswith(("http://", "https://")):
-        return Connection(HttpRegistry(url))
+    found = named(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
+    if isinstance(found, Settings):
+        remote = HttpRegistry(found)
+        return Connection(remote if found.keep is None else Cached(remote, found.keep))
+    return Connection(Embedded(lambda: _node(found)))
 
-    async def make() -> Node:
-        return Node(await open_log(url), thread_desk(), real_world())
 
-    return Connection(Embedded(make))
+def connect_async(where: Where = None) -> AsyncConnection:
+    """Connect to a registry from an asyncio program: as `connect`, with ``await`` before everything that asks.
+
+    A log is opened when it is first asked, and what it raises comes then. It belongs to one loop; close it, or use it
+    with ``async with``.
+    """
+    found = named(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
+    if isinstance(found, Settings):
+        remote = AsyncHttpRegistry(found)
+        return AsyncConnection(remote if found.keep is None else AsyncCached(remote, found.keep))
+    return AsyncConnection(AsyncEmbedded(lambda: _node(found)))
+
+
+async def _node(url: str) -> Node:
+    return Node(await open_log(url), thread_desk(), real_world())

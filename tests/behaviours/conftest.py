@@ -2,36 +2,40 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Self, cast
 
 import pytest
 
 from tests.behaviours.served import Served, served
-from treaty.assemble import connect
-from treaty.client.aio import AsyncHttpRegistry
+from treaty.assemble import connect, connect_async
+from treaty.client.aioconnection import AsyncConnection
 from treaty.client.connection import Connection
-from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
-from treaty.core.requests import Request
-
-A = TypeVar("A")
 
 
 class InLoop:
-    """An `AsyncRegistry` as a `Registry`: the suite is written once, for both."""
+    """An `AsyncConnection` with the methods of a `Connection`, by name: the suite is written once, for both."""
 
-    def __init__(self, registry: AsyncRegistry) -> None:
-        self._registry = registry
+    def __init__(self, make: Callable[[], AsyncConnection]) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
+        self._connection = make()
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
-        return asyncio.run_coroutine_threadsafe(self._registry.ask(request, call), self._loop).result()
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._connection, name)
 
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._registry.close(), self._loop).result()
+        def called(*args: Any, **options: Any) -> Any:
+            return asyncio.run_coroutine_threadsafe(method(*args, **options), self._loop).result()
+
+        return called
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -44,20 +48,24 @@ def server() -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture(params=["memory", "sqlite", "http", "asyncio"])
+@pytest.fixture(params=["memory", "sqlite", "asyncio-memory", "http", "asyncio-http"])
 def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
     """A registry with nothing in it, through each door in turn."""
+    made: Connection | InLoop
     match request.param:
         case "memory":
             made = connect("memory:")
         case "sqlite":
             made = connect(f"sqlite://{tmp_path / 'log.db'}")
+        case "asyncio-memory":
+            made = InLoop(lambda: connect_async("memory:"))
         case "http":
             made = connect(request.getfixturevalue("server").url)
         case _:
-            made = Connection(InLoop(AsyncHttpRegistry(request.getfixturevalue("server").url)))
+            url = request.getfixturevalue("server").url
+            made = InLoop(lambda: connect_async(url))
     with made:
-        yield made
+        yield cast("Connection", made)
 
 
 @pytest.fixture

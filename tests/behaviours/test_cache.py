@@ -1,18 +1,23 @@
-"""What a cache keeps, for how long, and that many who ask at once are one question."""
+"""What a cache keeps, for how long, and that many who ask at once are one question: for threads and for asyncio."""
 
+import asyncio
 import threading
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import pytest
 
 from tests.behaviours.test_registry import V1, V2
 from treaty.assemble import connect
-from treaty.client.cache import Cached, Keep, Memo
+from treaty.client.aiocache import AsyncCached, AsyncMemo
+from treaty.client.cache import Cached, Memo
 from treaty.client.connection import Connection
+from treaty.client.keep import Keep
 from treaty.core.names import subject_of
-from treaty.core.refusals import SchemaNotFound, SubjectNotFound, Unavailable
+from treaty.core.refusals import SchemaNotFound, SettingNotFound, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, Call, Reply
-from treaty.core.requests import GetSchema, GetVersion, Register, Request
+from treaty.core.requests import DeleteConfig, GetGuid, GetSchema, GetVersion, Lookup, Register, Request, Scope
 from treaty.core.schema import Draft
 
 ORDERS = subject_of("orders")
@@ -28,18 +33,67 @@ class Clock:
         return self.now
 
 
-def test_a_value_is_made_once_and_again_when_its_time_is_over() -> None:
+class Kept(Protocol):
+    """Either memory, asked without a loop."""
+
+    def get(
+        self, key: str, make: Callable[[], Any], *, ttl: float = ..., missing_ttl: float = ..., fresh: bool = ...
+    ) -> Any: ...
+
+    def clear(self) -> None: ...
+
+    def __len__(self) -> int: ...
+
+
+class InLoop:
+    """An `AsyncMemo`, whose calls run in a loop each."""
+
+    def __init__(self, limit: int, **options: Any) -> None:
+        self.memo: AsyncMemo[str, Any] = AsyncMemo(limit, **options)
+
+    def get(self, key: str, make: Callable[[], Any], **terms: Any) -> Any:
+        async def made() -> Any:
+            return make()
+
+        return asyncio.run(self.memo.get(key, made, **terms))
+
+    def clear(self) -> None:
+        self.memo.clear()
+
+    def __len__(self) -> int:
+        return len(self.memo)
+
+
+Make = Callable[..., Kept]
+
+
+@pytest.fixture(params=[Memo, InLoop], ids=["threads", "asyncio"])
+def memo(request: pytest.FixtureRequest) -> Make:
+    made: Make = request.param
+    return made
+
+
+def test_a_value_is_made_once_and_again_when_its_time_is_over(memo: Make) -> None:
     clock, made = Clock(), iter(range(10))
-    memo: Memo[str, int] = Memo(10, clock=clock)
-    assert [memo.get("a", lambda: next(made), ttl=5) for _ in range(3)] == [0, 0, 0]
+    kept = memo(10, clock=clock)
+    assert [kept.get("a", lambda: next(made), ttl=5) for _ in range(3)] == [0, 0, 0]
     clock.now += 4.9
-    assert memo.get("a", lambda: next(made), ttl=5) == 0
+    assert kept.get("a", lambda: next(made), ttl=5) == 0
     clock.now += 0.2
-    assert memo.get("a", lambda: next(made), ttl=5) == 1
+    assert kept.get("a", lambda: next(made), ttl=5) == 1
 
 
-def test_what_was_used_longest_ago_goes_first() -> None:
-    memo: Memo[str, str] = Memo(10, weigh=len)
+def test_what_is_asked_for_anew_is_kept_in_place_of_the_old(memo: Make) -> None:
+    made = iter(range(10))
+    kept = memo(10)
+    assert kept.get("a", lambda: next(made)) == 0
+    assert kept.get("a", lambda: next(made), fresh=True) == 1
+    assert kept.get("a", lambda: next(made)) == 1
+    assert len(kept) == 1
+
+
+def test_what_was_used_longest_ago_goes_first(memo: Make) -> None:
+    kept = memo(10, weigh=len)
     made: list[str] = []
 
     def ask(text: str) -> None:
@@ -47,22 +101,22 @@ def test_what_was_used_longest_ago_goes_first() -> None:
             made.append(text)
             return text
 
-        assert memo.get(text, make) == text
+        assert kept.get(text, make) == text
 
     for text in ("aaaa", "bbbb", "aaaa", "cccc", "aaaa", "bbbb"):
         ask(text)
     assert made == ["aaaa", "bbbb", "cccc", "bbbb"]
 
 
-def test_what_is_too_large_is_given_and_not_kept() -> None:
-    memo: Memo[str, str] = Memo(3, weigh=len)
-    assert memo.get("a", lambda: "aaaa") == "aaaa"
-    assert len(memo) == 0
+def test_what_is_too_large_is_given_and_not_kept(memo: Make) -> None:
+    kept = memo(3, weigh=len)
+    assert kept.get("a", lambda: "aaaa") == "aaaa"
+    assert len(kept) == 0
 
 
-def test_not_found_is_kept_briefly_and_unavailable_never() -> None:
+def test_not_found_is_kept_briefly_and_unavailable_never(memo: Make) -> None:
     clock, calls = Clock(), []
-    memo: Memo[str, int] = Memo(10, clock=clock)
+    kept = memo(10, clock=clock)
 
     def absent() -> int:
         calls.append("absent")
@@ -74,18 +128,29 @@ def test_not_found_is_kept_briefly_and_unavailable_never() -> None:
 
     for _ in range(3):
         with pytest.raises(SchemaNotFound):
-            memo.get("a", absent, missing_ttl=2)
+            kept.get("a", absent, missing_ttl=2)
     assert calls == ["absent"]
     clock.now += 2.1
     with pytest.raises(SchemaNotFound):
-        memo.get("a", absent, missing_ttl=2)
+        kept.get("a", absent, missing_ttl=2)
     for _ in range(3):
         with pytest.raises(Unavailable):
-            memo.get("b", down)
+            kept.get("b", down)
     assert calls == ["absent", "absent", "down", "down", "down"]
 
 
-def test_many_who_ask_at_once_are_one_question() -> None:
+def test_what_was_on_its_way_when_all_was_forgotten_is_not_kept(memo: Make) -> None:
+    kept = memo(10)
+
+    def made() -> int:
+        kept.clear()
+        return 1
+
+    assert kept.get("a", made) == 1
+    assert kept.get("a", lambda: 2) == 2
+
+
+def test_many_threads_that_ask_at_once_are_one_question() -> None:
     memo: Memo[str, int] = Memo(10)
     begun, go, calls, got = threading.Event(), threading.Event(), [], []
 
@@ -106,19 +171,67 @@ def test_many_who_ask_at_once_are_one_question() -> None:
     assert (calls, got) == ([1], [7] * 8)
 
 
-def test_what_was_on_its_way_when_all_was_forgotten_is_not_kept() -> None:
+def test_a_thread_that_is_stopped_leaves_the_call_to_the_next() -> None:
     memo: Memo[str, int] = Memo(10)
+    begun, go, got = threading.Event(), threading.Event(), []
 
-    def made() -> int:
-        memo.clear()
-        return 1
+    def stopped() -> int:
+        begun.set()
+        assert go.wait(30)
+        raise KeyboardInterrupt
 
-    assert memo.get("a", made) == 1
-    assert memo.get("a", lambda: 2) == 2
+    def first() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            memo.get("a", stopped)
+
+    threads = [threading.Thread(target=first), threading.Thread(target=lambda: got.append(memo.get("a", lambda: 7)))]
+    threads[0].start()
+    assert begun.wait(30)
+    threads[1].start()
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert got == [7]
+
+
+async def _wait_for(go: asyncio.Event, calls: list[int]) -> int:
+    calls.append(1)
+    await go.wait()
+    return 7
+
+
+def test_many_tasks_that_ask_at_once_are_one_question() -> None:
+    async def scenario() -> tuple[list[int], list[int]]:
+        memo: AsyncMemo[str, int] = AsyncMemo(10)
+        go, calls = asyncio.Event(), list[int]()
+        asking = [asyncio.create_task(memo.get("a", lambda: _wait_for(go, calls))) for _ in range(8)]
+        await asyncio.sleep(0)
+        go.set()
+        return calls, list(await asyncio.gather(*asking))
+
+    assert asyncio.run(scenario()) == ([1], [7] * 8)
+
+
+@pytest.mark.parametrize("stopped", [0, 1], ids=["who makes the call", "who waits for it"])
+def test_a_task_that_is_stopped_harms_nobody_else(stopped: int) -> None:
+    async def scenario() -> tuple[int, int]:
+        memo: AsyncMemo[str, int] = AsyncMemo(10)
+        go, calls = asyncio.Event(), list[int]()
+        asking = [asyncio.create_task(memo.get("a", lambda: _wait_for(go, calls))) for _ in range(3)]
+        await asyncio.sleep(0)
+        asking[stopped].cancel()
+        await asyncio.sleep(0)
+        go.set()
+        done = await asyncio.gather(*asking, return_exceptions=True)
+        assert isinstance(done.pop(stopped), asyncio.CancelledError)
+        assert done == [7, 7]
+        return len(calls), len(memo)
+
+    assert asyncio.run(scenario()) == (2 if stopped == 0 else 1, 1)
 
 
 class Counted:
-    """A registry that counts the questions that reach it."""
+    """A registry that counts the questions that reach it; with or without a loop."""
 
     def __init__(self, registry: Connection) -> None:
         self.registry = registry
@@ -132,31 +245,103 @@ class Counted:
         self.registry.close()
 
 
-def test_schemas_stay_versions_stay_for_a_while_and_commands_make_it_forget() -> None:
+class Awaited:
+    """The same for asyncio."""
+
+    def __init__(self, registry: Counted) -> None:
+        self.registry = registry
+
+    async def ask(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+        return self.registry.ask(request, call)
+
+    async def close(self) -> None:
+        self.registry.close()
+
+
+class Asked:
+    """An `AsyncCached`, asked without a loop."""
+
+    def __init__(self, registry: Counted, keep: Keep | None = None) -> None:
+        self.cached = AsyncCached(Awaited(registry), keep)
+
+    def ask(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+        return asyncio.run(self.cached.ask(request, call))
+
+    def close(self) -> None:
+        asyncio.run(self.cached.close())
+
+
+Before = type[Cached] | type[Asked]
+both = pytest.mark.parametrize("before", [Cached, Asked], ids=["threads", "asyncio"])
+
+
+@contextmanager
+def counted() -> Iterator[Counted]:
     with connect("memory:") as connection:
-        counted = Counted(connection)
-        cached = Cached(counted)
-        cached.ask(Register(ORDERS, Draft(V1)))
-        counted.asked.clear()
+        yield Counted(connection)
+
+
+@both
+def test_schemas_stay_versions_stay_for_a_while_and_commands_make_it_forget(before: Before) -> None:
+    with counted() as registry:
+        cached = before(registry)
+        guid = cached.ask(Register(ORDERS, Draft(V1))).answer.version.guid
+        registry.asked.clear()
+        kept: list[Request[Any]] = [GetSchema(1), GetGuid(guid), GetVersion(ORDERS, -1), Lookup(ORDERS, Draft(V1))]
         for _ in range(3):
-            assert cached.ask(GetSchema(1)).answer.number == 1
-            assert cached.ask(GetVersion(ORDERS, -1)).answer.number == 1
-        assert counted.asked == [GetSchema(1), GetVersion(ORDERS, -1)]
+            for request in kept:
+                cached.ask(request)
+        assert registry.asked == kept
         cached.ask(Register(ORDERS, Draft(V2)))
         assert cached.ask(GetVersion(ORDERS, -1)).answer.number == 2
         cached.ask(GetSchema(1))
-        assert counted.asked.count(GetSchema(1)) == 1
+        assert registry.asked.count(GetSchema(1)) == 1
 
 
-def test_who_asks_for_the_newest_gets_it() -> None:
-    with connect("memory:") as connection:
-        cached = Cached(connection)
+@both
+def test_a_command_that_fails_makes_it_forget_too(before: Before) -> None:
+    with counted() as registry:
+        cached = before(registry)
+        cached.ask(Register(ORDERS, Draft(V1)))
+        cached.ask(GetVersion(ORDERS, -1))
+        registry.registry.register("orders", V2)
+        assert cached.ask(GetVersion(ORDERS, -1)).answer.number == 1
+        with pytest.raises(SettingNotFound):
+            cached.ask(DeleteConfig(Scope(".", "nothing")))
+        assert cached.ask(GetVersion(ORDERS, -1)).answer.number == 2
+
+
+@both
+def test_who_asks_for_the_newest_gets_it_and_keeps_it_for_all(before: Before) -> None:
+    with counted() as registry:
+        cached = before(registry)
         with pytest.raises(SubjectNotFound):
             cached.ask(GetVersion(ORDERS, -1))
-        token = connection.ask(Register(ORDERS, Draft(V1))).token
+        token = registry.ask(Register(ORDERS, Draft(V1))).token
         with pytest.raises(SubjectNotFound):
             cached.ask(GetVersion(ORDERS, -1))
         assert cached.ask(GetVersion(ORDERS, -1), Call(consistency="latest")).answer.number == 1
+        registry.asked.clear()
+        assert cached.ask(GetVersion(ORDERS, -1)).answer.number == 1
+        assert not registry.asked
         assert cached.ask(GetVersion(ORDERS, -1), Call(after=token)).answer.number == 1
-        patient = Cached(connection, Keep(missing_ttl=0))
-        assert patient.ask(GetVersion(ORDERS, -1)).answer.number == 1
+        assert registry.asked == [GetVersion(ORDERS, -1)]
+        impatient = before(registry, Keep(missing_ttl=0))
+        assert impatient.ask(GetVersion(ORDERS, -1)).answer.number == 1
+
+
+@both
+def test_a_cache_is_bounded(before: Before) -> None:
+    with counted() as registry:
+        cached = before(registry, Keep(schema_bytes=1500, versions=2))
+        for number in range(4):
+            cached.ask(Register(subject_of(f"s{number}"), Draft(V1)))
+            cached.ask(Register(subject_of(f"s{number}"), Draft(V2)))
+        registry.asked.clear()
+        for number in (0, 1, 2, 0):
+            cached.ask(GetVersion(subject_of(f"s{number}"), -1))
+        assert len(registry.asked) == 4
+        registry.asked.clear()
+        for request in [GetSchema(1), GetSchema(2), GetSchema(1, subject_of("s0")), GetSchema(1)]:
+            cached.ask(request)
+        assert len(registry.asked) == 4

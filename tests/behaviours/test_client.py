@@ -11,12 +11,14 @@ import pytest
 
 from tests.behaviours.scripted import Hang, Say, Seen, scripted
 from treaty.client.aio import AsyncHttpRegistry
-from treaty.client.settings import Settings, settings_of
+from treaty.client.properties import settings_of
+from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     AlreadyDeleted,
     Incompatible,
+    NotOffered,
     OutcomeUnknown,
     Refusal,
     SchemaNotFound,
@@ -122,9 +124,6 @@ def test_a_refusal_is_raised_at_once(ask: Ask, code: int, kind: type[Refusal]) -
         Say(502, b"<html>bad gateway</html>"),
         Say(503, {"error_code": 503, "message": "starting"}, (("Retry-After", "0"),)),
         Say(429, b""),
-        Say(404, b"<html>nothing here</html>"),
-        Say(404, {"detail": "Not Found"}),
-        Say(404, {"error_code": 404, "message": "HTTP 404 Not Found"}),
         Say(200, b"<html>please log in</html>"),
         Say(200, b"\xff\xfe"),
         Say(200, {"schema": 7}),
@@ -139,6 +138,30 @@ def test_what_is_no_answer_of_a_registry_is_tried_again_and_then_unavailable(ask
     with scripted(failure) as server, pytest.raises(Unavailable):
         ask(GetSchema(7), quick(server.url))
     assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize(
+    "absent",
+    [
+        Say(404, b"<html>nothing here</html>"),
+        Say(404, "Not Found"),
+        Say(404, {"detail": "Not Found"}),
+        Say(404, {"error_code": 404, "message": "HTTP 404 Not Found"}),
+        Say(405, "Method Not Allowed"),
+        Say(405, {"error_code": 405, "message": "HTTP 405 Method Not Allowed"}),
+        Say(501, b""),
+    ],
+    ids=str,
+)
+def test_an_operation_that_nobody_offers_is_asked_for_once_at_each_node(ask: Ask, absent: Say) -> None:
+    with scripted(absent) as one, scripted(absent) as two:
+        with pytest.raises(NotOffered, match=one.url):
+            ask(GetSchema(7), quick(f"{one.url},{two.url}"))
+        with pytest.raises(NotOffered):
+            ask(Register(S, INT), quick(one.url))
+        assert (len(one.seen), len(two.seen)) == (2, 1)
+    with scripted(absent) as one, scripted(FOUND) as two:
+        assert ask(GetSchema(7), quick(f"{one.url},{two.url}")).answer.text == '"int"'
 
 
 @pytest.mark.parametrize("status", [401, 403, 407, 418])

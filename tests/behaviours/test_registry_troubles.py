@@ -17,7 +17,8 @@ from tests.behaviours.test_registry import V1, V2, record
 from treaty.assemble import connect
 from treaty.client.aio import AsyncHttpRegistry
 from treaty.client.connection import Connection
-from treaty.client.settings import Settings, settings_of
+from treaty.client.properties import settings_of
+from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable

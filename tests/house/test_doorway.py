@@ -1,4 +1,4 @@
-"""The package's own doorway: one name, and nothing of the server is loaded before it is asked for."""
+"""The package's own doorway: two names, and nothing of the server is loaded before it is asked for."""
 
 import subprocess
 import sys
@@ -9,9 +9,10 @@ import treaty
 from treaty import assemble
 
 
-def test_connect_is_the_way_in() -> None:
+def test_connecting_is_the_way_in() -> None:
     assert treaty.connect is assemble.connect
-    assert treaty.__all__ == ["connect"]
+    assert treaty.connect_async is assemble.connect_async
+    assert treaty.__all__ == ["connect", "connect_async"]
 
 
 def test_there_is_no_other_name() -> None:
@@ -19,7 +20,9 @@ def test_there_is_no_other_name() -> None:
         _ = treaty.disconnect
 
 
-@pytest.mark.parametrize("module", ["treaty.client.sync", "treaty.client.serializers.avro", "treaty.core.decide"])
+@pytest.mark.parametrize(
+    "module", ["treaty.client.sync", "treaty.client.aio", "treaty.client.serializers.avro", "treaty.core.decide"]
+)
 def test_the_client_side_loads_no_server_and_no_spark(module: str) -> None:
     program = f"import sys, {module}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,31 +1,26 @@
-"""Answers kept on the client's side: schemas for ever, versions for a while, "not found" briefly.
-
-`Memo` is the mechanism, `Cached` a `Registry` in front of another one.
-"""
+"""Answers kept on the client's side, for threads: `Memo` is the mechanism, `Cached` a `Registry` before another one."""
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
+from treaty.client.keep import (
+    FOR_EVER,
+    Entries,
+    Keep,
+    Terms,
+    keeps_a_while,
+    keeps_for_ever,
+    opened,
+    wants_the_newest,
+    weight_of,
+)
+from treaty.core.decide import is_command
 from treaty.core.refusals import NotFound
 from treaty.core.registry import CALL, Call, Registry, Reply
-from treaty.core.requests import (
-    DeleteContext,
-    DeleteSubject,
-    DeleteVersion,
-    Derive,
-    FindVersion,
-    GetGuid,
-    GetSchema,
-    GetVersion,
-    Lookup,
-    Register,
-    Request,
-    SetConfig,
-)
+from treaty.core.requests import Request
 
 if TYPE_CHECKING:
     from treaty.core.answers import SchemaFound
@@ -35,27 +30,6 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
-    """What a cache may keep, and how long (seconds)."""
-
-    schema_bytes: int = 64 * 2**20
-    """Texts of schemas by id and guid. They never change, so only this limit removes one: the one used longest ago."""
-    versions: int = 10_000
-    """Entries of all other kinds."""
-    latest_ttl: float = 60.0
-    """How long `latest`, a version by its number or metadata, and a look-up stay."""
-    missing_ttl: float = 2.0
-    """How long "not found" stays."""
-
-
-@dataclass(slots=True)
-class _Entry(Generic[V]):
-    value: V | NotFound
-    expires: float
-    weight: int
-
-
 @dataclass(slots=True)
 class _Flight(Generic[V]):
     """One call under way; who asks for the same thing meanwhile waits for it."""
@@ -63,6 +37,8 @@ class _Flight(Generic[V]):
     landed: threading.Event = field(default_factory=threading.Event)
     value: V | None = None
     error: Exception | None = None
+    broken: bool = False
+    """Whoever made the call was stopped: the next one makes it."""
 
 
 class Memo(Generic[K, V]):
@@ -72,58 +48,59 @@ class Memo(Generic[K, V]):
         self, limit: int, weigh: Callable[[V], int] = lambda _: 1, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Keep entries up to a total weight of `limit`."""
-        self._limit = limit
-        self._weigh = weigh
-        self._clock = clock
         self._lock = threading.Lock()
-        self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
+        self._entries: Entries[K, V] = Entries(limit, weigh, clock)
         self._flights: dict[K, _Flight[V]] = {}
-        self._weight = 0
-        self._generation = 0
 
-    def get(self, key: K, make: Callable[[], V], *, ttl: float = float("inf"), missing_ttl: float = 0.0) -> V:
-        """Return the value of a key, made once; a `NotFound` that `make` raises is kept for `missing_ttl`."""
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is not None and entry.expires > self._clock():
-                self._entries.move_to_end(key)
-                return _opened(entry.value)
-            flight = self._flights.get(key)
-            mine = flight is None
-            if flight is None:
-                flight = self._flights[key] = _Flight()
-            generation = self._generation
-        if mine:
-            return self._fly(key, flight, make, (ttl, missing_ttl, generation))
-        flight.landed.wait()
-        if flight.error is not None:
-            raise flight.error
-        return cast("V", flight.value)
+    def get(
+        self, key: K, make: Callable[[], V], *, ttl: float = FOR_EVER, missing_ttl: float = 0.0, fresh: bool = False
+    ) -> V:
+        """Return the value of a key, made once; a `NotFound` that `make` raises is kept for `missing_ttl`.
+
+        `fresh`: what is kept, or on its way, is not good enough; what is made now is kept.
+        """
+        terms = Terms(ttl, missing_ttl)
+        while True:
+            with self._lock:
+                found = None if fresh else self._entries.find(key)
+                flight = None if fresh else self._flights.get(key)
+                mine = found is None and flight is None
+                if mine:
+                    flight = self._flights[key] = _Flight()
+                generation = self._entries.generation
+            if found is not None:
+                return opened(found)
+            assert flight is not None
+            if mine:
+                return self._fly(key, flight, make, terms, generation)
+            flight.landed.wait()
+            if flight.broken:
+                continue
+            if flight.error is not None:
+                raise flight.error
+            return cast("V", flight.value)
 
     def clear(self) -> None:
         """Forget everything, and what calls under way will bring."""
         with self._lock:
             self._entries.clear()
             self._flights.clear()
-            self._weight = 0
-            self._generation += 1
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _fly(self, key: K, flight: _Flight[V], make: Callable[[], V], terms: tuple[float, float, int]) -> V:
-        ttl, missing_ttl, generation = terms
+    def _fly(self, key: K, flight: _Flight[V], make: Callable[[], V], terms: Terms, generation: int) -> V:
+        flight.broken = True
         try:
             flight.value = make()
-            self._store(key, _Entry(flight.value, self._clock() + ttl, self._weigh(flight.value)), generation)
-        except NotFound as refusal:
-            flight.error = refusal
-            self._store(key, _Entry(refusal, self._clock() + missing_ttl, 1), generation)
-            raise
-        except BaseException as error:
-            flight.error = error if isinstance(error, Exception) else RuntimeError("the call was broken off")
+            self._store(key, flight.value, terms, generation)
+        except Exception as error:
+            flight.broken, flight.error = False, error
+            if isinstance(error, NotFound):
+                self._store(key, error, terms, generation)
             raise
         else:
+            flight.broken = False
             return flight.value
         finally:
             with self._lock:
@@ -131,23 +108,9 @@ class Memo(Generic[K, V]):
                     del self._flights[key]
             flight.landed.set()
 
-    def _store(self, key: K, entry: _Entry[V], generation: int) -> None:
+    def _store(self, key: K, value: V | NotFound, terms: Terms, generation: int) -> None:
         with self._lock:
-            if generation != self._generation or entry.expires <= self._clock() or entry.weight > self._limit:
-                return
-            old = self._entries.pop(key, None)
-            self._weight += entry.weight - (old.weight if old else 0)
-            self._entries[key] = entry
-            while self._weight > self._limit:
-                _, gone = self._entries.popitem(last=False)
-                self._weight -= gone.weight
-
-
-def _opened(value: V | NotFound) -> V:
-    """Return a kept value, or raise a kept refusal anew (each thread its own, for the traceback's sake)."""
-    if isinstance(value, NotFound):
-        raise type(value)(value.reason)
-    return value
+            self._entries.store(key, value, terms, generation)
 
 
 class Cached:
@@ -157,35 +120,33 @@ class Cached:
         """Stand in front of `registry`, which is closed with this one."""
         self._registry = registry
         self._keep = keep or Keep()
-        self._schemas: Memo[object, Reply[SchemaFound]] = Memo(
-            self._keep.schema_bytes, lambda reply: 512 + len(reply.answer.text)
-        )
+        self._schemas: Memo[object, Reply[SchemaFound]] = Memo(self._keep.schema_bytes, weight_of)
         self._versions: Memo[object, Reply[object]] = Memo(self._keep.versions)
 
     def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         """Answer from memory where that is right, else from the registry behind."""
-        fresh = bool(call.after) or call.consistency == "latest"
-        if fresh:
-            return self._registry.ask(request, call)
-        if isinstance(request, GetGuid) or (isinstance(request, GetSchema) and not request.max_id):
-            schema = self._schemas.get(
-                request, lambda: self._registry.ask(request, call), missing_ttl=self._keep.missing_ttl
-            )
-            return cast("Reply[A]", schema)
-        if isinstance(request, (GetVersion, FindVersion, Lookup)):
-            version = self._versions.get(
-                request,
-                lambda: self._registry.ask(request, call),
-                ttl=self._keep.latest_ttl,
-                missing_ttl=self._keep.missing_ttl,
-            )
-            return cast("Reply[A]", version)
-        try:
-            return self._registry.ask(request, call)
-        finally:
-            if isinstance(request, (Register, Derive, DeleteVersion, DeleteSubject, DeleteContext, SetConfig)):
-                self._versions.clear()
+        kept: Memo[object, Reply[A]]
+        if keeps_for_ever(request):
+            kept, ttl = cast("Memo[object, Reply[A]]", self._schemas), FOR_EVER
+        elif keeps_a_while(request):
+            kept, ttl = cast("Memo[object, Reply[A]]", self._versions), self._keep.latest_ttl
+        else:
+            return self._passed(request, call)
+        return kept.get(
+            request,
+            lambda: self._registry.ask(request, call),
+            ttl=ttl,
+            missing_ttl=self._keep.missing_ttl,
+            fresh=wants_the_newest(call),
+        )
 
     def close(self) -> None:
         """Close the registry behind."""
         self._registry.close()
+
+    def _passed(self, request: Request[A], call: Call) -> Reply[A]:
+        try:
+            return self._registry.ask(request, call)
+        finally:
+            if is_command(request):
+                self._versions.clear()

@@ -90,7 +90,7 @@ class Connection:
         properties: Pairs = (),
     ) -> Registered:
         """Make the schema a version of the subject, unless it is one already."""
-        draft = _draft(schema)
+        draft = as_draft(schema)
         return self._answer(
             Register(subject_of(subject), draft, normalize, expected=expected, force=force, properties=properties)
         )
@@ -112,11 +112,11 @@ class Connection:
 
     def lookup(self, subject: str, schema: Draft | str, *, deleted: bool = False) -> VersionFound:
         """Return the version of the subject that this schema is."""
-        return self._answer(Lookup(subject_of(subject), _draft(schema), deleted=deleted))
+        return self._answer(Lookup(subject_of(subject), as_draft(schema), deleted=deleted))
 
     def check(self, subject: str, schema: Draft | str, version: int | None = None) -> Checked:
         """Tell whether the schema would pass: against one version, or those that the subject's policy compares."""
-        return self._answer(Check(subject_of(subject), _draft(schema), version))
+        return self._answer(Check(subject_of(subject), as_draft(schema), version))
 
     def version(
         self, subject: str, number: int = LATEST, *, deleted: bool = False, find_tags: tuple[str, ...] = ()
@@ -178,11 +178,11 @@ class Connection:
 
     def config(self, scope: str = "", *, resolve: bool = True) -> Config:
         """Return the config in force at a subject or context ("": the default one); or only what is set there."""
-        return self._answer(GetConfig(_scope(scope), resolve)).config
+        return self._answer(GetConfig(as_scope(scope), resolve)).config
 
     def set_config(self, scope: str, change: Config, clear: tuple[str, ...] = ()) -> Config:
         """Change members of the config and forget those named in `clear`; returns what is set there now."""
-        return self._answer(SetConfig(_scope(scope), change, clear)).config
+        return self._answer(SetConfig(as_scope(scope), change, clear)).config
 
     def set_level(self, scope: str, level: str) -> Config:
         """Set the compatibility level at a subject or context."""
@@ -200,19 +200,19 @@ class Connection:
 
     def delete_config(self, scope: str) -> Config:
         """Forget the config at a scope; returns what it was."""
-        return self._answer(DeleteConfig(_scope(scope))).config
+        return self._answer(DeleteConfig(as_scope(scope))).config
 
     def mode(self, scope: str = "", *, resolve: bool = True) -> str | None:
         """Return the mode in force at a subject or context, or only what is set there."""
-        return self._answer(GetMode(_scope(scope), resolve)).mode
+        return self._answer(GetMode(as_scope(scope), resolve)).mode
 
     def set_mode(self, scope: str, mode: str | None, *, force: bool = False) -> str | None:
         """Set the mode at a scope, or clear it with None."""
-        return self._answer(SetMode(_scope(scope), mode, force)).mode
+        return self._answer(SetMode(as_scope(scope), mode, force)).mode
 
     def delete_mode(self, scope: str, *, recursive: bool = False) -> str | None:
         """Forget the mode at a scope; returns what it was."""
-        return self._answer(DeleteMode(_scope(scope), recursive)).mode
+        return self._answer(DeleteMode(as_scope(scope), recursive)).mode
 
     # ----------------------------------------------------------------------------------------------------- others
 
@@ -232,11 +232,12 @@ class Connection:
         return self.registry.ask(request, self.call).answer
 
 
-def _draft(schema: Draft | str) -> Draft:
+def as_draft(schema: Draft | str) -> Draft:
+    """A schema as people give it: a text is Avro."""
     return Draft(schema) if isinstance(schema, str) else schema
 
 
-def _scope(text: str) -> Scope:
+def as_scope(text: str) -> Scope:
     """Read a scope: a subject, a context (``:.context:``), the default context (``""``) or everywhere (``*``)."""
     if text == EVERY_SCOPE:
         return Scope(EVERYWHERE, None)

@@ -1,15 +1,22 @@
 """`HttpRegistry`: a registry over HTTP for ordinary programs. Safe to share between threads."""
 
+import inspect
 import random
+import threading
 import time
 import uuid
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 
-from treaty.client.flow import Event, Lost, Pause, Send, World, converse
-from treaty.client.settings import Settings, settings_of
+from treaty.client.properties import settings_of
+from treaty.client.settings import Settings
+from treaty.client.steps import Alone, Consult, Event, Lost, Pause, Send, Step, Talk
+from treaty.client.talk.substitutes import converse
+from treaty.client.talk.world import world_of
+from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import Request
 from treaty.wire.confluent.receiving import Received
@@ -20,10 +27,12 @@ A = TypeVar("A")
 class HttpRegistry:
     """A `Registry` behind a URL, with connections kept open."""
 
-    def __init__(self, settings: Settings | str) -> None:
-        """Take settings, or a URL (several with commas) for the usual ones. Nothing is sent yet."""
-        self._settings = settings_of(settings) if isinstance(settings, str) else settings
-        self._world = World(time.monotonic, random.Random().random, lambda: uuid.uuid4().hex)  # noqa: S311 (jitter)
+    def __init__(self, settings: Settings | str | Mapping[str, Any]) -> None:
+        """Take settings, or what `settings_of` makes them of. Nothing is sent yet."""
+        self._settings = settings if isinstance(settings, Settings) else settings_of(settings)
+        chance = random.Random().random  # noqa: S311 (jitter)
+        self._world = world_of(self._settings, time.monotonic, chance, lambda: uuid.uuid4().hex)
+        self._alone = threading.Lock()
         self._pool = urllib3.PoolManager(
             num_pools=len(self._settings.urls) + 1,
             maxsize=self._settings.connections,
@@ -31,32 +40,59 @@ class HttpRegistry:
             ssl_context=self._settings.tls,
         )
 
+    def __repr__(self) -> str:
+        return f"HttpRegistry({self._settings!r})"
+
     def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         """Answer a request; raises what a `Registry` raises."""
-        talk = converse(request, call, self._settings, self._world)
-        event: Event = None
-        try:
-            while True:
-                event = self._do(talk.send(event))
-        except StopIteration as done:
-            reply: Reply[A] = done.value
-            return reply
+        return self._held(converse(request, call, self._settings, self._world))
 
     def close(self) -> None:
         """Close all connections."""
         self._pool.clear()
 
-    def _do(self, step: Send | Pause) -> Event:
-        if isinstance(step, Pause):
-            time.sleep(step.seconds)
-            return None
+    def _held(self, talk: Talk[A]) -> A:
+        """Hold a conversation; what a step raises is told to it."""
+        event: Event = None
+        error: RegistryError | None = None
+        try:
+            while True:
+                step = talk.send(event) if error is None else talk.throw(error)
+                event, error = None, None
+                try:
+                    event = self._do(step)
+                except RegistryError as told:
+                    error = told
+        except StopIteration as done:
+            found: A = done.value
+            return found
+
+    def _do(self, step: Step) -> Event:
+        match step:
+            case Send():
+                return self._sent(step)
+            case Pause():
+                time.sleep(step.seconds)
+                return None
+            case Alone():
+                with self._alone:
+                    return self._held(step.talk())
+            case Consult():
+                told = step.function()
+                if inspect.isawaitable(told):
+                    if inspect.iscoroutine(told):
+                        told.close()
+                    raise TypeError("a coroutine function gives tokens to asyncio programs only")
+                return told
+
+    def _sent(self, step: Send) -> Received | Lost:
         try:
             response = self._pool.request(
                 step.method,
                 step.url,
                 body=step.body,
                 headers=step.headers,
-                timeout=urllib3.Timeout(total=step.timeout),
+                timeout=urllib3.Timeout(total=step.timeout, connect=step.connect),
                 redirect=False,
                 preload_content=False,
             )

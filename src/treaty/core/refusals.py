@@ -11,6 +11,7 @@ RegistryError
 │   └── Conflicting             right in itself, wrong in this state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken
 ├── Unavailable                 can't say now: nothing was written; ask again
+│   └── NotOffered              this server has no such operation
 └── OutcomeUnknown              it may have been written: ask for the outcome by its command id
 """
 
@@ -172,6 +173,13 @@ class Unavailable(RegistryError):
         """Keep the time after which asking again makes sense."""
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class NotOffered(Unavailable):
+    """Who answers there knows no such operation: a registry of another kind or age, or no registry at this address.
+
+    It says nothing about what was asked, and asking the same server again will say the same.
+    """
 
 
 class OutcomeUnknown(RegistryError):

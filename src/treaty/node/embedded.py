@@ -1,4 +1,4 @@
-"""A `Registry` over a node in this process, for programs without an event loop: the node runs on a loop of its own."""
+"""Registries over a node in this process: with a loop of its own for ordinary programs, and on the loop of asyncio ones."""
 
 import asyncio
 import atexit
@@ -63,6 +63,37 @@ class Embedded:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class AsyncEmbedded:
+    """An `AsyncRegistry` over a node on the loop of the program, started when it is first asked."""
+
+    def __init__(self, make: Callable[[], Awaitable[Node]]) -> None:
+        """Keep how the node is made; what `make` raises comes with the first question."""
+        self._make = make
+        self._node: Node | None = None
+        self._starting = asyncio.Lock()
+        self._closed = False
+
+    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+        """Answer a request."""
+        node = self._node or await self._first()
+        return await node.ask(request, call)
+
+    async def _first(self) -> Node:
+        async with self._starting:
+            if self._closed:
+                raise Unavailable("this registry is closed")
+            if self._node is None:
+                self._node = await _started(self._make)
+            return self._node
+
+    async def close(self) -> None:
+        """Stop the node. Closing twice is closing once."""
+        async with self._starting:
+            node, self._node, self._closed = self._node, None, True
+            if node is not None:
+                await node.close()
 
 
 async def _started(make: Callable[[], Awaitable[Node]]) -> Node:

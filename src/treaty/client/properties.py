@@ -1,0 +1,156 @@
+"""Settings by the names that Confluent's clients use, so that a program may keep its dictionary."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from treaty.client.credentials import Credentials, basic, bearer, bearer_from, bearing, oauth
+from treaty.client.keep import Keep
+from treaty.client.settings import Settings, credentials_in, settings_of_url, tls_in, tls_of
+from treaty.client.steps import Headers
+
+KNOWN = (
+    "url", "timeout", "max.retries", "retries.wait.ms", "retries.max.wait.ms", "cache.capacity", "cache.latest.ttl.sec",
+    "basic.auth.credentials.source", "basic.auth.user.info",
+    "bearer.auth.credentials.source", "bearer.auth.token", "bearer.auth.logical.cluster", "bearer.auth.identity.pool.id",
+    "bearer.auth.client.id", "bearer.auth.client.secret", "bearer.auth.scope", "bearer.auth.issuer.endpoint.url",
+    "bearer.auth.custom.provider.function", "bearer.auth.custom.provider.config",
+    "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password",
+)  # fmt: skip
+"""All names that are understood."""
+
+EXTRA = {
+    "bearer.auth.logical.cluster": "target-sr-cluster",
+    "bearer.auth.identity.pool.id": "Confluent-Identity-Pool-Id",
+}
+"""Members that are sent as headers beside a token."""
+
+USUAL = Settings(("",))
+
+
+def settings_of(given: str | Mapping[str, Any]) -> Settings:
+    """Read settings from a URL (several with commas), or from a mapping with the names of Confluent's clients.
+
+    Raises `ValueError` for a URL that is none, a name that nobody knows, and members that don't go together; its
+    sentence never shows a secret.
+    """
+    if isinstance(given, str):
+        return settings_of_url(given)
+    unknown = sorted(set(given) - set(KNOWN))
+    if unknown:
+        raise ValueError(f"no setting {', '.join(map(repr, unknown))}; there are {', '.join(KNOWN)}")
+    base = settings_of_url(_text(given, "url"))
+    tls = [given.get(f"ssl.{name}") for name in ("ca.location", "certificate.location", "key.location", "key.password")]
+    if any(value is not None and not isinstance(value, str) for value in tls):
+        raise ValueError("settings that begin with 'ssl.' are texts; a server's certificate is always verified")
+    return replace(
+        base,
+        rounds=1 + int(_number(given, "max.retries", USUAL.rounds - 1)),
+        pause=_number(given, "retries.wait.ms", USUAL.pause * 1000) / 1000,
+        longest_pause=_number(given, "retries.max.wait.ms", USUAL.longest_pause * 1000) / 1000,
+        attempt_timeout=_number(given, "timeout", USUAL.attempt_timeout),
+        headers=tuple((header, _text(given, name)) for name, header in EXTRA.items() if given.get(name)),
+        credentials=_credentials(given, base.credentials),
+        tls=tls_of(*tls) if any(tls) else None,
+        keep=_keep(given),
+    )
+
+
+def _text(given: Mapping[str, Any], name: str) -> str:
+    value = given.get(name)
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name!r} is missing; a text")
+    return value
+
+
+def _number(given: Mapping[str, Any], name: str, usual: float) -> float:
+    value = given.get(name)
+    if value is None:
+        return usual
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+        raise ValueError(f"{name!r} is a number, not {value!r}")
+    return float(value)
+
+
+def _keep(given: Mapping[str, Any]) -> Keep | None:
+    if given.get("cache.capacity") is None and given.get("cache.latest.ttl.sec") is None:
+        return None
+    usual = Keep()
+    return Keep(
+        versions=int(_number(given, "cache.capacity", usual.versions)),
+        latest_ttl=_number(given, "cache.latest.ttl.sec", usual.latest_ttl),
+    )
+
+
+def _credentials(given: Mapping[str, Any], in_url: Credentials | None) -> Credentials | None:
+    """Read who is asking; a password in the URL and one in the settings are one too many."""
+    info, source = given.get("basic.auth.user.info"), given.get("bearer.auth.credentials.source")
+    where = str(given.get("basic.auth.credentials.source") or "").upper()
+    if where not in {"", "URL", "USER_INFO"}:
+        raise ValueError(f"'basic.auth.credentials.source' {where!r} is not known; there are URL, USER_INFO")
+    if (where == "URL" and in_url is None) or (where == "USER_INFO" and info is None):
+        raise ValueError(f"'basic.auth.credentials.source' is {where}, and no user is there")
+    if sum(each is not None for each in (info, source, in_url)) > 1:
+        raise ValueError("a user in 'url', 'basic.auth.user.info', 'bearer.auth.credentials.source': one of them")
+    if info is not None:
+        user, colon, password = _text(given, "basic.auth.user.info").partition(":")
+        if not colon:
+            raise ValueError("'basic.auth.user.info' is a name, a colon and a password")
+        return basic(user, password)
+    if source is None:
+        return in_url
+    made = _BEARERS.get(str(source).upper())
+    if made is None:
+        raise ValueError(f"'bearer.auth.credentials.source' {source!r} is not known; there are {', '.join(_BEARERS)}")
+    return made(given)
+
+
+def _custom(given: Mapping[str, Any]) -> Credentials:
+    function = given.get("bearer.auth.custom.provider.function")
+    if function is None:
+        raise ValueError("'bearer.auth.custom.provider.function' is missing; a function of a dictionary")
+    config = given.get("bearer.auth.custom.provider.config")
+
+    def headers(told: Mapping[str, str] | str) -> Headers:
+        if not isinstance(told, Mapping) or not told.get("bearer.auth.token"):
+            raise ValueError("'bearer.auth.custom.provider.function' returned no 'bearer.auth.token'")
+        more = {header: told[name] for name, header in EXTRA.items() if told.get(name)}
+        return {**bearing(told["bearer.auth.token"]), **more}
+
+    return bearer_from(lambda: function(config), headers)
+
+
+def _oauth(given: Mapping[str, Any]) -> Credentials:
+    names = ("issuer.endpoint.url", "client.id", "client.secret")
+    address, client, secret = (_text(given, f"bearer.auth.{name}") for name in names)
+    return oauth(address, client, secret, str(given.get("bearer.auth.scope") or ""))
+
+
+_BEARERS: Mapping[str, Callable[[Mapping[str, Any]], Credentials]] = {
+    "STATIC_TOKEN": lambda given: bearer(_text(given, "bearer.auth.token")),
+    "OAUTHBEARER": _oauth,
+    "CUSTOM": _custom,
+}
+
+
+def named(where: str | Mapping[str, Any] | Settings | None, environment: Mapping[str, str]) -> Settings | str:
+    """Read which registry is meant: settings of a client, or the URL of a log; None: what the environment says.
+
+    Variables count only where nothing is given, so that no password goes where it was not meant for.
+    """
+    if isinstance(where, Settings):
+        return where
+    if isinstance(where, str):
+        return settings_of_url(where) if where.startswith(("http://", "https://")) else where
+    if where is not None:
+        return settings_of(where)
+    url = environment.get("TREATY_REGISTRY")
+    if not url:
+        raise ValueError("which registry? Give a URL, or set TREATY_REGISTRY")
+    found = named(url, environment)
+    if isinstance(found, str):
+        return found
+    told = credentials_in(environment)
+    if told is not None and found.credentials is not None:
+        raise ValueError("a user in TREATY_REGISTRY and another one in a variable beside it; one of them")
+    return replace(found, credentials=told or found.credentials, tls=tls_in(environment))

@@ -1,0 +1,114 @@
+"""One request at one node: how it is sent, and what an answer says about the request and about the node."""
+
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+from treaty.client.settings import Settings
+from treaty.client.steps import Lost, Send, Talk, answered
+from treaty.client.talk.world import World
+from treaty.core.refusals import NotOffered, Unavailable
+from treaty.core.registry import Call, Reply
+from treaty.core.requests import Request
+from treaty.wire.confluent.headers import V1, headers_of
+from treaty.wire.confluent.receiving import Received, received
+from treaty.wire.confluent.sending import sent
+
+A = TypeVar("A")
+
+MAX_REDIRECTS = 3
+"""Redirects followed in one attempt, all within one host."""
+LATER = frozenset({408, 429})
+"""Statuses below 500 that say: later."""
+ABSENT = frozenset({405, 501})
+"""Statuses that say: not here, not in this way."""
+
+
+def exchanged(
+    request: Request[Any], call: Call, settings: Settings, world: World, to: tuple[str, float]
+) -> Talk[Received | Lost]:
+    """Send a request to a base URL with a time-out, follow redirects within that host, return what came back.
+
+    Where credentials were refused that may be had anew, it is sent once more: a refused request has done nothing.
+    """
+    message, (base, timeout) = sent(request), to
+    headers = {**dict(settings.headers), **headers_of(call)}
+    if message.body is not None:
+        headers |= {"Content-Type": V1, "Confluent-Accept-Unknown-Properties": "true"}
+    connect = min(timeout, settings.connect_timeout)
+    send = Send(message.method, base + message.target, headers, message.body, timeout, connect)
+    credentials = settings.credentials
+    if credentials is None:
+        return (yield from _followed(send))
+    told = yield from credentials.say(world.purse, world.clock)
+    event = yield from _followed(replace(send, headers={**headers, **told}))
+    if isinstance(event, Received) and event.status == 401 and credentials.forget(world.purse, told):
+        told = yield from credentials.say(world.purse, world.clock)
+        event = yield from _followed(replace(send, headers={**headers, **told}))
+    return event
+
+
+def _followed(send: Send) -> Talk[Received | Lost]:
+    for _ in range(MAX_REDIRECTS):
+        event = answered((yield send))
+        target = _redirect(send, event)
+        if target is None:
+            return event
+        send = replace(send, url=target)
+    return Lost(f"more than {MAX_REDIRECTS} redirects", left=False)
+
+
+def _redirect(send: Send, event: Received | Lost) -> str | None:
+    """Return where to go instead: never to another host, and never with another method."""
+    if isinstance(event, Lost) or event.status not in {301, 302, 307, 308}:
+        return None
+    if send.method != "GET" and event.status in {301, 302}:
+        return None
+    target = urljoin(send.url, event.header("Location") or "")
+    here, there = urlsplit(send.url), urlsplit(target)
+    return target if (here.scheme, here.netloc) == (there.scheme, there.netloc) and target != send.url else None
+
+
+def understood(request: Request[A], event: Received | Lost, base: str) -> Reply[A]:
+    """Read what came back; raises what a `Registry` raises, and says whose answer it was."""
+    if isinstance(event, Lost):
+        raise Unavailable(f"{base}: {event.message}")
+    if event.status in ABSENT:
+        raise NotOffered(f"{base} does not know this operation (status {event.status})")
+    try:
+        return received(request, event)
+    except Unavailable as error:
+        if event.status == 404:
+            raise NotOffered(f"{base} has nothing at this address: {error}") from error.__cause__
+        raise Unavailable(f"{base}: {error}", asked_pause(event) or 1.0) from error.__cause__
+
+
+def may_be_done(event: Received | Lost) -> bool:
+    """Tell whether a command that failed so may have been carried out; a garbled success may, a 503 or 404 did not."""
+    if isinstance(event, Lost):
+        return event.left
+    return event.status < 300 or (event.status >= 500 and event.status != 503)
+
+
+def hopeless(event: Received | Lost) -> bool:
+    """Tell whether somebody who is not a registry said no: a proxy that wants a password, a redirect elsewhere."""
+    return isinstance(event, Received) and 300 <= event.status < 500 and event.status not in LATER
+
+
+def asked_pause(event: Received | Lost) -> float | None:
+    """Return the seconds that a node wants to be left alone for; None where it does not say, or says nonsense.
+
+    A date is compared with that of the answer, so that clocks need not agree.
+    """
+    text = None if isinstance(event, Lost) else event.header("Retry-After")
+    if isinstance(event, Lost) or not text:
+        return None
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        seconds = parsedate_to_datetime(text) - parsedate_to_datetime(event.header("Date") or "")
+    except (ValueError, TypeError):
+        return None
+    return max(0.0, seconds.total_seconds())

@@ -1,0 +1,159 @@
+"""One request to a registry as a conversation over HTTP, without any I/O: who is asked, and when again.
+
+`ask` is a generator: it yields what to do (`steps`), receives what came of it and returns the reply; the drivers `sync`
+and `aio` only move bytes. Retries of a command carry one command id, so that the registry runs it once.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from treaty.client.settings import Settings
+from treaty.client.steps import Lost, Pause, Talk
+from treaty.client.talk.attempt import asked_pause, exchanged, hopeless, may_be_done, understood
+from treaty.client.talk.world import World
+from treaty.core.decide import is_command
+from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
+from treaty.core.registry import Call, Reply
+from treaty.core.requests import GetGuid, GetSchema, Register, Request, SetConfig, SetMode
+from treaty.wire.confluent.errors import ErrorBody
+from treaty.wire.confluent.headers import TOKEN
+from treaty.wire.confluent.receiving import Received
+
+A = TypeVar("A")
+
+
+def ask(request: Request[A], call: Call, settings: Settings, world: World) -> Talk[Reply[A]]:
+    """Return the reply to a request; raises what a `Registry` raises."""
+    carried = _carried(request, call, settings, world)
+    try:
+        reply = yield from _tried(_Attempts(request, carried, settings, world, world.clock() + call.timeout))
+    except Invalid as refusal:
+        if carried == call or refusal.reason.rule != "TOKEN":
+            raise
+        world.written = None  # the log is another one now: restored, or begun anew
+        reply = yield from _tried(_Attempts(request, call, settings, world, world.clock() + call.timeout))
+    if is_command(request):
+        world.wrote(reply.token)
+    return reply
+
+
+def _carried(request: Request[Any], call: Call, settings: Settings, world: World) -> Call:
+    """Let a read carry the place of the client's last write.
+
+    Schemas by id and guid go without: they never change, and a node looks before it says "not found".
+    """
+    if world.written is None or call.after is not None or not settings.own_writes or is_command(request):
+        return call
+    if isinstance(request, (GetSchema, GetGuid)) and call.consistency != "eventual":
+        return call
+    return replace(call, after=world.written)
+
+
+@dataclass(slots=True)
+class _Attempts(Generic[A]):
+    """Where one request stands after the attempts so far."""
+
+    request: Request[A]
+    call: Call
+    settings: Settings
+    world: World
+    deadline: float
+    failure: Unavailable | None = None
+    maybe: bool = False
+    """It may have been carried out."""
+    over: bool = False
+    """Nothing more is to be tried."""
+    later: bool = False
+    """Somebody may answer later."""
+
+    def judged(self, node: int, event: Received | Lost) -> Reply[A] | None:
+        """Take in what came back from a node: a reply, a refusal (raised), or None where it was neither."""
+        nodes, now = self.world.nodes, self.world.clock()
+        try:
+            reply = understood(self.request, event, self.settings.urls[node])
+        except OutcomeUnknown:
+            self.maybe = self.later = True
+        except NotOffered as error:
+            self.failure = self.failure or error
+        except Unavailable as error:
+            self.maybe, self.failure = self.maybe or may_be_done(event), error
+            self.over, self.later = hopeless(event), True
+            if not self.over:
+                nodes.failed(node, now, asked_pause(event))
+        except Refusal:
+            nodes.worked(node)
+            if not self.maybe or _repeatable(self.request) or _remembers(event):
+                raise
+            self.over = True
+        else:
+            nodes.worked(node)
+            self.world.kin = bool(reply.token.identity) or (isinstance(event, Received) and bool(event.header(TOKEN)))
+            return reply
+        return None
+
+    def given_up(self) -> RegistryError:
+        """What to raise when nothing came of it."""
+        failure = self.failure or Unavailable(f"no answer within {self.call.timeout} s")
+        if not self.maybe or not is_command(self.request):
+            return failure
+        unknown = OutcomeUnknown(self.call.command_id)
+        unknown.__cause__ = failure
+        return unknown
+
+
+def _tried(attempts: _Attempts[A]) -> Talk[Reply[A]]:
+    """Try one node after the other until one of them answers or refuses."""
+    settings, world = attempts.settings, attempts.world
+    for turn in range(settings.rounds):
+        if turn:
+            pause = min(settings.pause * 2.0 ** (turn - 1), settings.longest_pause) * (0.5 + world.chance() / 2)
+            yield Pause(max(0.0, min(pause, attempts.deadline - world.clock())))
+        for node in world.nodes.turn(turn, world.clock()):
+            if not (yield from _waited(attempts, node)):
+                continue
+            left = min(attempts.deadline - world.clock(), settings.attempt_timeout)
+            try:
+                event = yield from exchanged(
+                    attempts.request, attempts.call, settings, world, (settings.urls[node], left)
+                )
+            except Unavailable as error:  # nobody can say now who is asking
+                attempts.failure = attempts.failure or error
+                raise attempts.given_up() from error
+            reply = attempts.judged(node, event)
+            if reply is not None:
+                return reply
+            if attempts.over:
+                raise attempts.given_up()
+        if not attempts.later:
+            break
+    raise attempts.given_up()
+
+
+def _waited(attempts: _Attempts[Any], node: int) -> Talk[bool]:
+    """Leave a node alone as long as it asked for; False where there is not as much time."""
+    now = attempts.world.clock()
+    left, wait = attempts.deadline - now, attempts.world.nodes.wait(node, now)
+    if wait < left:
+        if wait:
+            yield Pause(wait)
+        return True
+    if wait:
+        message = f"{attempts.settings.urls[node]} asks to be left alone for {wait:.1f} s more"
+        attempts.failure = attempts.failure or Unavailable(message, wait)
+    return False
+
+
+def _repeatable(request: Request[Any]) -> bool:
+    """Tell whether a command says the same when it is done again; the others are refused where they were done before."""
+    if isinstance(request, Register):
+        return not request.number and request.expected is None
+    return isinstance(request, (SetConfig, SetMode)) or not is_command(request)
+
+
+def _remembers(event: Received | Lost) -> bool:
+    """Tell whether the registry knows command ids, so that its refusal is about this command's first arrival."""
+    if isinstance(event, Lost):
+        return False
+    return event.header(TOKEN) is not None or msgspec.json.decode(event.body, type=ErrorBody).treaty is not None

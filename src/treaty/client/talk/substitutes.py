@@ -1,0 +1,190 @@
+"""`converse`: a request as the server at hand can answer it, also one that lacks an operation or says less.
+
+Treaty's own server answers everything as it is asked. Confluent's, Redpanda's, Karapace's and others know fewer
+operations, other spellings, and leave out members; where the answer can be had in another way, it is asked for so.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar, cast
+
+from treaty.client.settings import Settings
+from treaty.client.steps import Talk
+from treaty.client.talk.flow import ask
+from treaty.client.talk.world import World
+from treaty.core.answers import Checked, Registered, Subjects, VersionFound, Versions
+from treaty.core.calls import refuse_bad_call
+from treaty.core.decide import is_command
+from treaty.core.limits import COUNTER
+from treaty.core.names import EVERYWHERE, Subject, subject_of
+from treaty.core.refusals import NotFound, NotOffered, SchemaNotFound, SettingNotFound, SubjectNotFound
+from treaty.core.registry import Call, Reply, Token
+from treaty.core.requests import (
+    LATEST,
+    Check,
+    Creation,
+    GetConfig,
+    GetMode,
+    GetSchema,
+    ListSchemas,
+    ListSubjects,
+    ListVersions,
+    Lookup,
+    Register,
+    Request,
+    Scope,
+    UsesOf,
+)
+
+A = TypeVar("A")
+
+PAGE = 1000
+"""Versions that a registry lists at once."""
+
+
+class Asking(Protocol):
+    """Ask something in the same conversation, in what is left of its time."""
+
+    def __call__(self, request: Request[A], /, after: Token | None = None) -> Talk[Reply[A]]:
+        """Return the reply, not older than `after`; raises what a `Registry` raises."""
+        ...
+
+
+def converse(request: Request[A], call: Call, settings: Settings, world: World) -> Talk[Reply[A]]:
+    """Return the reply to a request; raises what a `Registry` raises."""
+    refuse_bad_call(call)
+    if is_command(request) and not call.command_id:
+        call = replace(call, command_id=world.new_id())
+    if isinstance(request, (GetSchema, UsesOf)) and request.schema_id > COUNTER:
+        raise SchemaNotFound.of(  # there is no such address, which a registry answers like a wrong path
+            "SCHEMA_NOT_FOUND", f"Schema {request.schema_id} not found", version=str(request.schema_id)
+        )
+    deadline = world.clock() + call.timeout
+
+    def asking(other: Request[A], /, after: Token | None = None) -> Talk[Reply[A]]:
+        command_id = call.command_id if is_command(other) else ""
+        made = replace(call, timeout=deadline - world.clock(), command_id=command_id, after=after or call.after)
+        return (yield from ask(other, made, settings, world))
+
+    special = _SPECIAL.get(type(request))
+    if special is None:
+        return (yield from asking(request))
+    return cast("Reply[A]", (yield from special(request, asking, world)))
+
+
+def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[Registered]]:
+    """Complete an answer that tells the id alone with a look-up."""
+    if not world.kin and _says_more(request):
+        yield from asking(GetMode(Scope(), resolve=True))
+        if not world.kin:
+            raise NotOffered("this registry takes no expected version, names or properties: it would pass over them")
+    reply = yield from asking(request)
+    told = reply.answer.version
+    if told.number and told.text:
+        return reply
+    try:
+        found = (yield from asking(Lookup(request.subject, request.draft, request.normalize))).answer
+    except (NotFound, NotOffered):  # a follower that has not heard of it yet
+        draft = request.draft
+        found = replace(
+            told, text=draft.text, format=draft.format, references=draft.references, metadata=draft.metadata,
+            rules=draft.rules,
+        )  # fmt: skip
+    return replace(reply, answer=Registered(replace(found, schema_id=told.schema_id), created=True))
+
+
+def _says_more(request: Register) -> bool:
+    """Tell whether a registration holds what only Treaty's server understands, and others would pass over."""
+    return bool(
+        request.expected is not None or request.names or request.properties or request.create_with != Creation()
+    )
+
+
+def _setting(request: GetConfig | GetMode, asking: Asking, _world: World) -> Talk[Reply[Any]]:
+    """Where a server does not follow the chain from a subject that it does not know, follow it here."""
+    try:
+        return (yield from asking(request))
+    except (SettingNotFound, SubjectNotFound):
+        if not request.resolve or request.scope in {Scope(), Scope(EVERYWHERE)}:
+            raise
+        outer = Scope(request.scope.context) if request.scope.name is not None else Scope()
+        return (yield from _setting(replace(request, scope=outer), asking, _world))
+
+
+def _checked(request: Check, asking: Asking, world: World) -> Talk[Reply[Checked]]:
+    """Where a server can check against one version only, check against each that the level compares."""
+    try:
+        return (yield from asking(request))
+    except NotFound:
+        if request.version != LATEST:
+            raise
+        return (yield from _unless_there(request, asking))
+    except NotOffered:
+        if request.version is not None:
+            raise
+    config = yield from _setting(GetConfig(Scope(*request.subject), resolve=True), asking, world)
+    transitive = (config.answer.config.level or "").endswith("_TRANSITIVE")
+    try:
+        numbers = (yield from asking(ListVersions(request.subject))).answer.numbers
+    except SubjectNotFound:
+        numbers = ()
+    told = Reply(Checked(compatible=True), config.token)
+    for number in reversed(numbers if transitive else numbers[-1:]):
+        told = yield from asking(replace(request, version=number))
+        if not told.answer.compatible:
+            break
+    return told
+
+
+def _unless_there(request: Check, asking: Asking) -> Talk[Reply[Checked]]:
+    """A schema fits the latest version of a subject that has none."""
+    try:
+        yield from asking(ListVersions(request.subject))
+    except SubjectNotFound:
+        return Reply(Checked(compatible=True), (yield from asking(ListSubjects(request.subject))).token)
+    return (yield from asking(request))
+
+
+def _subjects(request: ListSubjects, asking: Asking, world: World) -> Talk[Reply[Subjects]]:
+    """Leave out what a server lists that does not know prefixes."""
+    reply = yield from asking(request)
+    if world.kin:
+        return reply
+    return replace(reply, answer=Subjects(tuple(name for name in reply.answer.names if _begins(name, request.prefix))))
+
+
+def _begins(name: str, prefix: Subject) -> bool:
+    context, word = subject_of(name)
+    return prefix.context in {EVERYWHERE, context} and word.startswith(prefix.name)
+
+
+def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Versions]]:
+    """Ask for a long list in pages, each no older than the one before; a server that knows no pages sends all at once."""
+    found: dict[tuple[str, int], VersionFound] = {}
+    after: Token | None = None
+    while True:
+        size = min(PAGE, request.limit - len(found))
+        last = next(reversed(found)) if found else request.after
+        page_of = replace(request, offset=request.offset + len(found), limit=size, after=last)
+        reply = yield from asking(page_of, after)
+        after = reply.token if reply.token.sequence else None
+        page = reply.answer.versions
+        if not world.kin:
+            page = tuple(one for one in page if _begins(one.subject, request.prefix))
+        if len(page) > size:
+            return replace(reply, answer=Versions(page[request.offset : request.offset + request.limit]))
+        fresh = {(one.subject, one.number): one for one in page if (one.subject, one.number) not in found}
+        found |= fresh
+        if len(fresh) < size or len(found) >= request.limit:
+            return replace(reply, answer=Versions(tuple(found.values())))
+
+
+_SPECIAL: Mapping[type[Any], Any] = {
+    Register: _registered,
+    GetConfig: _setting,
+    GetMode: _setting,
+    Check: _checked,
+    ListSubjects: _subjects,
+    ListSchemas: _schemas,
+}
+"""Requests that other servers answer differently, and what is done about it."""
