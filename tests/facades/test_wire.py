@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from treaty.core import answers as a
+from treaty.core import associating
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.finding import Fault, Finding
@@ -319,7 +320,8 @@ def test_requests_as_http(request_: q.Request[object], method: str, target: str)
 
 
 def test_every_request_can_be_sent() -> None:
-    kinds = [kind for kind in vars(q).values() if isinstance(kind, type) and issubclass(kind, q.Request)]
+    named = (*vars(q).values(), *vars(associating).values())
+    kinds = [kind for kind in named if isinstance(kind, type) and issubclass(kind, q.Request)]
     unsendable = [kind for kind in kinds if kind is not q.Request and kind not in _sendable()]
     assert unsendable == []
 

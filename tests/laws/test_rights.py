@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, toy
+from treaty.core import associating
 from treaty.core import requests as q
 from treaty.core import rights as core_rights
 from treaty.core.answers import Config, Contexts
@@ -33,7 +34,8 @@ def access(*may: Permission, subjects: Iterable[str] = ("*",), contexts: Iterabl
 
 
 def kinds() -> set[type]:
-    return {one for one in vars(q).values() if isinstance(one, type) and issubclass(one, Request)} - {Request}
+    named = (*vars(q).values(), *vars(associating).values())
+    return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
 def test_every_kind_of_request_has_its_needs() -> None:
@@ -42,7 +44,7 @@ def test_every_kind_of_request_has_its_needs() -> None:
 
 def test_every_index_of_subjects_and_schemas_says_whose_rows_it_finds() -> None:
     assert set(INDEXES) - set(FOUND) == {"outcome.sequence"}
-    assert all(INDEXES[index].table in OWNED | {"schema"} for index in FOUND)
+    assert all(INDEXES[index].table in OWNED | {"schema", "association"} for index in FOUND)
 
 
 def test_an_unknown_kind_of_request_is_refused() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.simulation.texts import AVRO, OUTER, TOY
+from treaty.core import associating as tied
 from treaty.core import requests as asked
 from treaty.core.answers import Config
 from treaty.core.names import Subject
@@ -92,6 +93,17 @@ def get_guid(ask: Asker) -> str:
     return ask.chance.choice(ask.guids) if ask.guids and ask.often(0.9) else "0" * 32
 
 
+TOPICS = ("t1", "t2")
+
+
+def associations(ask: Asker) -> tied.ListAssociations:
+    """Of a subject, of a topic by its name, or by its id."""
+    topic = ask.chance.choice(TOPICS)
+    places: tuple[tied.OfSubject | tied.OfName | tied.OfId, ...]
+    places = (tied.OfSubject(ask.subject()), tied.OfName(topic), tied.OfId(f"id-{topic}"))
+    return tied.ListAssociations(ask.chance.choice(places))
+
+
 Generator = Callable[[Asker], Request[Any]]
 
 GENERATORS: Mapping[type, tuple[float, Generator]] = {
@@ -120,6 +132,8 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.ListSchemas: (1, lambda a: asked.ListSchemas(visible=a.visible(), latest=a.often(0.3))),
     asked.UsesOf: (1, lambda a: asked.UsesOf(a.chance.randint(1, MOST_IDS), visible=a.visible())),
     asked.ReferencedBy: (1, lambda a: asked.ReferencedBy(a.subject(), a.number(), a.often(0.3))),
+    tied.ListAssociations: (2, associations),
+    tied.GetAssociations: (1, lambda a: tied.GetAssociations((associations(a),), schemas=a.often(0.5))),
     asked.ListContexts: (1, lambda a: asked.ListContexts()),
     asked.GetOutcome: (2, lambda a: asked.GetOutcome(a.chance.choice(a.command_ids) if a.command_ids else "none")),
 }

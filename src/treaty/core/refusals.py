@@ -3,13 +3,15 @@
 RegistryError
 ├── Refusal                     the law's answer: asking again the same way is pointless
 │   ├── NotFound                what was asked for does not exist
-│   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound
+│   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound · AssociationNotFound
 │   ├── Invalid                 the request itself cannot be right
-│   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules · TooLarge
+│   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules ·
+│   │       InvalidAssociation · TooLarge
 │   ├── Denied                  not for who asks
 │   │   └── Unauthenticated · Forbidden
 │   └── Conflicting             right in itself, wrong in this state
-│       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken
+│       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken ·
+│           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen
 ├── Unavailable                 can't say now: nothing was written; ask again
 │   └── NotOffered              this server has no such operation
 └── OutcomeUnknown              it may have been written: ask for the outcome by its command id
@@ -75,6 +77,10 @@ class SettingNotFound(NotFound):
     """The subject has no config or mode of its own."""
 
 
+class AssociationNotFound(NotFound):
+    """The resource has no such association."""
+
+
 class Invalid(Refusal):
     """The request itself can't be right."""
 
@@ -102,6 +108,10 @@ class InvalidSetting(Invalid):
 
 class InvalidRules(Invalid):
     """A rule set that breaks the rules for rule sets."""
+
+
+class InvalidAssociation(Invalid):
+    """A request about associations with a member that can't be right."""
 
 
 class TooLarge(Invalid):
@@ -164,6 +174,30 @@ class NotEmpty(Conflicting):
 
 class NameTaken(Conflicting):
     """Another version of the subject has this name."""
+
+
+class TooManyAssociations(Conflicting):
+    """The subject has as many associations as it may have."""
+
+
+class ResourceAssociated(Conflicting):
+    """The resource has an association of this kind already."""
+
+
+class SubjectAssociated(Conflicting):
+    """The subject has an association, which stands in the way."""
+
+
+class StronglyAssociated(Conflicting):
+    """The subject belongs to another resource."""
+
+
+class NoLiveVersion(Conflicting):
+    """An associated subject needs a version that is live."""
+
+
+class Frozen(Conflicting):
+    """The association must not be changed."""
 
 
 class Unavailable(RegistryError):

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from treaty.core.names import Subject
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.rights import Access
 from treaty.core.rows import Key, Value
 from treaty.core.view import View
 
-How = Literal["entry", "rows", "schemas"]
+How = Literal["entry", "rows", "schemas", "associated"]
 
 FOUND: Mapping[str, How] = {
     "version.subject": "entry",
@@ -21,8 +21,12 @@ FOUND: Mapping[str, How] = {
     "schema.everywhere": "schemas",
     "schema.likeness": "schemas",
     "schema.referrers": "schemas",
+    "association.subject": "entry",
+    "association.name": "associated",
+    "association.resource": "associated",
 }
-"""Where an index says whose rows it finds: in the entry, in the keys of the rows, or (schemas) in who uses them.
+"""Where an index says whose rows it finds: in the entry, in the keys of the rows (associated: at their end), or
+(schemas) in who uses them.
 
 An index that is not here finds nothing for somebody whose rights are bounded.
 """
@@ -63,6 +67,8 @@ class Seen:
         keys = self._base.find(index, entry)
         if how == "rows":
             return tuple(key for key in keys if self._reads(key))
+        if how == "associated":
+            return tuple(key for key in keys if self._reads(subject_of(str(key[-1]))))
         if how == "schemas":
             return tuple(key for key in keys if self.find("version.schema", key))
         return keys
@@ -72,6 +78,8 @@ class Seen:
         keys = self._base.keys(table)
         if table in OWNED:
             return (key for key in keys if self._reads(key))
+        if table == "association":
+            return (key for key in keys if self._reads(subject_of(str(key[-1]))))
         if table == "context":
             return (key for key in keys if self._access.enters(str(key[0])))
         return keys if table == "policy" else ()

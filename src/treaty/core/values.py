@@ -169,7 +169,10 @@ class Mode:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """A resource (a topic) bound to a subject (spec of Confluent's associations, 1.10)."""
+    """A resource (a topic) bound to a subject. Its key has the resource's id, the kind, and the subject.
+
+    `subject` is qualified, `resource` is the resource's name.
+    """
 
     subject: str
     resource: str
@@ -180,6 +183,8 @@ class Association:
     frozen: bool = False
     created: int = 0
     updated: int = 0
+    type: str = "topic"
+    guid: str = ""
     extra: Extra = ()
 
 

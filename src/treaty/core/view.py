@@ -141,7 +141,8 @@ INDEXES: Mapping[str, Index] = {
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
 (context, subject) · (context, subject, number) · (state live or soft, context, subject) · (context, schema id) ·
-(SHA-256) · (context, subject, ordinal) · (sequence)."""
+(SHA-256) · (context, subject, ordinal) · (context, subject) · (namespace, name), either of them ``-`` for any ·
+(resource id) · (sequence)."""
 
 _LAST = chr(0x10FFFF)
 ORDERED_TABLES = frozenset({"subject", "config", "mode"})

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from treaty.api import compression
 from treaty.api.bodies import announced
-from treaty.api.confluent.exchange import Exchange, Nothing, Text
+from treaty.api.confluent.exchange import Exchange, Nothing, Partial, Text
 from treaty.api.confluent.paths import Aliases, in_context
 from treaty.api.confluent.query import NoSuchPath, Query
 from treaty.api.confluent.routes import ROUTES, Endpoint
@@ -101,4 +101,6 @@ def _response(exchange: Exchange, result: object, media: str) -> Response:
         return Response(None, 204, headers | ({"allow": result.allow} if result.allow else {}))
     if isinstance(result, Text):
         return Response(result.text.encode(), 200, headers, media)
+    if isinstance(result, Partial):
+        return Response(_ENCODER.encode(result.body), 207, headers, media)
     return Response(_ENCODER.encode(result), 200, headers, media)

@@ -31,6 +31,13 @@ class Nothing:
     allow: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """An answer with one result for each of several things that were asked: 207."""
+
+    body: object
+
+
 @dataclass(slots=True)
 class Exchange:
     """What an endpoint reads and asks. `asked` and `token` remember the last question, for errors and headers."""

@@ -43,7 +43,11 @@ def _qualified(prefix: str, name: str) -> str:
 def _subject_place(segments: Segments) -> int | None:
     """Where the subject stands in a path that names one; config and mode are left out, aliases don't count there."""
     for at in (0, 1):
-        if len(segments) > at + 1 and segments[at] == "subjects" and (at == 0 or segments[0] == "compatibility"):
+        if (
+            len(segments) > at + 1
+            and segments[at] == "subjects"
+            and (at == 0 or segments[0] in {"compatibility", "associations"})
+        ):
             return at + 1
     return None
 

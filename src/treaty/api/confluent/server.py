@@ -1,4 +1,4 @@
-"""What the server says about itself: root, metadata, contexts, associations, outcomes of commands."""
+"""What the server says about itself: root, metadata, contexts, outcomes of commands."""
 
 from importlib.metadata import version as installed
 
@@ -43,11 +43,6 @@ async def delete_context(x: Exchange) -> object:
     """Forgets an empty context; answers nothing, with 204."""
     await x.ask(q.DeleteContext(context_of(x.values[0])))
     return Nothing()
-
-
-async def no_associations(_x: Exchange) -> object:
-    """An empty list: there are none, and clients then name subjects after topics."""
-    return ()
 
 
 async def outcome(x: Exchange) -> object:

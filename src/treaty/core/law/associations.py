@@ -1,0 +1,177 @@
+"""Associations as they stand: which there are, who has them, and how they are told."""
+
+from treaty.core.associating import (
+    ANY,
+    TOPIC,
+    Association,
+    AssociationResult,
+    AssociationResults,
+    Associations,
+    Bound,
+    GetAssociations,
+    ListAssociations,
+    OfId,
+    OfName,
+    OfSubject,
+    Refused,
+    Resource,
+    ResourceBound,
+)
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar
+from treaty.core.law.versions import found, shown
+from treaty.core.limits import ASSOCIATION_BATCH
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import AssociationNotFound, InvalidAssociation, Refusal
+from treaty.core.rows import Key
+from treaty.core.values import Association as Value
+from treaty.core.view import View
+
+Tied = tuple[Key, Value]
+"""An association with its key (resource id, kind, subject)."""
+
+
+def of_subject(view: View, subject: Subject) -> tuple[Key, ...]:
+    """Return the keys of a subject's associations."""
+    return view.find("association.subject", tuple(subject))
+
+
+def of_resource(view: View, resource_id: str) -> list[Tied]:
+    """Return the associations of a resource, by kind."""
+    return _rows(view, view.find("association.resource", (resource_id,)))
+
+
+def of_name(view: View, name: str, namespace: str) -> list[Tied]:
+    """Return the associations of resources by name and namespace; either may be `ANY`."""
+    if name == ANY and namespace == ANY:
+        return _rows(view, tuple(view.keys("association")))
+    return _rows(view, view.find("association.name", (namespace, name)))
+
+
+def _rows(view: View, keys: tuple[Key, ...]) -> list[Tied]:
+    rows = ((key, view.get("association", key)) for key in keys)
+    return [(key, value) for key, value in rows if isinstance(value, Value)]
+
+
+def is_strong(view: View, subject: Subject) -> bool:
+    """Tell whether a subject goes with a resource. A strong association is the only one of its subject."""
+    return any(value.lifecycle == "STRONG" for _, value in _rows(view, of_subject(view, subject)[:1]))
+
+
+def resource_of(one: Tied) -> Resource:
+    """Return the resource of an association."""
+    key, value = one
+    return Resource(value.resource, value.namespace, str(key[0]), value.type)
+
+
+def told(one: Tied) -> Association:
+    """Return what is told of an association."""
+    value = one[1]
+    return Association(
+        subject=value.subject,
+        guid=value.guid,
+        resource=resource_of(one),
+        kind=value.kind,
+        lifecycle=value.lifecycle,
+        frozen=value.frozen,
+        created=value.created,
+        updated=value.updated,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- requests
+
+
+def list_associations(view: View, command: Command[Associations], grammar: Grammar) -> Decision[Associations]:
+    """List associations; none is an empty list."""
+    request = command.request
+    assert isinstance(request, ListAssociations)
+    page = _asked(view, request)[request.offset : request.offset + request.limit]
+    return Decision((), Associations(tuple(told(one) for one in page)))
+
+
+def _asked(view: View, request: ListAssociations) -> list[Tied]:
+    match request.of:
+        case OfSubject(subject):
+            ties = _rows(view, of_subject(view, subject))
+        case OfName(name, namespace):
+            ties = of_name(view, name, namespace)
+        case OfId(resource_id):
+            ties = of_resource(view, resource_id)
+    return sorted((one for one in ties if _wanted(request, one[1])), key=_order)
+
+
+def _wanted(request: ListAssociations, value: Value) -> bool:
+    return (
+        value.type == (request.type or TOPIC)
+        and (not request.kinds or value.kind in request.kinds)
+        and request.lifecycle in {"", value.lifecycle}
+    )
+
+
+def _order(one: Tied) -> tuple[str, str, str, str]:
+    return (one[1].namespace, one[1].resource, one[1].kind, one[1].subject)
+
+
+def get_associations(
+    view: View, command: Command[AssociationResults], grammar: Grammar
+) -> Decision[AssociationResults]:
+    """Answer several questions, each about one resource. What one of them asks wrongly does not hurt the others."""
+    request = command.request
+    assert isinstance(request, GetAssociations)
+    refuse_bad_batch(len(request.gets))
+    return Decision((), AssociationResults(tuple(_got(view, one, schemas=request.schemas) for one in request.gets)))
+
+
+def _got(view: View, request: ListAssociations, *, schemas: bool) -> AssociationResult:
+    try:
+        return AssociationResult(_one_resource(view, request, schemas=schemas))
+    except Refusal as no:
+        return AssociationResult(refused=Refused.by(no))
+
+
+def _one_resource(view: View, request: ListAssociations, *, schemas: bool) -> ResourceBound:
+    asked = request.of.id if isinstance(request.of, OfId) else getattr(request.of, "name", "")
+    if isinstance(request.of, OfSubject) or not asked:
+        raise invalid("resourceId", "give the resource's id, or its name and namespace", "")
+    ties = _asked(view, request)
+    if not ties:
+        raise not_found(asked)
+    resources = sorted({resource_of(one) for one in ties}, key=lambda one: (one.namespace, one.name))
+    if len(resources) > 1:
+        raise invalid("resourceNamespace", f"{len(resources)} resources fit, name one of them", asked)
+    return ResourceBound(resources[0], tuple(_bound(view, one, schema=schemas) for one in ties))
+
+
+def _bound(view: View, one: Tied, *, schema: bool) -> Bound:
+    value = one[1]
+    live = shown(view, subject_of(value.subject)) if schema else []
+    latest = found(view, live[-1]) if live else None
+    return Bound(value.subject, value.kind, value.lifecycle, value.frozen, latest)
+
+
+# ------------------------------------------------------------------------------------------------------- refusals
+
+
+def not_found(resource: str) -> AssociationNotFound:
+    """Return the refusal for a resource without associations."""
+    return AssociationNotFound.of("ASSOCIATION_NOT_FOUND", f"Association for '{resource}' not found.", new=resource)
+
+
+def invalid(member: str, detail: str, new: str, *, allowed: str = "") -> InvalidAssociation:
+    """Return the refusal of a request whose member can't be right."""
+    return InvalidAssociation.of(
+        "ASSOCIATION_INVALID",
+        f"The association specified an invalid value for property: '{member}', detail: {detail}",
+        path=f"/{member}",
+        new=new,
+        allowed=allowed or detail,
+    )
+
+
+def refuse_bad_batch(size: int) -> None:
+    """Raise `InvalidAssociation` for a batch without an entry, or with too many."""
+    if not size:
+        raise invalid("requests", "cannot be null or empty", "", allowed="at least one entry")
+    if size > ASSOCIATION_BATCH:
+        raise invalid("requests", f"at most {ASSOCIATION_BATCH} in one batch", str(size))

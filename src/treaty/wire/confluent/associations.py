@@ -1,0 +1,211 @@
+"""Associations as bodies, and questions about them as query members."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from treaty.core.associating import (
+    ANY,
+    TOPIC,
+    Association,
+    AssociationResult,
+    AssociationResults,
+    Associations,
+    Bound,
+    ListAssociations,
+    OfId,
+    OfName,
+    Refused,
+    Resource,
+    ResourceBound,
+)
+from treaty.wire.confluent.errors import ErrorBody, error_body, error_of
+from treaty.wire.confluent.versions import SchemaBody, version_body, version_of
+
+
+class AssociationBody(Struct, omit_defaults=True, rename="camel"):
+    """One association in a list."""
+
+    subject: str | None = None
+    guid: str | None = None
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    association_type: str | None = None
+    lifecycle: str | None = None
+    frozen: bool | None = None
+    create_ts: int | None = None
+    update_ts: int | None = None
+
+
+class BoundBody(Struct, omit_defaults=True, rename="camel"):
+    """What one kind of a resource has."""
+
+    subject: str | None = None
+    association_type: str | None = None
+    lifecycle: str | None = None
+    frozen: bool | None = None
+    schema: SchemaBody | None = None
+
+
+class ResourceBody(Struct, omit_defaults=True, rename="camel"):
+    """A resource and its associations, in an answer."""
+
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    associations: list[BoundBody] | None = None
+
+
+class ResultBody(Struct, omit_defaults=True):
+    """What became of one entry of a batch."""
+
+    result: ResourceBody | None = None
+    error: ErrorBody | None = None
+
+
+class ResultsBody(Struct):
+    """What became of a batch."""
+
+    results: list[ResultBody]
+
+
+class GetBody(Struct, omit_defaults=True, rename="camel"):
+    """One question of a batch."""
+
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    association_types: list[str] | None = None
+    lifecycle: str | None = None
+
+
+class GetsBody(Struct):
+    """Questions of a batch."""
+
+    requests: list[GetBody | None] | None = None
+
+
+# ---------------------------------------------------------------------------------------------------------- lists
+
+
+def association_body(one: Association) -> AssociationBody:
+    """Print an association."""
+    return AssociationBody(
+        subject=one.subject,
+        guid=one.guid or None,
+        resource_name=one.resource.name,
+        resource_namespace=one.resource.namespace,
+        resource_id=one.resource.id,
+        resource_type=one.resource.type,
+        association_type=one.kind,
+        lifecycle=one.lifecycle,
+        frozen=one.frozen,
+        create_ts=one.created or None,
+        update_ts=one.updated or None,
+    )
+
+
+def associations_of(bodies: Iterable[AssociationBody]) -> Associations:
+    """Read a list of associations."""
+    return Associations(tuple(_association(each) for each in bodies))
+
+
+def _association(body: AssociationBody) -> Association:
+    resource = _resource(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
+    return Association(
+        subject=body.subject or "",
+        guid=body.guid or "",
+        resource=resource,
+        kind=body.association_type or "value",
+        lifecycle=body.lifecycle or "WEAK",
+        frozen=bool(body.frozen),
+        created=body.create_ts or 0,
+        updated=body.update_ts or 0,
+    )
+
+
+def _resource(name: str | None, namespace: str | None, resource_id: str | None, type_: str | None) -> Resource:
+    return Resource(name or "", namespace or "", resource_id or "", type_ or TOPIC)
+
+
+def list_members(request: ListAssociations) -> list[tuple[str, object]]:
+    """Print what a list is to hold as query members."""
+    kinds = [("associationType", kind) for kind in request.kinds]
+    lifecycle = [("lifecycle", request.lifecycle)] if request.lifecycle else []
+    page = [("offset", request.offset), ("limit", request.limit)]
+    return [("resourceType", request.type), *kinds, *lifecycle, *page]
+
+
+# -------------------------------------------------------------------------------------------------------- batches
+
+
+def get_of(body: GetBody | None) -> ListAssociations:
+    """Read one question of a batch: by id where one is given, else by name."""
+    body = body or GetBody()
+    of = (
+        OfId(body.resource_id) if body.resource_id else OfName(body.resource_name or "", body.resource_namespace or ANY)
+    )
+    kinds = tuple(body.association_types or ())
+    return ListAssociations(of, body.resource_type or TOPIC, kinds, (body.lifecycle or "").upper())
+
+
+def get_body(request: ListAssociations) -> GetBody:
+    """Print one question of a batch; a question by subject can't be one, and comes out without a resource."""
+    body = GetBody(None, None, None, request.type, list(request.kinds) or None, request.lifecycle or None)
+    match request.of:
+        case OfId(resource_id):
+            body.resource_id = resource_id
+        case OfName(name, namespace):
+            body.resource_name, body.resource_namespace = name, namespace
+    return body
+
+
+def resource_body(done: ResourceBound, *, details: bool = False) -> ResourceBody:
+    """Print a resource and what is bound to it."""
+    one = done.resource
+    bound = [_bound_body(each, details=details) for each in done.bound]
+    return ResourceBody(one.name, one.namespace, one.id or None, one.type, bound or None)
+
+
+def _bound_body(one: Bound, *, details: bool) -> BoundBody:
+    schema = version_body(one.schema, details=details) if one.schema else None
+    return BoundBody(one.subject, one.kind, one.lifecycle, one.frozen, schema)
+
+
+def resource_bound_of(body: ResourceBody) -> ResourceBound:
+    """Read a resource and what is bound to it."""
+    resource = _resource(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
+    return ResourceBound(resource, tuple(_bound(each) for each in body.associations or ()))
+
+
+def _bound(body: BoundBody) -> Bound:
+    schema = version_of(body.schema, body.subject or "") if body.schema else None
+    return Bound(
+        body.subject or "", body.association_type or "value", body.lifecycle or "WEAK", bool(body.frozen), schema
+    )
+
+
+def results_body(answer: AssociationResults, *, details: bool = False) -> ResultsBody:
+    """Print what became of a batch."""
+    return ResultsBody([_result_body(each, details=details) for each in answer.results])
+
+
+def _result_body(one: AssociationResult, *, details: bool) -> ResultBody:
+    if one.refused is not None:
+        return ResultBody(error=error_body(one.refused.error, details=details))
+    return ResultBody(resource_body(one.done, details=details) if one.done else None)
+
+
+def results_of(body: ResultsBody) -> AssociationResults:
+    """Read what became of a batch."""
+    return AssociationResults(tuple(_result(each) for each in body.results))
+
+
+def _result(body: ResultBody) -> AssociationResult:
+    if body.error is not None:
+        return AssociationResult(refused=Refused.by(error_of(body.error)))
+    return AssociationResult(resource_bound_of(body.result or ResourceBody()))
