@@ -6,7 +6,7 @@ from typing import Protocol
 
 from treaty.core import values
 from treaty.core.commit import Position
-from treaty.core.names import Subject
+from treaty.core.names import Subject, subject_of
 from treaty.core.rows import Alien, Encoded, Key, Row, Value
 
 
@@ -122,6 +122,21 @@ def _use_entries(key: Key, value: Value) -> tuple[Key, ...]:
     return ((key[0], value.schema_id),) if isinstance(value, values.Version) and value.state != "purged" else ()
 
 
+def _associated_entries(_key: Key, value: Value) -> tuple[Key, ...]:
+    return (tuple(subject_of(value.subject)),) if isinstance(value, values.Association) else ()
+
+
+def _named_resource_entries(_key: Key, value: Value) -> tuple[Key, ...]:
+    """A resource is found by its namespace and name, by its name in any namespace, and in all that its namespace has."""
+    if not isinstance(value, values.Association):
+        return ()
+    return tuple(dict.fromkeys(((value.namespace, value.resource), ("-", value.resource), (value.namespace, "-"))))
+
+
+def _resource_entries(key: Key, _value: Value) -> tuple[Key, ...]:
+    return ((key[0],),)
+
+
 def _outcome_entries(_key: Key, value: Value) -> tuple[Key, ...]:
     return ((value.sequence,),) if isinstance(value, values.Outcome) else ()
 
@@ -137,6 +152,9 @@ INDEXES: Mapping[str, Index] = {
     "version.schema": Index("version", _use_entries),
     "version.content": Index("version", _content_entries),
     "name.version": Index("name", _named_entries),
+    "association.subject": Index("association", _associated_entries),
+    "association.name": Index("association", _named_resource_entries),
+    "association.resource": Index("association", _resource_entries),
     "outcome.sequence": Index("outcome", _outcome_entries),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
