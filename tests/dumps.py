@@ -2,32 +2,70 @@
 
 import json
 import random
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
 CONTEXTS = ("", ":.a:", ":.b:")
 LEVELS = ("NONE", "BACKWARD", "FORWARD", "FULL", "BACKWARD_TRANSITIVE")
+RECENT = 20
+"""Schemas that new versions repeat or refer to."""
 
 Line = tuple[dict[str, Any], dict[str, Any] | None]
+Place = tuple[str, int]
 
 
 @dataclass
 class Topic:
-    """Records written so far, and the state that they lead to: versions by (subject, number)."""
+    """Records written so far, and the state that they lead to: versions by (subject, number), settings by scope."""
 
     seed: int
     lines: list[Line] = field(default_factory=list)
-    versions: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    versions: dict[Place, dict[str, Any]] = field(default_factory=dict)
     configs: dict[str | None, dict[str, Any]] = field(default_factory=dict)
-    modes: dict[str, str] = field(default_factory=dict)
+    modes: dict[str | None, str] = field(default_factory=dict)
+    contexts: set[str] = field(default_factory=set)
     highest: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
+    _of: defaultdict[str, dict[int, dict[str, Any]]] = field(default_factory=lambda: defaultdict(dict))
+    """By subject: its versions by number."""
+    _recent: defaultdict[str, list[Place]] = field(default_factory=lambda: defaultdict(list))
+    """By context: places in the order in which they were written."""
+    _uses: Counter[Place] = field(default_factory=Counter)
+    """By place: versions that refer to it."""
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
 
     def write(self, key: dict[str, Any], value: dict[str, Any] | None) -> None:
         self.lines.append((key, value))
+
+    def put(self, place: Place, value: dict[str, Any]) -> None:
+        """Write a version."""
+        self.versions[place] = self._of[place[0]][place[1]] = value
+
+    def drop(self, place: Place) -> None:
+        """Forget a version."""
+        gone = self.versions.pop(place)
+        del self._of[place[0]][place[1]]
+        self._uses.subtract(targets(place[0], gone))
+
+    def mine(self, subject: str) -> dict[int, dict[str, Any]]:
+        """All versions of a subject, by number."""
+        return self._of[subject]
+
+    def recent(self, subject: str) -> list[Place]:
+        """The last places in a subject's context that are still there."""
+        there = self._recent[context_of(subject)]
+        return [one for one in there[-RECENT:] if one in self.versions]
+
+    def referenced(self, place: Place) -> bool:
+        return self._uses[place] > 0
+
+    def note(self, place: Place) -> None:
+        """A version is new: what it refers to is used once more."""
+        self._recent[context_of(place[0])].append(place)
+        self._uses.update(targets(place[0], self.versions[place]))
 
     def text(self) -> bytes:
         """As console consumers print it, half of it; the other half as JSON lines."""
@@ -40,66 +78,77 @@ class Topic:
         return "".join(lines).encode()
 
 
+def targets(subject: str, value: dict[str, Any]) -> list[Place]:
+    return [(context_of(subject) + one["subject"], one["version"]) for one in value.get("references", ())]
+
+
 def topic(seed: int, count: int) -> Topic:
     """A topic of `count` schemas and what happened to them."""
     made = Topic(seed)
     made.write({"keytype": "NOOP", "magic": 0}, None)
-    made.write(
-        {"keytype": "CONTEXT", "tenant": "default", "context": ".a", "magic": 0}, {"tenant": "default", "context": ".a"}
-    )
-    subjects = [f"{context}s{at}" for at in range(max(count // 5, 3)) for context in CONTEXTS]
+    for name in (".a", ".b", ".empty", ".gone"):
+        context(made, name)
+    subjects = [f"{prefix}s{at}" for at in range(max(count // 5, 3)) for prefix in CONTEXTS]
     for _ in range(count):
         register(made, made.random.choice(subjects))
-        happen(made, made.random.random(), subjects)
-    subjects = sorted({subject for subject, _ in made.versions})
-    for subject in made.random.sample(subjects, len(subjects) // 4):
-        config(made, subject)
-    config(made, None)
-    for subject in made.random.sample(subjects, len(subjects) // 6):
-        made.write({"keytype": "MODE", "subject": subject, "magic": 0}, {"subject": subject, "mode": "READONLY"})
-        made.modes[subject] = "READONLY"
+        happen(made, made.random.random(), made.random.choice(subjects))
+    context(made, ".gone", there=False)
+    settle(made, sorted({subject for subject, _ in made.versions}))
     return made
 
 
+def settle(made: Topic, subjects: list[str]) -> None:
+    """Settings at every kind of scope, of subjects without versions too; some are changed or forgotten again."""
+    for subject in [*made.random.sample(subjects, len(subjects) // 4), None, ":.a:", ":.__GLOBAL:", "never", ":.b:never"]:
+        config(made, subject)
+    for subject in made.random.sample(subjects, len(subjects) // 20):
+        config(made, subject)
+        config(made, subject, there=False)
+    for subject in [*made.random.sample(subjects, len(subjects) // 6), ":.empty:", ":.b:none"]:
+        mode(made, subject, "READONLY")
+    for subject in made.random.sample(subjects, len(subjects) // 20):
+        mode(made, subject, "IMPORT")
+        mode(made, subject, None)
+
+
 def context_of(subject: str) -> str:
-    return subject.rpartition(":")[0]
+    return subject.rpartition(":")[0] + ":" if subject.startswith(":") else ""
 
 
 def register(made: Topic, subject: str) -> None:
     """A new version: a new schema, or one that the context has already."""
-    context = context_of(subject)
     number = made.numbers[subject] = made.numbers.get(subject, 0) + 1
-    alike = [one for (name, _), one in made.versions.items() if context_of(name) == context]
-    if alike and made.random.random() < 0.1:
-        one = made.random.choice(alike[-20:])
-        if any(kept["id"] == one["id"] for (name, _), kept in made.versions.items() if name == subject):
-            one = fresh(made, context)
-    else:
-        one = fresh(made, context)
+    alike = [made.versions[one] for one in made.recent(subject)]
+    one = made.random.choice(alike) if alike and made.random.random() < 0.1 else fresh(made, subject)
+    if any(kept["id"] == one["id"] for kept in made.mine(subject).values()):
+        one = fresh(made, subject)
     value = {**one, "subject": subject, "version": number}
-    value.pop("deleted", None)
+    for left in ("deleted", "ts"):
+        value.pop(left, None)
     old = made.random.random() < 0.2
     if not old:
-        value |= {"deleted": False, "ts": 1_700_000_000_000 + number}
-    made.versions[subject, number] = value
+        value |= {"deleted": False, "ts": 1_600_000_000_000 + len(made.lines)}
+    made.put((subject, number), value)
+    made.note((subject, number))
     made.write({"keytype": "SCHEMA", "subject": subject, "version": number, "magic": 0 if old else 1}, value)
 
 
-def fresh(made: Topic, context: str) -> dict[str, Any]:
-    schema_id = made.highest[context] = made.highest.get(context, 0) + made.random.choice((1, 1, 1, 7))
+def fresh(made: Topic, subject: str) -> dict[str, Any]:
+    place = context_of(subject)
+    schema_id = made.highest[place] = made.highest.get(place, 0) + made.random.choice((1, 1, 1, 7))
     name = f"R{schema_id}"
     fields: list[dict[str, Any]] = [{"name": "größe", "type": "int"}]
     one: dict[str, Any] = {"id": schema_id}
     bases = [
-        (place, kept)
-        for place, kept in made.versions.items()
-        if context_of(place[0]) == context and "references" not in kept and not kept.get("deleted")
+        each
+        for each in made.recent(subject)
+        if "references" not in made.versions[each] and not made.versions[each].get("deleted")
     ]
     if bases and made.random.random() < 0.1:
-        (subject, number), base = made.random.choice(bases[-20:])
-        target = json.loads(base["schema"])["name"]
-        fields.append({"name": "base", "type": target})
-        one["references"] = [{"name": target, "subject": subject.rpartition(":")[2], "version": number}]
+        target, number = made.random.choice(bases)
+        kind = json.loads(made.versions[target, number]["schema"])["name"]
+        fields.append({"name": "base", "type": kind})
+        one["references"] = [{"name": kind, "subject": target.removeprefix(place), "version": number}]
     if made.random.random() < 0.2:
         one["metadata"] = {"properties": {"owner": f"team {schema_id}"}}
     if made.random.random() < 0.1:
@@ -111,52 +160,59 @@ def fresh(made: Topic, context: str) -> dict[str, Any]:
     return one
 
 
-def happen(made: Topic, chance: float, subjects: list[str]) -> None:
+def happen(made: Topic, chance: float, subject: str) -> None:
     """What else happens to versions: deletions of both kinds, old and new ways."""
-    subject = made.random.choice(subjects)
-    mine = [place for place in made.versions if place[0] == subject and not referenced(made, place)]
-    live = [place for place in mine if not made.versions[place].get("deleted")]
+    every = made.mine(subject)
+    free = [number for number in every if not made.referenced((subject, number))]
+    live = [number for number in free if not every[number].get("deleted")]
+    soft = [number for number in free if every[number].get("deleted")]
     if chance < 0.06 and live:
-        place = made.random.choice(live)
-        value = made.versions[place] = {**made.versions[place], "deleted": True}
-        made.write(key_of(place), value)
-    elif chance < 0.10 and mine and len(live) == len([one for one in made.versions if one[0] == subject]):
-        mark = max(number for _, number in mine)
-        made.write({"keytype": "DELETE_SUBJECT", "subject": subject, "magic": 0}, {"subject": subject, "version": mark})
-        for place in mine:
-            made.versions[place] = {**made.versions[place], "deleted": True}
-    elif chance < 0.13:
-        gone = [place for place in mine if made.versions[place].get("deleted")]
-        if gone:
-            made.write(key_of(gone[0]), None)
-            del made.versions[gone[0]]
-    elif chance < 0.14 and len(mine) == len([one for one in made.versions if one[0] == subject]):
+        place = (subject, made.random.choice(live))
+        made.put(place, {**made.versions[place], "deleted": True})
+        made.write(key_of(place), made.versions[place])
+    elif chance < 0.10 and live and len(live) == len(every):
+        made.write(
+            {"keytype": "DELETE_SUBJECT", "subject": subject, "magic": 0}, {"subject": subject, "version": max(live)}
+        )
+        for number in live:
+            made.put((subject, number), {**every[number], "deleted": True})
+    elif chance < 0.13 and soft:
+        made.write(key_of((subject, soft[0])), None)
+        made.drop((subject, soft[0]))
+    elif chance < 0.14 and len(free) == len(every):
         made.write({"keytype": "CLEAR_SUBJECT", "subject": subject, "magic": 0}, {"subject": subject})
-        for place in [one for one in mine if made.versions[one].get("deleted")]:
-            del made.versions[place]
+        for number in soft:
+            made.drop((subject, number))
 
 
-def key_of(place: tuple[str, int]) -> dict[str, Any]:
+def key_of(place: Place) -> dict[str, Any]:
     return {"keytype": "SCHEMA", "subject": place[0], "version": place[1], "magic": 1}
 
 
-def referenced(made: Topic, place: tuple[str, int]) -> bool:
-    subject, number = place
-    bare, context = subject.rpartition(":")[2], context_of(subject)
-    return any(
-        (one["subject"], one["version"]) == (bare, number)
-        for (name, _), kept in made.versions.items()
-        if context_of(name) == context
-        for one in kept.get("references", ())
-    )
+def context(made: Topic, name: str, *, there: bool = True) -> None:
+    key = {"keytype": "CONTEXT", "tenant": "default", "context": name, "magic": 0}
+    made.write(key, {"tenant": "default", "context": name} if there else None)
+    (made.contexts.add if there else made.contexts.discard)(name)
 
 
-def config(made: Topic, subject: str | None) -> None:
+def config(made: Topic, subject: str | None, *, there: bool = True) -> None:
+    key = {"keytype": "CONFIG", "subject": subject, "magic": 0}
+    if not there:
+        made.write(key, None)
+        made.configs.pop(subject, None)
+        return
     value: dict[str, Any] = {"compatibilityLevel": made.random.choice(LEVELS[2:])}
     if subject and made.random.random() < 0.3:
         value |= {"normalize": True, "compatibilityGroup": "major"}
     made.configs[subject] = value
+    made.write(key, value if subject is None else {"subject": subject, **value})
+
+
+def mode(made: Topic, subject: str | None, word: str | None) -> None:
     made.write(
-        {"keytype": "CONFIG", "subject": subject, "magic": 0},
-        value if subject is None else {"subject": subject, **value},
+        {"keytype": "MODE", "subject": subject, "magic": 0}, {"subject": subject, "mode": word} if word else None
     )
+    if word:
+        made.modes[subject] = word
+    else:
+        made.modes.pop(subject, None)

@@ -27,7 +27,7 @@ def all_of(kafka: "Kafka", topic: str) -> list[tuple[bytes | None, bytes | None]
 
 
 def test_what_is_produced_is_there_after_a_restart(kafka: "Kafka", topic: str, figure: Callable[[str], None]) -> None:
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True, "log_level": 0})
     for number in range(100):
         producer.produce(topic, b"%d" % number, b"key")
     assert producer.flush(30) == 0
@@ -42,7 +42,7 @@ def test_a_compacted_topic_forgets_within_seconds(kafka: "Kafka") -> None:
     from tests.servers.kafka import COMPACTED  # noqa: PLC0415 (loads Kafka's client)
 
     topic = kafka.topic("compacted", settings=COMPACTED)
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True})
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "enable.idempotence": True, "log_level": 0})
     for number in range(100):
         producer.produce(topic, b"%d" % number, b"%d" % (number % 10))
     assert producer.flush(30) == 0

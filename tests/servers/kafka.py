@@ -14,6 +14,7 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
 from tests.servers.jars import classpath, java
@@ -143,6 +144,12 @@ class Kafka:
         (made,) = self.admin.create_topics([NewTopic(name, partitions, 1, config=dict(settings or {}))]).values()
         made.result(30)
         return name
+
+    def settings(self, topic: str) -> dict[str, str]:
+        """The settings of a topic."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        (asked,) = self.admin.describe_configs([resource]).values()
+        return {name: entry.value for name, entry in asked.result(30).items()}
 
     def kill(self) -> None:
         """Stop it the hard way."""

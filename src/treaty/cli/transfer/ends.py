@@ -1,4 +1,4 @@
-"""The two ends of a transfer: a registry by its URL, or a dump in a file; and how it goes on."""
+"""The two ends of a transfer: a registry by its URL, a dump in a file, or a topic; and how it goes on."""
 
 import gzip
 import sys
@@ -8,8 +8,11 @@ from pathlib import Path
 
 from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, connect
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.kafka import reached
 from treaty.cli.terminal.source import STDIN, UnusableError
 from treaty.client.connection import Connection
+from treaty.client.kafka.cluster import SCHEME, Cluster, ClusterError, cluster_of
+from treaty.client.kafka.registry_topic import read_topic
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
@@ -40,8 +43,26 @@ def opened(url: str) -> Iterator[Connection]:
         raise UnusableError(f"the registry {url} can't be asked: {error}; see that it runs, then try again") from error
 
 
-def snapshot_of(source: str, prefix: Subject = Subject(EVERYWHERE, ""), told: Told = silent) -> Snapshot:
-    """All that a registry or a dump holds; a dump may be compressed with gzip, ``-`` is standard input."""
+def is_topic(text: str) -> bool:
+    """Tell whether a word names a registry's topic; with ``?writers=`` it names Treaty's own log."""
+    return text.startswith(SCHEME) and "?" not in text
+
+
+def topic_of(text: str, kafka_config: Iterable[str]) -> tuple[Cluster, str]:
+    """The cluster and the topic that a URL names; raises `ClusterError`."""
+    cluster, topic = cluster_of(text, kafka_config)
+    if not topic:
+        raise ClusterError(f"{text} names no topic; Confluent registries have {SCHEME}host:port/_schemas")
+    return cluster, topic
+
+
+def snapshot_of(
+    source: str, prefix: Subject = Subject(EVERYWHERE, ""), told: Told = silent, *, kafka_config: Iterable[str] = ()
+) -> Snapshot:
+    """All that a registry, a topic or a dump holds; a dump may be compressed with gzip, ``-`` is standard input."""
+    if is_topic(source):
+        with reached():
+            return read_topic(*topic_of(source, kafka_config), told)
     if is_url(source):
         with opened(source) as registry:
             return read(registry, prefix, told)

@@ -5,14 +5,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 import click
 
-from treaty.cli.terminal import screen
+from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.source import STDIN, UnusableError
-from treaty.cli.transfer.ends import bar, red, say_problems, snapshot_of
+from treaty.cli.transfer.ends import bar, is_topic, red, say_problems, snapshot_of, topic_of
+from treaty.client.kafka.registry_topic import write_topic
 from treaty.client.transfer.dump import write_lines
+from treaty.client.transfer.snapshot import Snapshot
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 
 
@@ -21,7 +23,10 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
 )
 @click.option("--registry", required=True, metavar="URL", help="Where from: http://host:port, or sqlite:///path.db.")
 @click.option(
-    "--output", default=STDIN, metavar="FILE", help="A file, compressed where it ends in .gz; else standard output."
+    "--output",
+    default=STDIN,
+    metavar="FILE|TOPIC",
+    help="A file, compressed where it ends in .gz; a topic as kafka://host:port/name; else standard output.",
 )
 @click.option(
     "--prefix",
@@ -29,16 +34,26 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
     show_default=True,
     help="Only subjects that begin with this, e.g. :.prod:orders",
 )
-def command(*, registry: str, output: str, prefix: str) -> None:
+@click.option("--dry-run", is_flag=True, help="Say what would be written into the topic, and write nothing.")
+@kafka.config
+def command(*, registry: str, output: str, prefix: str, dry_run: bool, kafka_config: tuple[str, ...]) -> None:
     """Write all schemas, settings and modes as a dump of a _schemas topic: a line {"key": ..., "value": ...} a record.
+
+    Or write the topic itself, for a Confluent registry to start on: it is made where it is missing (compacted, one
+    partition), and what is in it already is left alone. No registry should be running on it meanwhile.
 
     \b
     Examples:
       treaty export --registry http://127.0.0.1:8081 --output schemas.jsonl.gz
       treaty export --registry sqlite:///var/lib/treaty/log.db | wc -l
+      treaty export --registry http://127.0.0.1:8081 --output kafka://127.0.0.1:9092/_schemas
     """  # noqa: D301 - click wants the control character
+    if dry_run and not is_topic(output):
+        raise click.UsageError("--dry-run is for topics; a file that is not wanted is simply deleted")
     with bar() as told:
-        found = snapshot_of(registry, _prefix(prefix), told)
+        found = snapshot_of(registry, _prefix(prefix), told, kafka_config=kafka_config)
+    if is_topic(output):
+        _to_topic(found, output, kafka_config, dry_run=dry_run)
     lines = 0
     with _written(output) as file:
         for line in write_lines(found):
@@ -47,6 +62,19 @@ def command(*, registry: str, output: str, prefix: str) -> None:
     say_problems(found.problems, red)
     screen.say(f"{lines:,} records, {len(found.versions):,} of them versions, to {output}.", "green", err=True)
     sys.exit(1 if found.problems else 0)
+
+
+def _to_topic(found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dry_run: bool) -> NoReturn:
+    with bar() as told, kafka.reached():
+        cluster, topic = topic_of(output, kafka_config)
+        done = write_topic(found, cluster, topic, dry_run=dry_run, told=told)
+    problems = (*found.problems, *done.problems)
+    say_problems(problems, red)
+    word = "would be written" if dry_run else "written"
+    there = done.records - done.written - len(done.problems)
+    colour = "red" if problems else "green"
+    screen.say(f"{done.written:,} records {word} to {topic}, {there:,} were there already.", colour, err=True)
+    sys.exit(1 if problems else 0)
 
 
 def _prefix(text: str) -> Subject:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import click
 
-from treaty.cli.terminal import screen
+from treaty.cli.terminal import kafka, screen
 from treaty.cli.transfer.ends import bar, opened, red, say_problems, snapshot_of
 from treaty.client.transfer.writing import Report, write
 
@@ -18,21 +18,23 @@ DONE, PROBLEMS = 0, 1
 @click.option("--registry", required=True, metavar="URL", help="Where to: http://host:port, or sqlite:///path.db.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def command(source: str, *, registry: str, dry_run: bool, as_json: bool) -> None:
+@kafka.config
+def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]) -> None:
     """Take over what SOURCE holds: schemas with ids, versions and guids, soft deletions, config and modes.
 
-    SOURCE is a registry's URL (any that speaks Confluent's API), or a dump of a _schemas topic: a file or ``-``,
-    plain or gzip, each line {"key": ..., "value": ...} or key, tab, value. What is there already is left alone, so an
+    SOURCE is a registry's URL (any that speaks Confluent's API), the topic that a registry keeps its schemas in
+    (kafka://host:port/_schemas), or a dump of such a topic: a file or ``-``, plain or gzip, each line {"key": ..., "value": ...} or key, tab, value. What is there already is left alone, so an
     import that was cut off is simply run again.
 
     \b
     Examples:
       treaty import http://old:8081 --registry http://127.0.0.1:8081 --dry-run
+      treaty import kafka://127.0.0.1:9092/_schemas --registry http://127.0.0.1:8081
       treaty import schemas.jsonl.gz --registry sqlite:///var/lib/treaty/log.db
       kafka-console-consumer ... --property print.key=true | treaty import - --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
     with bar() as told:
-        found = snapshot_of(source, told=told)
+        found = snapshot_of(source, told=told, kafka_config=kafka_config)
         with opened(registry) as target:
             report = write(found, target, dry_run=dry_run, told=told)
     problems = (*found.problems, *report.problems)

@@ -1,0 +1,167 @@
+"""Records of a topic, from a place to its end or for ever: without a group, and without leaving a trace.
+
+The end is told by positions and not by the offsets of records: after compaction and transactions the last offsets of a
+partition may have no record.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Literal
+
+from treaty.client.kafka.cluster import Cluster
+from treaty.client.kafka.failures import Heard, KafkaFailure, failure, told
+from treaty.client.kafka.library import LOGGER, library
+from treaty.client.serializers.framing import Headers
+
+SECONDS = 30.0
+"""How long nothing may come before the end is reached."""
+ASK = 15.0
+"""How long a question about a topic may take, in seconds."""
+BATCH = 500
+"""Records fetched at once."""
+IDLE = 0.25
+"""Seconds after which a caller gets its turn where nothing comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a topic; `time` is in milliseconds since 1970, or None where it has none."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    time: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where to begin in each partition: an offset, so many records before the end, or a time (ms since 1970)."""
+
+    kind: Literal["beginning", "end", "offset", "last", "time"] = "beginning"
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What to read of a topic."""
+
+    start: Start = Start()
+    partitions: tuple[int, ...] = ()
+    """None named: all of them."""
+    follow: bool = False
+    """Go on past the end, for ever."""
+    committed: bool = True
+    """Leave out records of transactions that were aborted or are still open."""
+
+
+@dataclass(slots=True)
+class _Ends:
+    """Offsets that end partitions; those that are reached are taken out."""
+
+    left: dict[int, int] = field(default_factory=dict)
+
+    def reached(self, partition: int, position: int) -> None:
+        if partition in self.left and position >= self.left[partition]:
+            del self.left[partition]
+
+
+def read(cluster: Cluster, topic: str, span: Span = Span()) -> Iterator[Record | None]:
+    """The records of a topic; None now and then while nothing comes.
+
+    Raises `KafkaFailure` where there is no such topic, and where nothing comes for `SECONDS` before the end.
+    """
+    kafka = library()
+    heard = Heard()
+    own: dict[str, object] = {
+        "group.id": "treaty-reads-without-a-group",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "error",
+        "allow.auto.create.topics": False,
+        "isolation.level": "read_committed" if span.committed else "read_uncommitted",
+        "error_cb": heard,
+    }
+    with told(kafka, cluster.servers, heard), closing(kafka.Consumer(cluster.merged(own), logger=LOGGER)) as consumer:
+        partitions = span.partitions or partitions_of(kafka, consumer, cluster, topic)
+        ends = _Ends()
+        begin = [_begin(kafka, consumer, kafka.TopicPartition(topic, one), span.start, ends) for one in partitions]
+        consumer.assign(begin)
+        yield from _records(kafka, consumer, cluster, heard, None if span.follow else ends)
+
+
+def _records(
+    kafka: ModuleType, consumer: Any, cluster: Cluster, heard: Heard, ends: _Ends | None
+) -> Iterator[Record | None]:
+    last = time.monotonic()
+    while ends is None or ends.left:
+        batch = consumer.consume(BATCH, IDLE)
+        if batch:
+            last = time.monotonic()
+        elif ends is not None and time.monotonic() - last > SECONDS:
+            why = f": {heard.last}" if heard.last else ""
+            raise KafkaFailure(f"nothing came from {cluster.servers} for {SECONDS:.0f} s{why}; try again", again=True)
+        else:
+            yield None
+        for one in batch:
+            error = one.error()
+            if error is None:
+                record = record_of(one)
+                if ends is None or record.partition in ends.left:
+                    yield record
+                position = record.offset + 1
+            elif error.code() == kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 (that is its name)
+                position = one.offset()
+            else:
+                raise failure(error, cluster.servers, heard.last)
+            if ends is not None:
+                ends.reached(one.partition(), position)
+
+
+def record_of(message: Any) -> Record:
+    """A message of the library as a value."""
+    kind, stamp = message.timestamp()
+    headers = tuple((name, content or b"") for name, content in message.headers() or ())
+    return Record(
+        message.partition(), message.offset(), message.key(), message.value(), headers, stamp if kind else None
+    )
+
+
+def partitions_of(kafka: ModuleType, client: Any, cluster: Cluster, topic: str) -> Sequence[int]:
+    """The partitions of a topic. Raises `KafkaFailure` where there is none of that name."""
+    found = client.list_topics(topic, timeout=ASK).topics[topic]
+    if found.error is not None:
+        if found.error.code() in {kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError.TOPIC_EXCEPTION}:
+            raise KafkaFailure(f"there is no topic {topic!r} at {cluster.servers}; create it, or name another")
+        raise failure(found.error, cluster.servers)
+    return sorted(found.partitions)
+
+
+def _begin(kafka: ModuleType, consumer: Any, place: Any, start: Start, ends: _Ends) -> Any:
+    """Where to begin in one partition; notes its end where there is anything before it."""
+    low, high = consumer.get_watermark_offsets(place, timeout=ASK)
+    match start.kind:
+        case "beginning":
+            offset = low
+        case "end":
+            offset = high
+        case "last":
+            offset = max(low, high - start.number)
+        case "offset":
+            offset = start.number
+            if not low <= offset <= high:
+                message = f"offset {offset} is not in partition {place.partition}; it has {low} to {high}"
+                raise KafkaFailure(message)
+        case "time":
+            (found,) = consumer.offsets_for_times(
+                [kafka.TopicPartition(place.topic, place.partition, start.number)], timeout=ASK
+            )
+            offset = found.offset if found.offset >= 0 else high
+    if offset < high:
+        ends.left[place.partition] = high
+    return kafka.TopicPartition(place.topic, place.partition, offset)

@@ -1,0 +1,97 @@
+"""`Sender`: records into topics, with an account of which arrived."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import ModuleType, TracebackType
+from typing import Any, Self
+
+from treaty.client.kafka.cluster import Cluster
+from treaty.client.kafka.failures import Heard, failure, told
+from treaty.client.kafka.library import LOGGER, library
+from treaty.client.serializers.framing import Headers
+
+SECONDS = 60.0
+"""How long a record may be under way."""
+ANY = -1
+"""The partition of a record that has none of its own: the key's hash chooses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A record to be sent; `time` is in milliseconds since 1970, 0 is now."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    partition: int = ANY
+    time: int = 0
+
+
+@dataclass(slots=True)
+class Sender(AbstractContextManager["Sender"]):
+    """Sends while the block runs: idempotent, acknowledged by all replicas. `lost` is told what did not arrive, and why."""
+
+    cluster: Cluster
+    lost: Callable[[str, str], None]
+    compression: str = "none"
+    sent: int = 0
+    bytes: int = 0
+    _heard: Heard = field(default_factory=Heard)
+    _kafka: ModuleType = field(init=False)
+    _producer: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Set the library up; raises `KafkaFailure` for settings that it does not take."""
+        self._kafka = library()
+        own: dict[str, object] = {
+            "enable.idempotence": True,
+            "acks": "all",
+            "compression.type": self.compression,
+            "message.timeout.ms": int(SECONDS * 1000),
+            "error_cb": self._heard,
+        }
+        with told(self._kafka, self.cluster.servers):
+            self._producer = self._kafka.Producer(self.cluster.merged(own), logger=LOGGER)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wait for what is under way; after an error nothing more is waited for than is needed to know."""
+        if kind is None or kind is KeyboardInterrupt:
+            self.flush()
+        else:
+            self._producer.purge()
+            self._producer.flush(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def send(self, record: Outgoing, name: str) -> None:
+        """Send a record; `name` is what `lost` is told if it does not arrive. Raises `KafkaFailure`."""
+
+        def done(error: Any, message: Any) -> None:
+            if error is None:
+                self.sent += 1
+                self.bytes += len(message.value() or b"") + len(message.key() or b"")
+            else:
+                self.lost(name, str(failure(error, self.cluster.servers, self._heard.last)))
+
+        words = {"partition": record.partition, "timestamp": record.time, "on_delivery": done}
+        if record.headers:
+            words["headers"] = list(record.headers)
+        with told(self._kafka, self.cluster.servers, self._heard):
+            while True:
+                try:
+                    self._producer.produce(record.topic, record.value, record.key, **words)
+                except BufferError:
+                    self._producer.poll(0.5)
+                else:
+                    break
+        self._producer.poll(0)
+
+    def flush(self) -> None:
+        """Wait until every record has arrived or is lost."""
+        while self._producer.flush(1):
+            pass
