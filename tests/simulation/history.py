@@ -1,5 +1,6 @@
 """The history that a run has made: every commit checked as it lands, and every state it led to kept."""
 
+from copy import deepcopy
 from typing import Any
 
 from tests.simulation.texts import Truth, answer
@@ -9,7 +10,7 @@ from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.decide import decide
 from treaty.core.grammar import Compare, Compared
 from treaty.core.law.references import meaning_of
-from treaty.core.requests import Register, Request
+from treaty.core.requests import Derive, Register, Request
 from treaty.core.rows import Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
 from treaty.core.view import View
@@ -30,6 +31,7 @@ def copy_of(tables: DictTables) -> DictTables:
     twin = DictTables()
     twin._tables = {name: dict(rows) for name, rows in tables._tables.items()}
     twin._shares = {name: dict(rows) for name, rows in tables._shares.items()}
+    twin._orders = deepcopy(tables._orders)
     twin._indexes = {
         name: {entry: list(keys) for entry, keys in index.items()} for name, index in tables._indexes.items()
     }
@@ -119,7 +121,7 @@ class History:
         """A version that is neither forced nor imported fits those that its policy compares it with."""
         others = [(int(k[2]), before.get("version", k)) for k in before.find("version.subject", key[:2])]
         live = [one for _, one in sorted(others) if isinstance(one, values.Version) and one.state == "live"]
-        numbered = isinstance(request, Register) and request.number > 0
+        numbered = isinstance(request, (Register, Derive)) and request.number > 0
         if any(one.schema_id == new.schema_id for one in live) and not new.imported and not numbered:
             raise Broken("5", f"schema {new.schema_id} became a version of {key[:2]} twice")
         if new.forced or new.imported or new.policy is None or new.policy.partition:
@@ -168,8 +170,8 @@ class History:
 def _moved(tables: DictTables) -> DictTables:
     """The same state, about to be told another place: it can share what it holds."""
     twin = DictTables()
-    twin._tables, twin._shares, twin._indexes = tables._tables, tables._shares, tables._indexes
-    twin._digest = tables._digest
+    for name in DictTables.__slots__:
+        setattr(twin, name, getattr(tables, name))
     return twin
 
 

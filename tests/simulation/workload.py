@@ -12,7 +12,7 @@ from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS
 from treaty.core.requests import Creation, Expected, Force, Request, Scope
-from treaty.core.schema import Draft, Metadata, Reference
+from treaty.core.schema import Draft, Metadata, Reference, Tagged
 
 SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"))
 MOST_IDS = 6
@@ -75,6 +75,14 @@ def register(ask: Asker) -> Request[Any]:
     )
 
 
+def derive(ask: Asker) -> Request[Any]:
+    """Other tags, and at times a number that may be right."""
+    tags = (Tagged("R.a", "sr_field", ("T",)),)
+    add, remove = ask.chance.choice([(tags, ()), ((), tags), ((), ())])
+    number = ask.chance.choice([2, 3, 4]) if ask.often(0.3) else 0
+    return asked.Derive(ask.subject(), ask.number(), number, add, remove)
+
+
 def set_config(ask: Asker) -> Request[Any]:
     """Levels most of all, so that what is compared with what keeps changing."""
     if ask.often(0.8):
@@ -108,6 +116,7 @@ Generator = Callable[[Asker], Request[Any]]
 
 GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.Register: (40, register),
+    asked.Derive: (3, derive),
     asked.DeleteVersion: (8, lambda a: asked.DeleteVersion(a.subject(), a.number(), a.often(0.5))),
     asked.DeleteSubject: (5, lambda a: asked.DeleteSubject(a.subject(), a.often(0.5))),
     asked.DeleteContext: (1, lambda a: asked.DeleteContext(a.chance.choice([".x", ".y"]))),
