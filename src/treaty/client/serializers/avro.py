@@ -1,13 +1,22 @@
 """Avro serializer and deserializer: values to framed records and back, over any `Registry`."""
 
 from collections.abc import Iterable
+from typing import Any
 
-from treaty.client.serializers.choosing import Reader, Text, Writer
+from treaty.client.meaning import meaning_of
+from treaty.client.serializers.choosing import Own, Reader, Text, Writer
 from treaty.client.serializers.codec import Ready, full_name, read, ready, write
+from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import Part, unframe
-from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, Writing
+from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, UseLatestWith, Writing
+from treaty.client.types.failures import MisfitError
+from treaty.client.types.typed import Typed, known
+from treaty.core.meaning import Meaning
+from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.schema import Draft
+
+FORMAT = "AVRO"
 
 
 def _made(registry: Registry, text: Text) -> Ready:
@@ -17,37 +26,65 @@ def _made(registry: Registry, text: Text) -> Ready:
 class AvroSerializer:
     """Writes values under one schema, or under whatever the registry says is right. Safe to share between threads."""
 
-    def __init__(self, registry: Registry, schema: Draft | str | None = None, settings: Writing | None = None) -> None:
-        """Take the schema to write with; None only with `UseLatest` and `UseId`. The registry stays open."""
-        draft = Draft(schema) if isinstance(schema, str) else schema
-        self._writer = Writer(registry, "AVRO", _made, settings or Writing(), None if draft is None else lambda: draft)
+    def __init__(
+        self, registry: Registry, schema: Draft | str | Typed | type[Any] | None = None, settings: Writing | None = None
+    ) -> None:
+        """Take the schema to write with, or a class with fields whose values are written; None only where another is used.
+
+        A class's schema is derived from it; `typed_avro` derives one with a namespace, or from any annotation. The
+        registry stays open.
+        """
+        typed = known(schema, FORMAT)
+        self._typed = typed if typed is not None and typed.kind is not None else None
+        draft = typed.draft if typed is not None else None
+
+        def own(within: Subject) -> Meaning:
+            assert draft is not None
+            return meaning_of(self._writer.registry, FORMAT, draft.text, draft.references, within)
+
+        given = None if draft is None else lambda: draft
+        self._writer = Writer(registry, (FORMAT, _made), settings or Writing(), given, Own(own) if draft else None)
         self._name = full_name(draft.text) if draft else ""
 
-    def __call__(self, value: object, topic: str = "", part: Part = "value") -> Framed:
+    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
         """Return the record's half for this value; None becomes a delete marker.
 
         Raises `BadValue` where value and schema do not fit, and whatever the registry raises.
         """
         if value is None:
             return Framed(None)
-        settings = self._writer.settings
         pen = self._writer.pen(topic, part, self._name)
-        return pen.framed(write(pen.codec, value, check=settings.check), part, settings)
+        check, typed = self._writer.settings.check, self._typed
+        if typed is None:
+            return pen.framed(write(pen.codec, value, check=check, head=pen.front), part)
+        try:
+            plain = typed.take(value)
+        except MisfitError as error:
+            raise BadValue(str(error)) from error
+        return pen.framed(write(pen.codec, plain, check=check, head=pen.front, tagged=True), part)
 
 
 class AvroDeserializer:
     """Reads framed records, each under the schema it was written with. Safe to share between threads."""
 
     def __init__(
-        self, registry: Registry, reader: Draft | str | UseLatest | None = None, settings: Reading | None = None
+        self,
+        registry: Registry,
+        reader: Draft | str | Typed | type[Any] | UseLatest | UseLatestWith | None = None,
+        settings: Reading | None = None,
     ) -> None:
-        """Take the schema to resolve values to: one of your own, the subject's latest, or None for the writer's."""
-        self._reader = Reader(registry, "AVRO", _made, settings or Reading())
-        self._wanted = Draft(reader) if isinstance(reader, str) else reader
+        """Take what values are read as: a schema of one's own, a class, a version of the subject, or None: as written."""
+        self._reader = Reader(registry, FORMAT, _made, settings or Reading())
+        choice = isinstance(reader, UseLatest | UseLatestWith)
+        self._choice: UseLatest | UseLatestWith | None = (
+            reader if isinstance(reader, UseLatest | UseLatestWith) else None
+        )
+        self._own = None if choice else known(reader, FORMAT)
+        self._typed = self._own if self._own is not None and self._own.kind is not None else None
 
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
-    ) -> object:
+    ) -> Any:
         """Return the value of a record's half; None for a delete marker. Raises as `open` does."""
         return None if data is None else self.open(data, topic, part, headers).value
 
@@ -61,12 +98,18 @@ class AvroDeserializer:
         """
         frame = unframe(data, headers, part)
         found, writer = self._reader.written(frame, data)
-        reader = self._reader_for(topic, part, writer)
-        return Opened(read(writer, reader, frame.payload, frame.schema), found)
+        reader, typed = self._reader_for(topic, part, writer), self._typed
+        plain = read(writer, reader, frame.payload, frame.schema, tagged=typed is not None)
+        if typed is None:
+            return Opened(plain, found)
+        try:
+            return Opened(typed.make(plain), found)
+        except MisfitError as error:
+            raise BadRecord(Code.INVALID, str(error), frame.payload, frame.schema) from error
 
     def _reader_for(self, topic: str, part: Part, writer: Ready) -> Ready | None:
-        if self._wanted is None:
-            return None
-        if isinstance(self._wanted, Draft):
-            return self._reader.of(self._wanted)
-        return self._reader.latest(topic, part, writer.name)
+        if self._own is not None:
+            return self._reader.of(self._own.draft)
+        if self._choice is not None:
+            return self._reader.latest(self._choice, (topic, part, writer.name))
+        return None

@@ -1,13 +1,17 @@
-"""An Avro schema made ready for the codec: references followed, names collected, payload walker at hand.
+"""An Avro schema made ready for the codec: references followed, names collected, programs and payload walker at hand.
 
-The top-level type is wrapped in a record of one field, which takes no bytes: so unions, primitives and named types
-from references are all handled the same way.
+A program written for the schema does what is right at once. What it doesn't take goes the slow way, which finds the
+words for what is wrong: fastavro, behind a walker that refuses what fastavro would let through. For fastavro the
+top-level type is wrapped in a record of one field, which takes no bytes: so unions, primitives and named types from
+references are all handled the same way.
 """
 
 import io
 import json
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import fastavro
@@ -15,6 +19,8 @@ from fastavro.read import SchemaResolutionError
 from fastavro.schema import SchemaParseException, UnknownType
 from fastavro.validation import ValidationError
 
+from treaty.client.compiled.reading import Read, reader
+from treaty.client.compiled.writing import Write, writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.skim import Malformed, Skip, skimmer
 from treaty.core.names import Subject
@@ -23,19 +29,61 @@ from treaty.core.requests import GetVersion
 from treaty.core.schema import Reference
 
 _WRAPPER = "treaty.wrapped.Payload"
+_ROUGH = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
 _CODEC_ERRORS = (ValueError, TypeError, LookupError, EOFError, ArithmeticError, AttributeError, struct.error)
+_SAID = frozenset({"doc", "aliases", "default", "order"})
 MAX_REFERENCES = 1000
 """Schemas that one schema may lead to, directly or not."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ready:
     """A schema that the codec can use. `raw` marks top-level ``bytes``, whose payload is the value itself."""
 
+    text: str
     schema: Any
+    named: Mapping[str, Any]
     name: str
     raw: bool
-    skim: Skip
+
+    @cached_property
+    def skim(self) -> Skip:
+        """The walker of payloads."""
+        return skimmer(self._payload, self.named)
+
+    @cached_property
+    def reads(self) -> Read | None:
+        """The program that reads payloads."""
+        return reader(self._payload, self.named)
+
+    @cached_property
+    def reads_tagged(self) -> Read | None:
+        """The program that reads payloads and tells the branches of unions."""
+        return reader(self._payload, self.named, tagged=True)
+
+    @cached_property
+    def writes(self) -> Write | None:
+        """The program that writes payloads."""
+        return writer(self._payload, self.named)
+
+    @cached_property
+    def likeness(self) -> str:
+        """Equal for two schemas whose payloads read the same: everything but what people read and readers fall back on."""
+        named = {name: _bare(one) for name, one in self.named.items() if name != _WRAPPER}
+        return json.dumps([_bare(self._payload), named], sort_keys=True)
+
+    @property
+    def _payload(self) -> Any:
+        return self.schema["fields"][0]["type"]
 
 
 def ready(registry: Registry, text: str, references: tuple[Reference, ...], within: Subject) -> Ready:
@@ -50,7 +98,15 @@ def ready(registry: Registry, text: str, references: tuple[Reference, ...], with
     raw = payload == "bytes" or plain
     wrapper = {"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": payload}]}
     schema = _parse(wrapper, named)
-    return Ready(schema, full_name(text), raw, skimmer(schema["fields"][0]["type"], named))
+    return Ready(text, schema, named, full_name(text), raw)
+
+
+def _bare(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_bare(each) for each in schema]
+    if isinstance(schema, dict):
+        return {key: _bare(each) for key, each in schema.items() if key not in _SAID and not key.startswith("__")}
+    return schema
 
 
 def full_name(text: str) -> str:
@@ -62,12 +118,26 @@ def full_name(text: str) -> str:
     return f"{space}.{name}" if space and "." not in name else name
 
 
-def write(codec: Ready, value: object, *, check: bool) -> bytes:
-    """Return the payload of a value. Raises `BadValue` with the place where value and schema part."""
+def write(codec: Ready, value: object, *, check: bool, head: bytes = b"", tagged: bool = False) -> bytes:
+    """Return the payload of a value, behind `head`. Raises `BadValue` with the place where value and schema part.
+
+    `tagged`: the value tells branches of unions that the schema may not have; then it is written by its types alone.
+    """
     if codec.raw:
         if isinstance(value, (bytes, bytearray, memoryview)):
-            return bytes(value)
+            return head + bytes(value)
         raise BadValue(f"the schema is bytes, the value is a {type(value).__name__}")
+    if codec.writes is not None:
+        quick = bytearray(head)
+        try:
+            codec.writes(quick, value)
+            return bytes(quick)
+        except _ROUGH:
+            pass
+    return head + _written(codec, untagged(value) if tagged else value, check=check)
+
+
+def _written(codec: Ready, value: object, *, check: bool) -> bytes:
     out = io.BytesIO()
     wrapped = {"r": value}
     try:
@@ -76,17 +146,43 @@ def write(codec: Ready, value: object, *, check: bool) -> bytes:
         fastavro.schemaless_writer(out, codec.schema, wrapped, strict_allow_default=check)
     except ValidationError as error:
         raise BadValue(_told(error)) from None
-    except _CODEC_ERRORS as error:
+    except (*_CODEC_ERRORS, RecursionError) as error:
         raise BadValue(f"the value does not fit {codec.name or 'the schema'}: {error}") from error
     return out.getvalue()
 
 
-def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str) -> object:
-    """Return the value of a payload, resolved to `reader` if there is one. Raises `BadRecord`."""
+def untagged(value: Any) -> Any:
+    """The value without the names of branches."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
+        return untagged(value[1])
+    if isinstance(value, list):
+        return [untagged(each) for each in value]
+    if isinstance(value, dict):
+        return {key: untagged(each) for key, each in value.items()}
+    return value
+
+
+def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str, *, tagged: bool = False) -> object:
+    """Return the value of a payload, resolved to `reader` if there is one. Raises `BadRecord`.
+
+    `tagged`: a value of a union with several named types tells which one it is.
+    """
     if writer.raw:
         if reader is None or reader.raw:
             return bytes(payload)
         payload = _with_length(payload)
+    elif reader is None or reader.likeness == writer.likeness:
+        quick = writer.reads_tagged if tagged else writer.reads
+        if quick is not None:
+            try:
+                return quick(payload)
+            except _ROUGH:
+                pass
+    return _read(writer, reader, (payload, schema), tagged=tagged)
+
+
+def _read(writer: Ready, reader: Ready | None, at: tuple[bytes, int | str], *, tagged: bool) -> object:
+    payload, schema = at
     try:
         end = writer.skim(payload, 0, 0)
     except (Malformed, RecursionError) as error:  # the caller's own stack may be deep
@@ -95,8 +191,9 @@ def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str)
         left = len(payload) - end
         message = f"{left} byte{'s are' if left > 1 else ' is'} left after the record, which ends at byte {end}"
         raise BadRecord(Code.TRAILING, message, payload, schema)
+    resolved = reader.schema if reader else None
     try:
-        row = fastavro.schemaless_reader(io.BytesIO(payload), writer.schema, reader.schema if reader else None)
+        row = fastavro.schemaless_reader(io.BytesIO(payload), writer.schema, resolved, return_named_type=tagged)
     except SchemaResolutionError as error:
         raise BadRecord(Code.RESOLUTION, str(error), payload, schema) from error
     except _CODEC_ERRORS as error:

@@ -7,8 +7,9 @@ the header ``__key_schema_id`` or ``__value_schema_id`` and leaves the payload b
 import struct
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from treaty.client.serializers.failures import BadRecord, Code
 
@@ -26,8 +27,7 @@ GUID_FRAME = struct.Struct(">b16s")
 MAX_ID = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """A payload and the schema it was written with: an id (V0) or a guid (V1), never both."""
 
     payload: bytes
@@ -56,13 +56,15 @@ def unframe(
     `headed`: the format puts something of its own behind the guid in a header (Protobuf's message indexes). Raises `BadRecord`: TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry gives.
     """
     wanted = HEADER_OF[part]
-    for name, content in headers:
+    for name, content in headers or ():
         if name == wanted:
             schema, end = _read(content)
             if end != len(content) and not headed:
                 message = f"header {wanted} has {len(content)} bytes, its magic byte asks for {end}"
                 raise BadRecord(Code.BAD_MAGIC, message, content)
             return Frame(data, schema, content[end:])
+    if len(data) > 4 and data[0] == MAGIC_ID and data[1] < 128:
+        return Frame(data[5:], int.from_bytes(data[1:5]))
     schema, end = _read(data)
     return Frame(data[end:], schema)
 

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.client.meaning import meaning_of
-from treaty.client.serializers.choosing import Reader, Text, Writer
+from treaty.client.serializers.choosing import Own, Reader, Text, Writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import Part, unframe
-from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, Writing
+from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, UseLatestWith, Writing
+from treaty.client.types.failures import MisfitError
+from treaty.client.types.typed import Typed, known
 from treaty.core.finding import Fault
+from treaty.core.meaning import Meaning
+from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.schema import Draft
 from treaty.formats.format import InvalidSchemaError
@@ -52,21 +56,30 @@ class JsonSerializer:
     def __init__(
         self,
         registry: Registry,
-        schema: Draft | str | None = None,
+        schema: Draft | str | Typed | type[Any] | None = None,
         settings: Writing | None = None,
         *,
-        to_json: ToJson = as_is,
+        to_json: ToJson | None = None,
     ) -> None:
-        """Take the schema to write with (None only with `UseLatest` and `UseId`), and what makes values JSON has.
+        """Take the schema to write with, or a class with fields whose values are written; None only where another is used.
 
-        The `title` of the schema is the name of its records for strategies that want one. The registry stays open.
+        A class's schema is derived from it; `typed_json` derives one of another draft, or from any annotation. `to_json`
+        makes values that JSON has. The `title` of the schema is the name of its records for strategies that want one.
+        The registry stays open.
         """
-        draft = Draft(schema, FORMAT) if isinstance(schema, str) else schema
-        self._writer = Writer(registry, FORMAT, _made, settings or Writing(), None if draft is None else lambda: draft)
-        self._name = _title(draft.text) if draft else ""
-        self._to_json = to_json
+        typed = known(schema, FORMAT)
+        draft = typed.draft if typed is not None else None
 
-    def __call__(self, value: object, topic: str = "", part: Part = "value") -> Framed:
+        def own(within: Subject) -> Meaning:
+            assert draft is not None
+            return meaning_of(self._writer.registry, FORMAT, draft.text, draft.references, within)
+
+        given = None if draft is None else lambda: draft
+        self._writer = Writer(registry, (FORMAT, _made), settings or Writing(), given, Own(own) if draft else None)
+        self._name = _title(draft.text) if draft else ""
+        self._to_json = to_json or (typed.take if typed else as_is)
+
+    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
         """Return the record's half for this value; None becomes a delete marker.
 
         Raises `BadValue` with every fault where the value is not valid, and whatever the registry raises.
@@ -79,11 +92,13 @@ class JsonSerializer:
             made = self._to_json(value)
             text = json.dumps(made, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
             payload = text.encode()
+        except MisfitError as error:
+            raise BadValue(str(error)) from error
         except (TypeError, ValueError, RecursionError) as error:
             raise BadValue(f"the value has no JSON form: {error}") from error
         if settings.check and (faults := pen.codec.check(text)):
             raise BadValue("; ".join(map(str, faults)))
-        return pen.framed(payload, part, settings)
+        return pen.framed(pen.front + payload, part)
 
 
 class JsonDeserializer:
@@ -92,22 +107,27 @@ class JsonDeserializer:
     def __init__(
         self,
         registry: Registry,
-        reader: Draft | str | UseLatest | None = None,
+        reader: Draft | str | Typed | type[Any] | UseLatest | UseLatestWith | None = None,
         settings: Reading | None = None,
         *,
-        from_json: FromJson = as_is,
+        from_json: FromJson | None = None,
     ) -> None:
-        """Take the schema to check values against: one of your own, the subject's latest, or (None) the writer's.
+        """Take the class to read values into, or the schema to check them against: one's own, or a version of the subject.
 
-        Without a schema of its own it checks only where the settings say so.
+        A class checks by being made: its own fields must be there and of their types, other properties are passed over.
+        With None values are checked, against the schema they were written with, only where the settings say so.
         """
         self._reader = Reader(registry, FORMAT, _made, settings or Reading())
-        self._wanted = Draft(reader, FORMAT) if isinstance(reader, str) else reader
-        self._from_json = from_json
+        self._choice: UseLatest | UseLatestWith | None = (
+            reader if isinstance(reader, UseLatest | UseLatestWith) else None
+        )
+        own = known(None if isinstance(reader, UseLatest | UseLatestWith) else reader, FORMAT)
+        self._own = own.draft if own is not None and own.kind is None else None
+        self._from_json = from_json or (own.make if own else as_is)
 
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
-    ) -> object:
+    ) -> Any:
         """Return the value of a record's half; None for a delete marker. Raises as `open` does."""
         return None if data is None else self.open(data, topic, part, headers).value
 
@@ -129,13 +149,16 @@ class JsonDeserializer:
         judge = self._judge(topic, part, writer)
         if judge is not None and (faults := judge.check(text)):
             raise BadRecord(Code.INVALID, "; ".join(map(str, faults)), frame.payload, frame.schema)
-        return Opened(self._from_json(value), found)
+        try:
+            return Opened(self._from_json(value), found)
+        except MisfitError as error:
+            raise BadRecord(Code.INVALID, str(error), frame.payload, frame.schema) from error
 
     def _judge(self, topic: str, part: Part, writer: Ready) -> Ready | None:
-        if isinstance(self._wanted, Draft):
-            return self._reader.of(self._wanted)
-        if self._wanted is not None:
-            return self._reader.latest(topic, part, "")
+        if self._own is not None:
+            return self._reader.of(self._own)
+        if self._choice is not None:
+            return self._reader.latest(self._choice, (topic, part, ""))
         return writer if self._reader.settings.check else None
 
 

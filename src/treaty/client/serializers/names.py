@@ -1,13 +1,21 @@
-"""Which subject holds the schema of a topic's records: the three strategies that clients share."""
+"""Which subject holds the schema of a topic's records: the strategies that clients share."""
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
+from treaty.client.cache import Memo
 from treaty.client.serializers.framing import Part
+from treaty.core.associating import ANY, ListAssociations, OfName
 from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import NotFound, NotOffered
+from treaty.core.registry import Registry
 
 NameOf = Callable[[str, Part, str], Subject]
 """From topic, part and the full name of the record type to the subject."""
+
+MAX_TOPICS = 10_000
+"""Topics whose associations are remembered."""
 
 
 def topic_name(topic: str, part: Part, record: str) -> Subject:
@@ -30,6 +38,58 @@ def topic_record_name(topic: str, part: Part, record: str) -> Subject:
 
 
 STRATEGIES: Final[dict[str, NameOf]] = {"topic": topic_name, "record": record_name, "topic-record": topic_record_name}
+
+
+@dataclass(frozen=True, slots=True)
+class Associated:
+    """The subject that the registry associates with the topic; where it associates none, the `fallback`'s.
+
+    A registry that knows no associations has none. With ``none`` a topic without association is an error.
+    """
+
+    fallback: Literal["topic", "record", "topic-record", "none"] = "topic"
+    cluster: str = ANY
+    """The namespace of the topic: the id of its Kafka cluster, or any."""
+    seconds: float = 60.0
+    """How long an answer holds."""
+
+
+class Naming:
+    """Names the subjects of records, by a strategy. Safe to share between threads."""
+
+    def __init__(self, registry: Registry, how: NameOf | Associated) -> None:
+        """Ask this registry where the strategy wants it."""
+        self._registry = registry
+        self._how = how
+        self._found: Memo[tuple[str, Part], Subject | None] = Memo(MAX_TOPICS)
+        self.steady = not isinstance(how, Associated) and how in STRATEGIES.values()
+        """The same topic, part and record lead to the same subject for ever."""
+
+    def subject(self, topic: str, part: Part, record: str) -> Subject:
+        """The subject of a topic's records of a type. Raises `ValueError` where a word for its name is missing."""
+        how = self._how
+        if not isinstance(how, Associated):
+            return how(topic, part, record)
+        _needs("topic", topic)
+        found = self._found.get((topic, part), lambda: self._associated(how, topic, part), ttl=how.seconds)
+        if found is not None:
+            return found
+        if how.fallback == "none":
+            raise ValueError(
+                f"the registry associates no subject with {part}s of topic {topic}, and there is no fallback"
+            )
+        return STRATEGIES[how.fallback](topic, part, record)
+
+    def _associated(self, how: Associated, topic: str, part: Part) -> Subject | None:
+        try:
+            answer = self._registry.ask(ListAssociations(OfName(topic, how.cluster), kinds=(part,))).answer
+        except (NotFound, NotOffered):
+            return None
+        subjects = sorted({each.subject for each in answer.associations})
+        if len(subjects) > 1:
+            told = ", ".join(subjects)
+            raise ValueError(f"{part}s of topic {topic} have more than one subject: {told}; name the cluster to choose")
+        return subject_of(subjects[0]) if subjects else None
 
 
 def _needs(what: str, value: str) -> None:

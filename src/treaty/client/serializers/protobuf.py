@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
@@ -13,12 +13,14 @@ from google.protobuf.message import Message as Value
 from google.protobuf.message_factory import GetMessageClass
 
 from treaty.client.meaning import meaning_of
-from treaty.client.serializers.choosing import Reader, Text, Writer
+from treaty.client.serializers.choosing import Own, Reader, Text, Writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import Part, unframe
 from treaty.client.serializers.indexes import Path, head, split
 from treaty.client.serializers.settings import AutoRegister, Framed, MustExist, Opened, Reading, Writing
-from treaty.core.names import subject_of
+from treaty.core.finding import Finding
+from treaty.core.meaning import Binding, Meaning
+from treaty.core.names import Subject, subject_of
 from treaty.core.registry import Registry
 from treaty.core.requests import Lookup, Register
 from treaty.core.schema import Draft, Reference
@@ -93,7 +95,7 @@ class ProtobufSerializer:
         self._kind = kind
         self._descriptor = cast("Descriptor", kind.DESCRIPTOR)
         chosen = settings or Writing()
-        self._writer = Writer(registry, FORMAT, _made, chosen, self._draft)
+        self._writer = Writer(registry, (FORMAT, _made), chosen, self._draft, Own(self._own, self._concerns))
         own = isinstance(chosen.choose, (AutoRegister, MustExist))
         self._head = head(_path(self._descriptor)) if own else None
 
@@ -120,7 +122,16 @@ class ProtobufSerializer:
             payload = value.SerializeToString(deterministic=True)
         except EncodeError as error:
             raise BadValue(str(error)) from error
-        return pen.framed(payload, part, self._writer.settings, front)
+        return pen.headed(front, payload, part)
+
+    def _own(self, within: Subject) -> Meaning:
+        return _meaning(self._descriptor.file, {})
+
+    def _concerns(self, finding: Finding) -> bool:
+        """Only what is inside the message that is written; other messages of the file may come and go."""
+        package = self._descriptor.file.package
+        name = self._descriptor.full_name.removeprefix(f"{package}." if package else "")
+        return finding.path.startswith(f"#/{name.replace('.', '/')}/")
 
     def _draft(self) -> Draft:
         return self._of(self._descriptor.file, {})
@@ -128,9 +139,7 @@ class ProtobufSerializer:
     def _of(self, file: FileDescriptor, known: dict[str, Reference]) -> Draft:
         """A file as a draft, after the files that it imports."""
         references = tuple(self._reference(one, known) for one in file.dependencies if not one.name.startswith(KNOWN))
-        proto = FileDescriptorProto()
-        file.CopyToProto(proto)
-        return Draft(base64.b64encode(proto.SerializeToString(deterministic=True)).decode(), FORMAT, references)
+        return Draft(_text(file), FORMAT, references)
 
     def _reference(self, file: FileDescriptor, known: dict[str, Reference]) -> Reference:
         if file.name not in known:
@@ -141,6 +150,21 @@ class ProtobufSerializer:
                 number = self._writer.registry.ask(Register(subject, draft)).answer.version.number
             known[file.name] = Reference(file.name, file.name, number)
         return known[file.name]
+
+
+def _text(file: FileDescriptor) -> str:
+    proto = FileDescriptorProto()
+    file.CopyToProto(proto)
+    return base64.b64encode(proto.SerializeToString(deterministic=True)).decode()
+
+
+def _meaning(file: FileDescriptor, made: dict[str, Meaning]) -> Meaning:
+    """What a file of the program's own means, without asking anybody."""
+    if file.name not in made:
+        needed = [one for one in file.dependencies if not one.name.startswith(KNOWN)]
+        bindings = tuple(Binding(one.name, one.name, 1, _meaning(one, made)) for one in needed)
+        made[file.name] = Meaning(FORMAT, _text(file), bindings)
+    return made[file.name]
 
 
 def _path(descriptor: Descriptor) -> Path:
@@ -161,7 +185,7 @@ class ProtobufDeserializer:
 
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
-    ) -> object:
+    ) -> Any:
         """Return the message of a record's half; None for a delete marker. Raises as `open` does."""
         return None if data is None else self.open(data, topic, part, headers).value
 

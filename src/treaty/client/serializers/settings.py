@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from treaty.client.serializers.framing import Headers
-from treaty.client.serializers.names import NameOf, topic_name
+from treaty.client.serializers.names import Associated, NameOf, topic_name
 from treaty.core.answers import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT
+from treaty.core.schema import Pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +28,32 @@ class MustExist:
 
 @dataclass(frozen=True, slots=True)
 class UseLatest:
-    """Take the subject's latest version, whatever it is; looked at again when the cache's time is over."""
+    """Take the subject's latest version, whatever it is; looked at again when the cache's time is over.
+
+    `strict`: where the serializer has a schema (or a class) of its own too, the one found must be able to read what
+    that one writes.
+    """
+
+    strict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UseLatestWith:
+    """Take the subject's newest version whose metadata has all these properties. `strict` as with `UseLatest`."""
+
+    properties: Pairs
+    strict: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class UseId:
-    """Take the schema with this id."""
+    """Take the schema with this id. `strict` as with `UseLatest`."""
 
     schema_id: int
+    strict: bool = True
 
 
-Choice = AutoRegister | MustExist | UseLatest | UseId
+Choice = AutoRegister | MustExist | UseLatest | UseLatestWith | UseId
 """Which schema a serializer writes with."""
 
 
@@ -44,7 +62,7 @@ class Writing:
     """Settings of a serializer."""
 
     choose: Choice = AutoRegister()
-    name_of: NameOf = topic_name
+    name_of: NameOf | Associated = topic_name
     framing: Literal["prefix", "header"] = "prefix"
     check: bool = True
     """Compare each value with the schema first: unknown fields, numbers out of range, missing fields."""
@@ -54,16 +72,15 @@ class Writing:
 class Reading:
     """Settings of a deserializer."""
 
-    name_of: NameOf = topic_name
-    """Names the subject of `UseLatest`."""
+    name_of: NameOf | Associated = topic_name
+    """Names the subject of `UseLatest` and `UseLatestWith`."""
     context: str = DEFAULT_CONTEXT
     """The context whose ids stand in the frames."""
     check: bool = False
     """Compare each value with the schema it was written with (JSON)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Framed:
+class Framed(msgspec.Struct, frozen=True):
     """Half a record, ready for a producer. `data` is None for a delete marker."""
 
     data: bytes | None
@@ -72,8 +89,7 @@ class Framed:
     guid: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """A value and the schema it was written with."""
 
     value: object

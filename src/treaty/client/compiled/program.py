@@ -1,0 +1,69 @@
+"""A program under construction: lines with their depth, constants by name, and fresh names for variables.
+
+Only names made here stand in a program, and names of fields as quoted texts; everything else that a schema says comes
+in through the constants. So nothing that a schema says is ever run.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+MAX_NESTED = 6
+"""Loops inside each other in one function; Python allows twenty blocks, an array takes two."""
+
+
+class UnsuitedError(ValueError):
+    """A schema that no program is written for."""
+
+
+class Program:
+    """Lines of functions, and the constants that they use."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.constants: dict[str, Any] = {}
+        self._lines: list[str] = []
+        self._depth = 0
+        self._count = 0
+        self._loops = 0
+
+    def add(self, *lines: str) -> None:
+        """Add lines at the current depth."""
+        self._lines += ["    " * self._depth + line for line in lines]
+
+    @contextmanager
+    def under(self, head: str) -> Iterator[None]:
+        """A block under a line that ends in a colon."""
+        self.add(head)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    @contextmanager
+    def loop(self, head: str) -> Iterator[None]:
+        """The same for a loop. Raises `UnsuitedError` where too many stand inside each other."""
+        self._loops += 1
+        if self._loops > MAX_NESTED:
+            raise UnsuitedError(f"more than {MAX_NESTED} arrays or maps inside each other")
+        with self.under(head):
+            yield
+        self._loops -= 1
+
+    def name(self, letter: str) -> str:
+        """A name that nothing else has."""
+        self._count += 1
+        return f"{letter}{self._count}"
+
+    def constant(self, value: Any) -> str:
+        """A name for a value."""
+        name = self.name("c")
+        self.constants[name] = value
+        return name
+
+    def made(self, function: str) -> Any:
+        """Run the program, and return one of its functions."""
+        code = compile("\n".join(self._lines), "<avro>", "exec")
+        exec(code, self.constants)  # noqa: S102 (the lines are this package's own; of a schema they hold quoted texts alone)
+        return self.constants[function]

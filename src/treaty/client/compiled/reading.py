@@ -1,0 +1,204 @@
+"""A program that reads values of one schema from bytes.
+
+It accepts nothing but what is right, and is rough with everything else: any error means "ask somebody slower". Lengths
+that lead past the end are not looked at one by one: the position passes the end too, and the caller compares it.
+"""
+
+from collections.abc import Callable, Mapping
+from struct import Struct
+from typing import Any
+
+from fastavro.read import LOGICAL_READERS
+
+from treaty.client.compiled.names import branch_of, kind_of, logical_of
+from treaty.client.compiled.program import Program, UnsuitedError
+
+MAX_DEPTH = 100
+"""Nesting of values in one payload."""
+
+Read = Callable[[bytes], Any]
+"""From a payload to its value. Raises some exception for a payload that is not exactly one value."""
+
+
+class RoughError(ValueError):
+    """Bytes that the quick way does not read."""
+
+
+def reader(schema: Any, named: Mapping[str, Any], *, tagged: bool = False) -> Read | None:
+    """Return the program for a schema as fastavro parsed it; None for one that no program is written for.
+
+    `tagged`: a value of a union with more than one branch beside null comes as ``(branch, value)``.
+    """
+    try:
+        return _Reader(named, tagged=tagged).program(schema)
+    except (UnsuitedError, RecursionError, SyntaxError, MemoryError, KeyError):
+        return None
+
+
+def long(data: bytes, at: int) -> tuple[int, int]:
+    """Read a varint before its zig-zag is undone: number and next position."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            if value >> 64:
+                raise RoughError
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise RoughError
+
+
+def length(data: bytes, at: int) -> tuple[int, int]:
+    """Read a length: not negative."""
+    value, at = long(data, at)
+    if value & 1:
+        raise RoughError
+    return value >> 1, at
+
+
+def int32(data: bytes, at: int) -> tuple[int, int]:
+    """Read an int of 32 bits, its zig-zag undone."""
+    value, at = long(data, at)
+    if value >> 32:
+        raise RoughError
+    return (value >> 1) ^ -(value & 1), at
+
+
+def count(data: bytes, at: int) -> tuple[int, int]:
+    """Read the head of a block: the number of its items."""
+    value, at = long(data, at)
+    if value & 1:
+        return (value + 1) >> 1, long(data, at)[1]
+    return value >> 1, at
+
+
+class _Reader:
+    def __init__(self, named: Mapping[str, Any], *, tagged: bool) -> None:
+        self._named = named
+        self._tagged = tagged
+        self._code = Program()
+        self._functions: dict[str, str] = {}
+        self._waiting: list[tuple[str, Any]] = []
+        self._code.constants.update(
+            long=long, length=length, int32=int32, count=count, wrong=RoughError,
+            float_=Struct("<f").unpack_from, double_=Struct("<d").unpack_from,
+        )  # fmt: skip
+
+    def program(self, schema: Any) -> Read:
+        code = self._code
+        with code.under("def read(d):"):
+            code.add("z = len(d)", "k = 0", "p = 0")
+            self._value(schema, "v", 0)
+            code.add("if p != z: raise wrong", "return v")
+        while self._waiting:
+            self._function(*self._waiting.pop())
+        made: Read = code.made("read")
+        return made
+
+    def _function(self, name: str, schema: Any) -> None:
+        code = self._code
+        with code.under(f"def {name}(d, p, z, k):"):
+            code.add(f"if k > {MAX_DEPTH}: raise wrong")
+            parts = []
+            for field in schema["fields"]:
+                variable = code.name("f")
+                self._value(field["type"], variable, 1)
+                parts.append(f"{field['name']!r}: {variable}")
+            code.add(f"return {{{', '.join(parts)}}}, p")
+
+    def _value(self, schema: Any, to: str, depth: int) -> None:
+        """Write the lines that read a value into a variable; `depth` counts what it stands in, inside its function."""
+        kind = kind_of(schema)
+        while isinstance(schema, dict) and not isinstance(schema["type"], str):
+            if logical_of(schema) in LOGICAL_READERS:
+                raise UnsuitedError("a logical type around a type in a type")
+            schema = schema["type"]
+            kind = kind_of(schema)
+        logical = LOGICAL_READERS.get(logical_of(schema))
+        scalar = _SCALARS.get(kind)
+        if scalar is not None:
+            self._code.add(*(line.replace("@", to) for line in scalar))
+        else:
+            self._made_of_parts(schema, kind, to, depth)
+        if logical is not None:
+            self._code.add(f"{to} = {self._code.constant(logical)}({to}, {self._code.constant(schema)})")
+
+    def _made_of_parts(self, schema: Any, kind: str, to: str, depth: int) -> None:
+        code = self._code
+        if kind == "union":
+            self._union(schema, to, depth)
+        elif kind in {"record", "error"}:
+            code.add(f"{to}, p = {self._record(schema)}(d, p, z, k + {depth})")
+        elif kind == "array":
+            code.add(f"{to} = []")
+            item = code.name("i")
+            self._blocks(lambda: self._value(schema["items"], item, depth + 1), f"{to}.append({item})", depth)
+        elif kind == "map":
+            code.add(f"{to} = {{}}")
+            key, item = code.name("n"), code.name("i")
+
+            def pair() -> None:
+                self._value("string", key, depth + 1)
+                self._value(schema["values"], item, depth + 1)
+
+            self._blocks(pair, f"{to}[{key}] = {item}", depth)
+        elif kind == "enum":
+            code.add(*_LENGTH, f"{to} = {code.constant(tuple(schema['symbols']))}[n]")
+        elif kind == "fixed":
+            code.add(f"e = p + {int(schema['size'])}", f"{to} = d[p:e]", "p = e")
+        else:
+            self._value(self._named[kind], to, depth)
+
+    def _record(self, schema: Any) -> str:
+        name = schema["name"]
+        if name not in self._functions:
+            self._functions[name] = self._code.name("r")
+            self._waiting.append((self._functions[name], schema))
+        return self._functions[name]
+
+    def _blocks(self, item: Callable[[], None], keep: str, depth: int) -> None:
+        """Blocks of items. More items than bytes are left to who counts items that take none."""
+        code = self._code
+        left = code.name("m")
+        code.add(f"if k + {depth} > {MAX_DEPTH}: raise wrong")
+        with code.loop("while True:"):
+            code.add(f"{left} = d[p]")
+            with code.under(f"if {left} & 129:"):
+                code.add(f"{left}, p = count(d, p)")
+            with code.under("else:"):
+                code.add(f"{left} >>= 1", "p += 1")
+            code.add(f"if not {left}: break", f"if {left} > z: raise wrong")
+            with code.under(f"for _ in range({left}):"):
+                item()
+                code.add(keep)
+
+    def _union(self, branches: list[Any], to: str, depth: int) -> None:
+        """One byte tells the branch; of more than 64 the later ones are left to others."""
+        code = self._code
+        tagged = self._tagged and len([each for each in branches if each != "null"]) > 1
+        index = code.name("u")
+        code.add(f"{index} = d[p]", "p += 1")
+        for at, branch in enumerate(branches[:64]):
+            with code.under(f"{'elif' if at else 'if'} {index} == {at * 2}:"):
+                self._value(branch, to, depth)
+                if tagged and branch != "null":
+                    code.add(f"{to} = ({code.constant(branch_of(branch))}, {to})")
+        code.add("else: raise wrong" if branches else "raise wrong")
+
+
+_LENGTH = ("n = d[p]", "if n & 129: n, p = length(d, p)", "else:", "    n >>= 1", "    p += 1")
+_SLICE = (*_LENGTH, "e = p + n")
+_SCALARS: Mapping[str, tuple[str, ...]] = {
+    "null": ("@ = None",),
+    "boolean": ("n = d[p]", "p += 1", "if n > 1: raise wrong", "@ = n == 1"),
+    "int": ("n = d[p]", "if n < 128:", "    @ = (n >> 1) ^ -(n & 1)", "    p += 1", "else: @, p = int32(d, p)"),
+    "long": ("n = d[p]", "if n < 128: p += 1", "else: n, p = long(d, p)", "@ = (n >> 1) ^ -(n & 1)"),
+    "float": ("@ = float_(d, p)[0]", "p += 4"),
+    "double": ("@ = double_(d, p)[0]", "p += 8"),
+    "bytes": (*_SLICE, "@ = d[p:e]", "p = e"),
+    "string": (*_SLICE, "@ = d[p:e].decode()", "p = e"),
+}
+"""``@`` is the variable, `d` the bytes, `p` the position."""

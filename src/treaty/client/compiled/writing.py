@@ -1,0 +1,225 @@
+"""A program that writes values of one schema as bytes.
+
+It takes values whose Python types say at once what they are, and writes them as fastavro does; any error means "ask
+somebody slower", who tells what is wrong or finds the value good after all (a subclass, a default left out).
+"""
+
+import datetime as dt
+import decimal
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from struct import Struct
+from typing import Any
+
+from fastavro.write import LOGICAL_WRITERS
+
+from treaty.client.compiled.names import branch_of, defined, kind_of, logical_of
+from treaty.client.compiled.program import Program, UnsuitedError
+
+Write = Callable[[bytearray, Any], None]
+"""Add a value to bytes. Raises some exception where it does not fit at once; the bytes are of no use then."""
+
+
+class UnsureError(ValueError):
+    """A value that the quick way does not take."""
+
+
+def writer(schema: Any, named: Mapping[str, Any]) -> Write | None:
+    """Return the program for a schema as fastavro parsed it; None for one that no program is written for."""
+    try:
+        return _Writer(named).program(schema)
+    except (UnsuitedError, RecursionError, SyntaxError, MemoryError, KeyError):
+        return None
+
+
+def long(out: bytearray, number: int) -> None:
+    """Add a varint, zig-zag done; at most 64 bits."""
+    if number >> 64:
+        raise UnsureError
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+
+
+def int32(out: bytearray, number: int) -> None:
+    """Add a varint, zig-zag done; at most 32 bits."""
+    if number >> 32:
+        raise UnsureError
+    long(out, number)
+
+
+class _Writer:
+    def __init__(self, named: Mapping[str, Any]) -> None:
+        self._named = named
+        self._code = Program()
+        self._functions: dict[str, str] = {}
+        self._waiting: list[tuple[str, Any]] = []
+        self._code.constants.update(
+            long=long, int32=int32, wrong=UnsureError, float_=Struct("<f").pack, double_=Struct("<d").pack,
+            date_=dt.date, datetime_=dt.datetime, time_=dt.time, decimal_=decimal.Decimal, uuid_=uuid.UUID,
+        )  # fmt: skip
+
+    def program(self, schema: Any) -> Write:
+        code = self._code
+        with code.under("def write(o, v):"):
+            code.add("a = o.append")
+            self._value(schema, "v")
+        while self._waiting:
+            self._function(*self._waiting.pop())
+        made: Write = code.made("write")
+        return made
+
+    def _function(self, name: str, schema: Any) -> None:
+        code = self._code
+        fields = schema["fields"]
+        with code.under(f"def {name}(o, a, v):"):
+            code.add(f"if type(v) is not dict or len(v) != {len(fields)}: raise wrong")
+            for field in fields:
+                variable = code.name("f")
+                code.add(f"{variable} = v[{field['name']!r}]")
+                self._value(field["type"], variable)
+
+    def _value(self, schema: Any, of: str) -> None:
+        """Write the lines that write a variable's value."""
+        kind = kind_of(schema)
+        while isinstance(schema, dict) and not isinstance(schema["type"], str):
+            if logical_of(schema) in LOGICAL_WRITERS:
+                raise UnsuitedError("a logical type around a type in a type")
+            schema = schema["type"]
+            kind = kind_of(schema)
+        code = self._code
+        logical = LOGICAL_WRITERS.get(logical_of(schema))
+        if logical is not None:
+            prepared = code.name("l")
+            code.add(f"{prepared} = {code.constant(logical)}({of}, {code.constant(schema)})")
+            of = prepared
+        scalar = _SCALARS.get(kind)
+        if scalar is not None:
+            code.add(*(line.replace("@", of) for line in scalar))
+        elif kind == "union":
+            self._union(schema, of)
+        elif kind in {"record", "error"}:
+            code.add(f"{self._record(schema)}(o, a, {of})")
+        elif kind == "array":
+            code.add(f"if type({of}) is not list and type({of}) is not tuple: raise wrong")
+            item = code.name("i")
+            with self._items(of, f"for {item} in {of}:"):
+                self._value(schema["items"], item)
+        elif kind == "map":
+            code.add(f"if type({of}) is not dict: raise wrong")
+            key, item = code.name("n"), code.name("i")
+            with self._items(of, f"for {key}, {item} in {of}.items():"):
+                self._value("string", key)
+                self._value(schema["values"], item)
+        elif kind == "enum":
+            places = {symbol: at for at, symbol in enumerate(schema["symbols"])}
+            code.add(f"n = {code.constant(places)}[{of}] << 1", *_LENGTH)
+        elif kind == "fixed":
+            code.add(f"if type({of}) is not bytes or len({of}) != {int(schema['size'])}: raise wrong", f"o += {of}")
+        else:
+            self._value(self._named[kind], of)
+
+    def _record(self, schema: Any) -> str:
+        name = schema["name"]
+        if name not in self._functions:
+            self._functions[name] = self._code.name("w")
+            self._waiting.append((self._functions[name], schema))
+        return self._functions[name]
+
+    @contextmanager
+    def _items(self, of: str, head: str) -> Iterator[None]:
+        """One block with all items, and the end."""
+        code = self._code
+        code.add(f"n = len({of}) << 1")
+        with code.under("if n:"):
+            code.add(*_LENGTH)
+        with code.loop(head):
+            yield
+        code.add("a(0)")
+
+    def _union(self, branches: list[Any], of: str) -> None:
+        code = self._code
+        word = "if"
+        for test, index in _tests(branches, self._named):
+            with code.under(f"{word} {test.replace('@', of)}:"):
+                self._branch(branches, index, of)
+            word = "elif"
+        if not branches:
+            raise UnsuitedError("a union without branches")
+        names = {branch_of(branch): at for at, branch in enumerate(branches)}
+        with code.under(f"{word} type({of}) is tuple:"):
+            name, inner = code.name("n"), code.name("t")
+            code.add(f"{name}, {inner} = {of}")
+            for at, (branch, index) in enumerate(names.items()):
+                with code.under(f"{'elif' if at else 'if'} {name} == {code.constant(branch)}:"):
+                    self._branch(branches, index, inner)
+            code.add("else: raise wrong" if names else "raise wrong")
+        code.add("else: raise wrong")
+
+    def _branch(self, branches: list[Any], index: int, of: str) -> None:
+        self._code.add(f"a({index * 2})" if index < 64 else f"long(o, {index * 2})")
+        if branches[index] != "null":
+            self._value(branches[index], of)
+
+
+def _tests(branches: list[Any], named: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Tests of a value (``@``) that leave no doubt which branch it goes to, in fastavro's way of choosing."""
+    kinds = [kind_of(defined(branch, named)) for branch in branches]
+    logical = {logical_of(branch): at for at, branch in enumerate(branches)}
+
+    def places(*wanted: str) -> list[int]:
+        return [at for at, kind in enumerate(kinds) if kind in wanted]
+
+    numbers, texts = places("int", "long", "float", "double"), places("string", "enum")
+    if "null" in kinds:
+        yield "@ is None", kinds.index("null")
+    if len(texts) == 1 and "int-date" not in logical:
+        yield "type(@) is str", texts[0]
+    if numbers and kinds[numbers[0]] == "int" and len(numbers) > 1:
+        yield "type(@) is int and -2147483648 <= @ < 2147483648", numbers[0]
+    elif numbers and (len(numbers) == 1 or kinds[numbers[0]] == "long"):
+        yield "type(@) is int", numbers[0]
+    for test, found in (
+        ("type(@) is float", places("float", "double")),
+        ("type(@) is dict", places("record", "error", "map")),
+        ("type(@) is list", places("array")),
+        ("@ is True or @ is False", places("boolean")),
+        ("type(@) is bytes", places("bytes", "fixed")),
+    ):
+        if len(found) == 1:
+            yield test, found[0]
+    for kind, words in _LOGICAL.items():
+        at = [logical[word] for word in words if word in logical]
+        if len(at) == 1 and not (kind == "datetime_" and "int-date" in logical):
+            yield f"type(@) is {kind}", at[0]
+
+
+_LOGICAL: Mapping[str, tuple[str, ...]] = {
+    "date_": ("int-date",),
+    "datetime_": (
+        "long-timestamp-micros",
+        "long-timestamp-millis",
+        "long-local-timestamp-micros",
+        "long-local-timestamp-millis",
+    ),
+    "time_": ("int-time-millis", "long-time-micros"),
+    "decimal_": ("bytes-decimal", "fixed-decimal"),
+    "uuid_": ("string-uuid",),
+}
+_LENGTH = ("if n < 128: a(n)", "else: long(o, n)")
+_SLICE = ("n = len(b) << 1", *_LENGTH, "o += b")
+_NUMBER = ("if type(@) is not int: raise wrong", "n = @ << 1 if @ >= 0 else ~(@ << 1)", "if n < 128: a(n)")
+_REAL = "if type(@) is not float and type(@) is not int: raise wrong"
+_SCALARS: Mapping[str, tuple[str, ...]] = {
+    "null": ("if @ is not None: raise wrong",),
+    "boolean": ("if @ is True: a(1)", "elif @ is False: a(0)", "else: raise wrong"),
+    "int": (*_NUMBER, "else: int32(o, n)"),
+    "long": (*_NUMBER, "else: long(o, n)"),
+    "float": (_REAL, "o += float_(@)"),
+    "double": (_REAL, "o += double_(@)"),
+    "bytes": ("if type(@) is not bytes: raise wrong", "b = @", *_SLICE),
+    "string": ("if type(@) is not str: raise wrong", "b = @.encode()", *_SLICE),
+}
+"""``@`` is the variable, `o` the bytes, `a` adds one of them."""

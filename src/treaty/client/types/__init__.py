@@ -1,0 +1,1 @@
+"""Python classes and schemas: a schema derived from a class, values of the class out of records, a class from a schema."""

@@ -1,0 +1,194 @@
+"""A shape as an Avro schema, with its defaults."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from fastavro.write import LOGICAL_WRITERS
+
+from treaty.client.compiled.names import logical_of
+from treaty.client.types.failures import MisfitError, NoSchemaError
+from treaty.client.types.shapes import (
+    ABSENT,
+    Anything,
+    Derived,
+    Fixed,
+    Many,
+    Mapped,
+    OneOf,
+    Part,
+    Record,
+    Row,
+    Scalar,
+    Shape,
+    Symbols,
+    Use,
+    Words,
+    distinct,
+)
+from treaty.client.types.unions import fits
+
+_FLOATS = ("double", "float")
+
+
+def avro_schema(derived: Derived) -> Any:
+    """Return the Avro schema of a shape, as parsed JSON. Raises `NoSchemaError` for what Avro can't say."""
+    return _Printer(derived).of(derived.shape, "value")
+
+
+def branches(shape: OneOf | Row) -> tuple[Shape, ...]:
+    """The branches of a union as Avro has them: whole numbers before others, so that they stay whole."""
+    flat = shape.branches if isinstance(shape, OneOf) else distinct(shape.items)
+    return tuple(sorted(flat, key=lambda one: isinstance(one, Scalar) and one.avro in _FLOATS))
+
+
+class _Printer:
+    """Prints shapes; a named type is spelled out once and named after that."""
+
+    def __init__(self, derived: Derived) -> None:
+        self._records: Mapping[str, Record] = derived.records
+        self._told: set[str] = set()
+
+    def of(self, shape: Shape, path: str) -> Any:
+        """The schema of a shape."""
+        match shape:
+            case Scalar():
+                if shape.avro is None:
+                    message = "Avro stores a Decimal with a number of digits; Annotated[Decimal, Digits(9, 2)] would do"
+                    raise NoSchemaError(path, message)
+                return dict(shape.avro) if isinstance(shape.avro, dict) else shape.avro
+            case Many():
+                return {"type": "array", "items": self.of(shape.item, f"{path}[]")}
+            case Mapped():
+                return {"type": "map", "values": self.of(shape.value, f"{path}{{}}")}
+            case Row():
+                items = branches(shape)
+                inner = self.of(items[0], f"{path}[]") if len(items) == 1 else self._union(items, f"{path}[]")
+                return {"type": "array", "items": inner}
+            case OneOf():
+                return self._union(branches(shape), path)
+            case Words():
+                return self.of(shape.scalar, path)
+            case Symbols() | Fixed() | Use():
+                return self._named(shape, path)
+            case Anything():
+                raise NoSchemaError(path, "Avro has no type for any value; name the types that may stand here")
+
+    def _named(self, shape: Symbols | Fixed | Use, path: str) -> Any:
+        if shape.name in self._told:
+            return shape.name
+        self._told.add(shape.name)
+        if isinstance(shape, Fixed):
+            return {"type": "fixed", "name": shape.name, "size": shape.size}
+        if isinstance(shape, Symbols):
+            made: dict[str, Any] = {
+                "type": "enum",
+                "name": shape.name,
+                "symbols": [symbol for symbol, _ in shape.members],
+            }
+            return {**made, "doc": shape.doc} if shape.doc else made
+        record = self._records[shape.name]
+        made = {"type": "record", "name": shape.name}
+        if record.doc:
+            made["doc"] = record.doc
+        short = record.name.rpartition(".")[2]
+        made["fields"] = [self._field(part, f"{short}.{part.name}") for part in record.parts]
+        return made
+
+    def _field(self, part: Part, path: str) -> dict[str, Any]:
+        shape = part.shape
+        made: dict[str, Any] = {"name": part.name, "type": None}
+        if part.doc:
+            made["doc"] = part.doc
+        if part.aliases:
+            made["aliases"] = list(part.aliases)
+        if part.default is ABSENT:
+            return {**made, "type": self.of(shape, path)}
+        default = self._default(shape, part.default, path)
+        if isinstance(shape, OneOf):
+            each = branches(shape)
+            first = chosen(each, part.default, self._records)
+            return {
+                **made,
+                "type": self._union((each[first], *each[:first], *each[first + 1 :]), path),
+                "default": default,
+            }
+        return {**made, "type": self.of(shape, path), "default": default}
+
+    def _union(self, shapes: tuple[Shape, ...], path: str) -> Any:
+        made = [self.of(shape, path) for shape in shapes]
+        flat: list[Any] = []
+        for each in made:
+            flat += each if isinstance(each, list) else [each]
+        kinds: dict[str, Any] = {}
+        for each in flat:
+            kind = _kind(each)
+            if kinds.setdefault(kind, each) != each:
+                message = (
+                    f"a union with two types that Avro both stores as {kind}; wrap one of them in a class of its own"
+                )
+                raise NoSchemaError(path, message)
+        return list(kinds.values())
+
+    def _default(self, shape: Shape, value: Any, path: str) -> Any:
+        try:
+            made = avro_default(shape, value, self._records)
+            json.dumps(made, allow_nan=False)
+        except (MisfitError, KeyError, TypeError, ValueError) as error:
+            raise NoSchemaError(path, f"the default {value!r:.60} has no form in the schema: {error}") from error
+        return made
+
+
+def _kind(schema: Any) -> str:
+    """What Avro tells branches apart by: the name of a named type, else the type without its logical type."""
+    if isinstance(schema, dict) and "name" in schema:
+        return str(schema["name"])
+    return str(schema["type"]) if isinstance(schema, dict) else str(schema)
+
+
+def chosen(shapes: tuple[Shape, ...], value: Any, records: Mapping[str, Record]) -> int:
+    """Which branch of a union a default is of. Raises `MisfitError`."""
+    for at, shape in enumerate(shapes):
+        if fits(shape, records)(value):
+            return at
+    for at, shape in enumerate(shapes):
+        if isinstance(shape, Scalar) and shape.kind is float and type(value) is int:
+            return at
+    raise MisfitError(f"{value!r:.60} is of no branch of the union")
+
+
+def avro_default(shape: Shape, value: Any, records: Mapping[str, Record]) -> Any:
+    """A value of a shape as JSON. Raises `MisfitError` where it is not of the shape."""
+    match shape:
+        case Scalar():
+            return _scalar(shape, value)
+        case Words():
+            return _scalar(shape.scalar, value)
+        case Many():
+            items = sorted(value, key=repr) if shape.make in {set, frozenset} else value
+            return [avro_default(shape.item, each, records) for each in items]
+        case Row():
+            return [avro_default(item, each, records) for item, each in zip(shape.items, value, strict=True)]
+        case Mapped():
+            return {shape.text(key): avro_default(shape.value, each, records) for key, each in value.items()}
+        case OneOf():
+            return avro_default(shape.branches[chosen(shape.branches, value, records)], value, records)
+        case Symbols():
+            return {member: symbol for symbol, member in shape.members}[value]
+        case Fixed():
+            return value.decode("latin-1")
+        case Use():
+            record = records[shape.name]
+            parts = ((part, record.get(value, part.attribute)) for part in record.parts)
+            return {part.name: avro_default(part.shape, each, records) for part, each in parts}
+        case Anything():
+            raise MisfitError("no schema, no default")
+
+
+def _scalar(shape: Scalar, value: Any) -> Any:
+    if not fits(shape, {})(value) and not (shape.kind is float and type(value) is int):
+        raise MisfitError(f"{value!r:.60} is a {type(value).__name__}, not a {shape.kind.__name__}")
+    made = value if shape.takes_avro is None else shape.takes_avro(value)
+    prepare = LOGICAL_WRITERS.get(logical_of(shape.avro))
+    made = made if prepare is None else prepare(made, shape.avro)
+    return made.decode("latin-1") if isinstance(made, bytes) else made

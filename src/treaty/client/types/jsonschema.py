@@ -1,0 +1,142 @@
+"""A shape as a JSON Schema of draft 2020-12 or 7."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from treaty.client.types.failures import MisfitError, NoSchemaError
+from treaty.client.types.shapes import (
+    ABSENT,
+    Anything,
+    Derived,
+    Fixed,
+    Many,
+    Mapped,
+    OneOf,
+    Part,
+    Record,
+    Row,
+    Scalar,
+    Shape,
+    Symbols,
+    Use,
+    Words,
+)
+from treaty.client.types.unions import JSON
+from treaty.client.types.values import Converter
+
+DraftName = Literal["2020-12", "07"]
+URLS: Mapping[DraftName, str] = {
+    "2020-12": "https://json-schema.org/draft/2020-12/schema",
+    "07": "http://json-schema.org/draft-07/schema#",
+}
+
+
+def json_schema(derived: Derived, draft: DraftName = "2020-12", *, open_: bool = False) -> dict[str, Any]:
+    """Return the JSON Schema of a shape. Raises `NoSchemaError` for what JSON can't say.
+
+    Objects have the properties of their class and no others, so that a new optional property breaks nobody; `open_`
+    allows others.
+    """
+    printer = _Printer(derived, draft, open_=open_)
+    head: dict[str, Any] = {"$schema": URLS[draft]}
+    if isinstance(derived.shape, Use):
+        made = printer.record(derived.records[derived.shape.name])
+    else:
+        made = printer.of(derived.shape, "value")
+    rest = {name: printer.record(record) for name, record in derived.records.items() if name != printer.root}
+    rest = {name: each for name, each in rest.items() if name in printer.used}
+    return {**head, **made, **({printer.word: rest} if rest else {})}
+
+
+class _Printer:
+    """Prints shapes; records other than the root stand in ``$defs`` (in draft 7 ``definitions``)."""
+
+    def __init__(self, derived: Derived, draft: DraftName, *, open_: bool) -> None:
+        self.root = derived.shape.name if isinstance(derived.shape, Use) else None
+        self.word = "$defs" if draft == "2020-12" else "definitions"
+        self.used: set[str] = set()
+        self._draft = draft
+        self._open = open_
+        self._records = derived.records
+        self._ways = Converter(derived, JSON)
+
+    def of(self, shape: Shape, path: str) -> dict[str, Any]:
+        """The schema of a shape."""
+        match shape:
+            case Scalar():
+                return dict(shape.json)
+            case Many():
+                made = {"type": "array", "items": self.of(shape.item, f"{path}[]")}
+                return {**made, "uniqueItems": True} if shape.make in {set, frozenset} else made
+            case Row():
+                return self._row([self.of(each, f"{path}[{at}]") for at, each in enumerate(shape.items)])
+            case Mapped():
+                return {"type": "object", "additionalProperties": self.of(shape.value, f"{path}{{}}")}
+            case OneOf():
+                return _any([self.of(each, path) for each in shape.branches])
+            case Words():
+                return {"type": shape.scalar.json["type"], "enum": _json(list(shape.values), path)}
+            case Symbols():
+                made = {"title": shape.name.rpartition(".")[2]}
+                made |= {"description": shape.doc} if shape.doc else {}
+                return made | {"enum": _json([member.value for _, member in shape.members], path)}
+            case Fixed():
+                size = -(-shape.size // 3) * 4
+                return {"type": "string", "contentEncoding": "base64", "minLength": size, "maxLength": size}
+            case Use():
+                self.used.add(shape.name)
+                return {"$ref": "#" if shape.name == self.root else f"#/{self.word}/{shape.name}"}
+            case Anything():
+                return {}
+
+    def record(self, record: Record) -> dict[str, Any]:
+        """The schema of a class with fields."""
+        short = record.name.rpartition(".")[2]
+        made: dict[str, Any] = {"title": record.name, "type": "object"}
+        if record.doc:
+            made["description"] = record.doc
+        made["properties"] = {part.name: self._property(part, f"{short}.{part.name}") for part in record.parts}
+        required = [part.name for part in record.parts if not part.defaulted]
+        if record.tag is not None:
+            made["properties"] = {record.tag[0]: {"const": record.tag[1]}, **made["properties"]}
+            required = [record.tag[0], *required]
+        if required:
+            made["required"] = required
+        return made if self._open else {**made, "additionalProperties": False}
+
+    def _property(self, part: Part, path: str) -> dict[str, Any]:
+        made = self.of(part.shape, path)
+        said: dict[str, Any] = {"description": part.doc} if part.doc else {}
+        if part.default is not ABSENT and not part.optional:
+            said["default"] = self._default(part.shape, part.default, path)
+        if said and "$ref" in made and self._draft == "07":
+            made = {"allOf": [made]}  # what stands beside a $ref counts only since 2019
+        return {**made, **said}
+
+    def _default(self, shape: Shape, value: Any, path: str) -> Any:
+        try:
+            return _json(self._ways.ways(shape).take(value), path)
+        except (MisfitError, AttributeError, TypeError, ValueError) as error:
+            raise NoSchemaError(path, f"the default {value!r:.60} has no form in the schema: {error}") from error
+
+    def _row(self, items: list[dict[str, Any]]) -> dict[str, Any]:
+        words = ("prefixItems", "items") if self._draft == "2020-12" else ("items", "additionalItems")
+        size = {"minItems": len(items), "maxItems": len(items)}
+        return {"type": "array", **({words[0]: items, words[1]: False} if items else {}), **size}
+
+
+def _any(branches: list[dict[str, Any]]) -> dict[str, Any]:
+    """A union; of bare types in one word."""
+    if all(set(each) == {"type"} for each in branches):
+        return {"type": [each["type"] for each in branches]}
+    return {"anyOf": branches}
+
+
+def _json(value: Any, path: str) -> Any:
+    """The value, if JSON has it."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise NoSchemaError(path, f"{value!r:.60} is nothing that JSON has: {error}") from error
+    return value

@@ -1,0 +1,158 @@
+"""The kinds of classes with fields, and how each one tells its fields, reads them from a value, and is made."""
+
+import dataclasses
+import functools
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from treaty.client.types.marks import Called, Doc
+from treaty.client.types.shapes import ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A field as its class tells it; `default` is a value, or ABSENT beside a `factory`, or both ABSENT and None."""
+
+    name: str
+    attribute: str
+    argument: str
+    annotation: Any
+    default: Any = ABSENT
+    factory: Callable[[], Any] | None = None
+    doc: str = ""
+    marks: tuple[Any, ...] = ()
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of class: whether one is of it, its fields, and what differs from plain attributes and arguments."""
+
+    name: str
+    holds: Callable[[Any], bool]
+    fields: Callable[[Any], Iterator[Given]]
+    get: Callable[[Any, str], Any] = getattr
+    maker: Callable[[Any], Callable[[dict[str, Any]], Any]] = lambda cls: lambda given: cls(**given)
+    of: Callable[[Any, Any], bool] = isinstance
+    tag: Callable[[Any], tuple[str, str] | None] = lambda cls: None
+
+
+def annotations(cls: Any) -> dict[str, Any]:
+    """The annotations of a class and its parents, names resolved, marks kept."""
+    return typing.get_type_hints(cls, include_extras=True)
+
+
+def _dataclass(cls: Any) -> Iterator[Given]:
+    hints = annotations(cls)
+    for field in dataclasses.fields(cls):
+        if not field.init:
+            continue
+        factory = None if field.default_factory is dataclasses.MISSING else field.default_factory
+        default = ABSENT if field.default is dataclasses.MISSING else field.default
+        doc = field.metadata.get("doc", "")
+        name = field.metadata.get("alias", field.name)
+        yield Given(name, field.name, field.name, hints[field.name], default, factory, doc)
+
+
+def _struct(cls: Any) -> Iterator[Given]:
+    hints = annotations(cls)
+    for field in msgspec.structs.fields(cls):
+        default = ABSENT if field.default is msgspec.NODEFAULT else field.default
+        factory = None if field.default_factory is msgspec.NODEFAULT else field.default_factory
+        yield Given(field.encode_name, field.name, field.name, hints[field.name], default, factory)
+
+
+def _struct_tag(cls: Any) -> tuple[str, str] | None:
+    config = cls.__struct_config__
+    return None if config.tag is None else (config.tag_field, str(config.tag))
+
+
+def _model(cls: Any) -> Iterator[Given]:
+    for attribute, field in cls.model_fields.items():
+        argument = field.validation_alias or field.alias
+        argument = argument if isinstance(argument, str) else attribute
+        name = field.serialization_alias or field.alias or attribute
+        doc, marks, plain = field.description or "", tuple(field.metadata), field.annotation
+        if field.is_required():
+            yield Given(name, attribute, argument, plain, doc=doc, marks=marks)
+        elif field.default_factory is not None:
+            make = functools.partial(field.get_default, call_default_factory=True, validated_data={})
+            yield Given(name, attribute, argument, plain, factory=make, doc=doc, marks=marks)
+        else:
+            yield Given(name, attribute, argument, plain, field.default, doc=doc, marks=marks)
+
+
+def _typed(cls: Any) -> Iterator[Given]:
+    for name, hint in annotations(cls).items():
+        yield Given(name, name, name, hint, optional=name in cls.__optional_keys__)
+
+
+def _item(value: Any, name: str) -> Any:
+    return value.get(name, ABSENT)
+
+
+def _is_typed(value: Any, cls: Any) -> bool:
+    """Whether a dictionary has the keys of a `TypedDict`, and no others."""
+    keys = value.keys() if isinstance(value, dict) else ()
+    return isinstance(value, dict) and cls.__required_keys__ <= keys <= cls.__required_keys__ | cls.__optional_keys__
+
+
+def _named_tuple(cls: Any) -> Iterator[Given]:
+    for name, hint in annotations(cls).items():
+        yield Given(name, name, name, hint, cls._field_defaults.get(name, ABSENT))
+
+
+def _attrs(cls: Any) -> Iterator[Given]:
+    nothing, hints = sys.modules["attr"].NOTHING, annotations(cls)
+    for field in cls.__attrs_attrs__:
+        if not field.init:
+            continue
+        made = getattr(field.default, "factory", None)
+        default = ABSENT if made is not None or field.default is nothing else field.default
+        doc = field.metadata.get("doc", "")
+        yield Given(field.name, field.name, field.alias, hints[field.name], default, made, doc)
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("msgspec.Struct", lambda cls: issubclass(cls, msgspec.Struct), _struct, tag=_struct_tag),
+    Kind("pydantic.BaseModel", lambda cls: isinstance(getattr(cls, "model_fields", None), Mapping), _model),
+    Kind("attrs", lambda cls: "__attrs_attrs__" in cls.__dict__, _attrs),
+    Kind("dataclass", dataclasses.is_dataclass, _dataclass),
+    Kind("TypedDict", typing.is_typeddict, _typed, get=_item, maker=lambda cls: lambda given: given, of=_is_typed),
+    Kind("NamedTuple", lambda cls: issubclass(cls, tuple) and hasattr(cls, "_field_defaults"), _named_tuple),
+)
+"""In the order in which they are asked: a pydantic dataclass is a dataclass, not a model."""
+
+
+def kind_of(cls: Any) -> Kind | None:
+    """The kind of a class; None for a class without fields that are told."""
+    if not inspect.isclass(cls):
+        return None
+    return next((kind for kind in KINDS if kind.holds(cls)), None)
+
+
+def doc_of(cls: Any) -> str:
+    """The docstring that somebody wrote for this class; "" where Python made one, or none."""
+    doc = cls.__dict__.get("__doc__") or ""
+    made = doc.startswith(f"{cls.__name__}(") or doc in {"An enumeration.", "None"}
+    return "" if made else inspect.cleandoc(doc)
+
+
+def said(marks: tuple[Any, ...]) -> str:
+    """What marks say that a field is about: ours, or msgspec's and pydantic's own."""
+    for mark in marks:
+        text = mark.text if isinstance(mark, Doc) else getattr(mark, "description", None)
+        if isinstance(text, str) and text:
+            return text
+    return ""
+
+
+def called(marks: tuple[Any, ...], otherwise: str) -> str:
+    """The name that marks give a field."""
+    return next((mark.name for mark in marks if isinstance(mark, Called)), otherwise)

@@ -1,0 +1,150 @@
+"""`Shape`: what an annotation says about values, before any format's words for it."""
+
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+ABSENT: Any = enum.Enum("Absent", "ABSENT").ABSENT  # type: ignore[attr-defined]  # its own type, so that no value equals it
+"""In place of a value that is not there."""
+
+Convert = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A type of values without parts: its class, its words in both formats, and the ways between value and format.
+
+    `avro` and `json` are schemas; `takes` goes from the class's value to what the codec writes, `makes` back. None: as it is.
+    """
+
+    kind: type
+    avro: Any
+    json: Any
+    takes_avro: Convert | None = None
+    makes_avro: Convert | None = None
+    takes_json: Convert | None = None
+    makes_json: Convert | None = None
+    key: Callable[[str], Any] | None = None
+    """From the text of a map's key, where values of this type may be keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A sequence or set of items; `make` builds it from a list."""
+
+    item: "Shape"
+    make: type
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A tuple with a type for each place."""
+
+    items: tuple["Shape", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """A dictionary; `key` makes its keys from texts, `text` texts from them."""
+
+    key: Callable[[str], Any]
+    text: Callable[[Any], str]
+    value: "Shape"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A union, in the order of the annotation."""
+
+    branches: tuple["Shape", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """An enum: its members by the symbols that stand for them."""
+
+    kind: type[enum.Enum]
+    name: str
+    doc: str
+    members: tuple[tuple[str, enum.Enum], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Bytes of one length, with a name."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The values of one type that a `Literal` allows."""
+
+    values: tuple[Any, ...]
+    scalar: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """No restriction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A record, by its full name."""
+
+    name: str
+
+
+Shape = Scalar | Many | Row | Mapped | OneOf | Symbols | Fixed | Words | Anything | Use
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A field: its name in the schema, its attribute and its argument in the class, and what it is when it is missing."""
+
+    name: str
+    attribute: str
+    argument: str
+    shape: Shape
+    default: Any = ABSENT
+    optional: bool = False
+    """May be missing from the value itself (`NotRequired`)."""
+    defaulted: bool = False
+    """The class has a default, even where the schema can't (it differs each time)."""
+    doc: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A class with fields. `get` reads an attribute (ABSENT where it is not there), `make` builds from arguments."""
+
+    kind: Any
+    name: str
+    doc: str
+    parts: tuple[Part, ...]
+    get: Callable[[Any, str], Any]
+    make: Callable[[dict[str, Any]], Any]
+    of: Callable[[Any], bool]
+    tag: tuple[str, str] | None = None
+    """A property that JSON carries to tell this class from others (msgspec's tags)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A type's shape, with the records that it uses."""
+
+    shape: Shape
+    records: Mapping[str, Record] = field(default_factory=dict)
+
+
+def distinct(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+    """Each shape once, in order."""
+    found: list[Shape] = []
+    for shape in shapes:
+        if shape not in found:
+            found.append(shape)
+    return tuple(found)

@@ -1,0 +1,59 @@
+"""`Typed`: a Python type with its schema, and the ways between its values and what a codec writes."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.client.types.avro import avro_schema
+from treaty.client.types.derive import derive
+from treaty.client.types.jsonschema import DraftName, json_schema
+from treaty.client.types.shapes import Convert, Use
+from treaty.client.types.unions import AVRO, JSON
+from treaty.client.types.values import Converter, as_is
+from treaty.core.schema import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A type made ready for one format. `take` and `make` raise `MisfitError`; `name` is the record's full name, or ""."""
+
+    kind: Any
+    draft: Draft
+    name: str
+    take: Convert
+    make: Convert
+
+
+def typed_avro(kind: Any, namespace: str = "") -> Typed:
+    """Derive an Avro schema from a type: a class with fields, or any annotation.
+
+    Names without a namespace get `namespace`. Raises `NoSchemaError` with the path to what Avro has no type for.
+    """
+    derived = derive(kind, namespace)
+    text = json.dumps(avro_schema(derived), ensure_ascii=False, separators=(",", ":"))
+    ways = Converter(derived, AVRO).ways(derived.shape)
+    name = derived.shape.name if isinstance(derived.shape, Use) else ""
+    return Typed(kind, Draft(text), name, ways.take, ways.make)
+
+
+def typed_json(kind: Any, namespace: str = "", *, draft: DraftName = "2020-12", open_: bool = False) -> Typed:
+    """Derive a JSON Schema from a type. Objects have no other properties than those of their class, unless `open_`.
+
+    Raises `NoSchemaError` with the path to what JSON has no form for.
+    """
+    derived = derive(kind, namespace)
+    text = json.dumps(json_schema(derived, draft, open_=open_), ensure_ascii=False, separators=(",", ":"))
+    ways = Converter(derived, JSON).ways(derived.shape)
+    name = derived.shape.name if isinstance(derived.shape, Use) else ""
+    return Typed(kind, Draft(text, "JSON"), name, ways.take, ways.make)
+
+
+def known(schema: Any, format_: str) -> Typed | None:
+    """A schema however it was given: as a text, a `Draft`, a `Typed`, a Python type, or not at all."""
+    if schema is None or isinstance(schema, Typed):
+        return schema
+    if isinstance(schema, str):
+        return Typed(None, Draft(schema, format_), "", as_is, as_is)
+    if isinstance(schema, Draft):
+        return Typed(None, schema, "", as_is, as_is)
+    return typed_json(schema) if format_ == "JSON" else typed_avro(schema)

@@ -1,0 +1,270 @@
+"""What Avro and JSON do differently with values, above all with unions: how a value tells which branch it is of."""
+
+import base64
+import datetime as dt
+import enum
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from treaty.client.compiled.names import branch_of
+from treaty.client.types.failures import MisfitError
+from treaty.client.types.shapes import (
+    Anything,
+    Convert,
+    Fixed,
+    Many,
+    Mapped,
+    OneOf,
+    Record,
+    Row,
+    Scalar,
+    Shape,
+    Symbols,
+    Use,
+    Words,
+)
+from treaty.client.types.values import Medium, Ways, as_is
+
+Fits = Callable[[Any], bool]
+Branch = tuple[Fits, str, Convert]
+"""A test of values, the branch's name, and what takes values."""
+
+
+_ALIKE: Mapping[type, tuple[type, ...]] = {
+    list: (list, tuple, deque),
+    set: (set, frozenset),
+    frozenset: (set, frozenset),
+}
+
+
+def fits(shape: Shape, records: Mapping[str, Record]) -> Fits:
+    """Return the test whether a value is of a shape. It looks at the value's own type, not at its parts."""
+    match shape:
+        case Scalar():
+            return _scalar(shape.kind)
+        case Many():
+            kinds = _ALIKE.get(shape.make, (shape.make,))
+            return lambda value: isinstance(value, kinds)
+        case Row():
+            return lambda value: isinstance(value, tuple) and len(value) == len(shape.items)
+        case Mapped():
+            return lambda value: isinstance(value, dict)
+        case Symbols():
+            return lambda value: isinstance(value, shape.kind)
+        case Fixed():
+            return lambda value: isinstance(value, bytes) and len(value) == shape.size
+        case Words():
+            return lambda value: type(value) is shape.scalar.kind and value in shape.values
+        case Use():
+            return records[shape.name].of
+        case OneOf():
+            tests = [fits(branch, records) for branch in shape.branches]
+            return lambda value: any(test(value) for test in tests)
+        case Anything():
+            return lambda value: True
+
+
+def _scalar(kind: type) -> Fits:
+    """Exactly the type, or one derived from it; but a bool is no int, a datetime no date, an enum's member no text."""
+    others = tuple(each for each in (bool, enum.Enum, dt.datetime) if not issubclass(kind, each))
+    return lambda value: type(value) is kind or (isinstance(value, kind) and not isinstance(value, others))
+
+
+def branch_name(shape: Shape) -> str:
+    """What Avro's codec calls this branch of a union."""
+    match shape:
+        case Scalar():
+            return branch_of(shape.avro)
+        case Words():
+            return branch_of(shape.scalar.avro)
+        case Symbols() | Fixed() | Use():
+            return shape.name
+        case Mapped():
+            return "map"
+        case _:
+            return "array"
+
+
+PLAIN: Mapping[str, type] = {
+    "null": type(None),
+    "boolean": bool,
+    "int": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "bytes": bytes,
+    "string": str,
+}
+"""What the codec makes of Avro's primitive types."""
+
+
+def _plain_type(shape: Shape) -> type:
+    """The type that the codec gives values of this branch."""
+    match shape:
+        case Scalar():
+            if not isinstance(shape.avro, dict):
+                return PLAIN[shape.avro]
+            return shape.kind if shape.makes_avro is None else PLAIN[shape.avro["type"]]
+        case Words():
+            return shape.scalar.kind
+        case Symbols():
+            return str
+        case Fixed():
+            return bytes
+        case Mapped() | Use():
+            return dict
+        case _:
+            return list
+
+
+def _chosen(value: Any, tests: list[Branch], real: Convert | None) -> tuple[str, Any]:
+    """The branch and the plain value. A whole number is a real one where nothing else takes it."""
+    for test, name, convert in tests:
+        if test(value):
+            return name, convert(value)
+    if type(value) is int and real is not None:
+        return "double", real(value)
+    message = f"{value!r:.60} is a {type(value).__name__}; allowed are {', '.join(name for _, name, _ in tests)}"
+    raise MisfitError(message)
+
+
+def _avro_union(shapes: tuple[Shape, ...], ways: list[Ways], records: Mapping[str, Record]) -> Ways:
+    """Values carry the name of their branch where more than one could be meant."""
+    tests: list[Branch] = []
+    by_name: dict[str, Convert] = {}
+    by_type: dict[type, Convert] = {}
+    for shape, way in zip(shapes, ways, strict=True):
+        name = branch_name(shape)
+        if name != "null":
+            tests.append((fits(shape, records), name, way.take))
+            by_name[name] = way.make
+            by_name.setdefault(name.rpartition(".")[2], way.make)
+            by_type.setdefault(_plain_type(shape), way.make)
+    only = ways[[branch_name(shape) for shape in shapes].index(tests[0][1])] if len(tests) == 1 else None
+    nullable = len(tests) < len(shapes)
+    real = next((take for _, name, take in tests if name == "double"), None)
+
+    def take(value: Any) -> Any:
+        if value is None and nullable:
+            return None
+        return only.take(value) if only is not None else _chosen(value, tests, real)
+
+    def make(plain: Any) -> Any:
+        if plain is None and nullable:
+            return None
+        if isinstance(plain, tuple):
+            name, plain = plain
+            found = by_name.get(name) or by_name.get(name.rpartition(".")[2])
+            if found is not None:
+                return found(plain)
+        if only is not None:
+            return only.make(plain)
+        found = by_type.get(type(plain)) or (by_type.get(float) if type(plain) is int else None)
+        if found is None:
+            raise MisfitError(f"{plain!r:.60} is of no branch of the union")
+        return found(plain)
+
+    return Ways(take, make)
+
+
+AVRO = Medium(
+    lambda scalar: (scalar.takes_avro, scalar.makes_avro), lambda symbol, _: symbol, (as_is, as_is), _avro_union
+)
+"""Plain values as fastavro has them."""
+
+
+def _json_type(shape: Shape) -> tuple[type, ...]:
+    """What JSON's parser gives for values of this branch."""
+    match shape:
+        case Scalar() | Words():
+            return _WORDS[(shape.scalar if isinstance(shape, Words) else shape).json["type"]]
+        case Symbols():
+            return tuple({type(member.value) for _, member in shape.members})
+        case Mapped() | Use():
+            return (dict,)
+        case Fixed():
+            return (str,)
+        case Anything():
+            return (type(None), bool, int, float, str, list, dict)
+        case _:
+            return (list,)
+
+
+_WORDS: Mapping[str, tuple[type, ...]] = {
+    "null": (type(None),),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (float, int),
+    "string": (str,),
+}
+
+
+def _json_union(shapes: tuple[Shape, ...], ways: list[Ways], records: Mapping[str, Record]) -> Ways:
+    """The first branch that a value fits; objects go to the class that knows most of their properties."""
+    tests = [(fits(shape, records), branch_word(shape), way.take) for shape, way in zip(shapes, ways, strict=True)]
+    real = next((take for _, name, take in tests if name == "float"), None)
+    order = sorted(range(len(shapes)), key=lambda at: _last(shapes[at]))
+    known = [
+        frozenset(part.name for part in records[one.name].parts) if isinstance(one, Use) else None for one in shapes
+    ]
+
+    def take(value: Any) -> Any:
+        return _chosen(value, tests, real)[1]
+
+    def make(plain: Any) -> Any:
+        told = MisfitError(f"{plain!r:.60} is of no branch of the union")
+        places = order
+        if isinstance(plain, dict):
+            tagged = [at for at in order if _has_tag(shapes[at], plain, records)]
+            places = tagged or sorted(order, key=lambda at: -_overlap(known[at], plain))
+        for at in places:
+            if type(plain) in _json_type(shapes[at]):
+                try:
+                    return ways[at].make(plain)
+                except MisfitError as error:
+                    told = error
+        raise told
+
+    return Ways(take, make)
+
+
+def _last(shape: Shape) -> int:
+    """Any text is a str and any value an Any, so these are tried last; a float takes what no int took."""
+    if isinstance(shape, Anything):
+        return 3
+    return {str: 2, float: 1}.get(shape.kind, 0) if isinstance(shape, Scalar) else 0
+
+
+def _overlap(known: frozenset[str] | None, plain: dict[str, Any]) -> int:
+    """How many properties a class knows, those that it doesn't know taken off."""
+    return 0 if known is None else 2 * len(known & plain.keys()) - len(plain) - len(known)
+
+
+def _has_tag(shape: Shape, plain: dict[str, Any], records: Mapping[str, Record]) -> bool:
+    tag = records[shape.name].tag if isinstance(shape, Use) else None
+    return tag is not None and plain.get(tag[0]) == tag[1]
+
+
+def branch_word(shape: Shape) -> str:
+    """What people call this branch of a union."""
+    if isinstance(shape, Scalar):
+        return shape.kind.__name__
+    return branch_name(shape) if isinstance(shape, Symbols | Fixed | Use) else type(shape).__name__.lower()
+
+
+def _unbase(text: Any) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (ValueError, TypeError) as error:
+        raise MisfitError(f"{text!r:.60} is no base64") from error
+
+
+JSON = Medium(
+    lambda scalar: (scalar.takes_json, scalar.makes_json),
+    lambda _, member: member.value,
+    (lambda value: base64.b64encode(value).decode(), _unbase),
+    _json_union,
+    loose=True,
+)
+"""Plain values as the json module has them."""

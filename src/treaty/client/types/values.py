@@ -1,0 +1,278 @@
+"""Values of Python types to plain ones that a codec writes, and back: for Avro and for JSON."""
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.client.types.failures import MisfitError
+from treaty.client.types.shapes import (
+    ABSENT,
+    Anything,
+    Convert,
+    Derived,
+    Fixed,
+    Many,
+    Mapped,
+    OneOf,
+    Record,
+    Row,
+    Scalar,
+    Shape,
+    Symbols,
+    Use,
+    Words,
+    distinct,
+)
+
+_WRONG = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What constructors and conversions raise for values that they don't take."""
+
+
+def as_is(value: Any) -> Any:
+    """The value itself."""
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """From a value of the class to a plain one, and back. Both raise `MisfitError`."""
+
+    take: Convert
+    make: Convert
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """What the formats do differently: scalars, symbols, bytes of one length, and how a union tells its branches."""
+
+    scalar: Callable[[Scalar], tuple[Convert | None, Convert | None]]
+    symbol: Callable[[str, enum.Enum], Any]
+    fixed: tuple[Convert, Convert]
+    union: Callable[[tuple[Shape, ...], list[Ways], Mapping[str, Record]], Ways]
+    loose: bool = False
+    """Objects may lack properties and carry the tag of their class, and items of an array have types of their own."""
+
+
+class Converter:
+    """Makes the ways of shapes; those of a record once, so that recursion ends."""
+
+    def __init__(self, derived: Derived, medium: Medium) -> None:
+        """Take the records of a derived type."""
+        self._records = derived.records
+        self._medium = medium
+        self._made: dict[str, Ways] = {}
+
+    def ways(self, shape: Shape) -> Ways:
+        """The ways of a shape."""
+        match shape:
+            case Scalar():
+                take, make = self._medium.scalar(shape)
+                return Ways(take or as_is, make or as_is)
+            case Many():
+                return _many(shape, self.ways(shape.item))
+            case Mapped():
+                return _mapped(shape, self.ways(shape.value))
+            case Row():
+                return self._row(shape)
+            case OneOf():
+                each = [self.ways(branch) for branch in shape.branches]
+                return self._medium.union(shape.branches, each, self._records)
+            case Words():
+                return _words(shape)
+            case Symbols():
+                return self._symbols(shape)
+            case Fixed():
+                return _fixed(shape, *self._medium.fixed)
+            case Use():
+                return self._record(shape.name)
+            case Anything():
+                return Ways(as_is, as_is)
+
+    def _record(self, name: str) -> Ways:
+        made = self._made.get(name)
+        if made is not None:
+            return made
+        inner: list[Ways] = []
+
+        def take(value: Any) -> Any:
+            return inner[0].take(value)
+
+        def make(plain: Any) -> Any:
+            return inner[0].make(plain)
+
+        self._made[name] = Ways(take, make)
+        record = self._records[name]
+        ways = [(part, self.ways(part.shape)) for part in record.parts]
+        takes = [(part.name, part.attribute, None if way.take is as_is else way.take) for part, way in ways]
+        inner.append(Ways(_taker(record, takes, loose=self._medium.loose), _maker(record, ways)))
+        self._made[name] = inner[0]
+        return self._made[name]
+
+    def _symbols(self, shape: Symbols) -> Ways:
+        there = {member: self._medium.symbol(symbol, member) for symbol, member in shape.members}
+        back = {plain: member for member, plain in there.items()}
+        return Ways(_looked_up(there, shape.kind.__name__), _looked_up(back, shape.kind.__name__))
+
+    def _row(self, shape: Row) -> Ways:
+        each = [self.ways(item) for item in shape.items]
+        kinds = distinct(shape.items)
+        if not self._medium.loose and len(kinds) > 1:  # Avro: the items are of a union
+            either = self.ways(OneOf(kinds))
+            each = [either] * len(each)
+
+        def take(value: Any) -> list[Any]:
+            if not isinstance(value, tuple) or len(value) != len(each):
+                raise MisfitError(f"{_short(value)} is no tuple of {len(each)}")
+            return [way.take(item) for way, item in zip(each, value, strict=True)]
+
+        def make(plain: Any) -> tuple[Any, ...]:
+            if not isinstance(plain, list) or len(plain) != len(each):
+                raise MisfitError(f"{_short(plain)} is no array of {len(each)}")
+            return tuple(way.make(item) for way, item in zip(each, plain, strict=True))
+
+        return Ways(take, make)
+
+
+def _taker(record: Record, parts: list[tuple[str, str, Convert | None]], *, loose: bool) -> Convert:
+    get, of = record.get, record.of
+    first = dict([record.tag]) if loose and record.tag else {}
+
+    def take(value: Any) -> dict[str, Any]:
+        if not of(value):
+            raise MisfitError(f"{_short(value)} is a {type(value).__name__}, not a {record.name}")
+        out: dict[str, Any] = first.copy()
+        name = ""
+        try:
+            for name, attribute, convert in parts:
+                part = get(value, attribute)
+                if part is not ABSENT:
+                    out[name] = part if convert is None or part is None else convert(part)
+                elif not loose:
+                    out[name] = None
+        except MisfitError as error:
+            raise error.under(name) from None
+        except _WRONG as error:
+            raise MisfitError(str(error), name) from error
+        return out
+
+    return take
+
+
+def _maker(record: Record, parts: list[tuple[Any, Ways]]) -> Convert:
+    build = record.make
+    rows = [
+        (part.name, part.argument, None if way.make is as_is else way.make, part.optional, part.defaulted)
+        for part, way in parts
+    ]
+
+    def make(plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            raise MisfitError(f"{_short(plain)} is no {record.name}")
+        given: dict[str, Any] = {}
+        for name, argument, convert, optional, defaulted in rows:
+            value = plain.get(name, ABSENT)
+            if value is ABSENT:
+                if not defaulted:
+                    raise MisfitError("missing", name)
+            elif value is None and optional:
+                continue
+            elif convert is None:
+                given[argument] = value
+            else:
+                try:
+                    given[argument] = convert(value)
+                except MisfitError as error:
+                    raise error.under(name) from None
+        try:
+            return build(given)
+        except _WRONG as error:
+            raise MisfitError(f"{record.name} does not take it: {error}") from error
+
+    return make
+
+
+def _many(shape: Many, item: Ways) -> Ways:
+    ordered = shape.make not in {set, frozenset}
+
+    def take(value: Any) -> list[Any]:
+        if isinstance(value, (str, bytes, dict)):
+            raise MisfitError(f"{_short(value)} is a {type(value).__name__}, not a {shape.make.__name__}")
+        items = value if ordered else sorted(value, key=repr)
+        return list(items) if item.take is as_is else _each(items, item.take)
+
+    def make(plain: Any) -> Any:
+        if not isinstance(plain, list):
+            raise MisfitError(f"{_short(plain)} is no array")
+        items = plain if item.make is as_is else _each(plain, item.make)
+        return items if shape.make is list else shape.make(items)
+
+    return Ways(take, make)
+
+
+def _each(items: Any, convert: Convert) -> list[Any]:
+    made: list[Any] = []
+    try:
+        for item in items:
+            made.append(convert(item))
+    except MisfitError as error:
+        raise error.under(f"[{len(made)}]") from None
+    return made
+
+
+def _mapped(shape: Mapped, value: Ways) -> Ways:
+    def take(given: Any) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for key, each in given.items():
+            text = shape.text(key)
+            try:
+                made[text] = value.take(each)
+            except MisfitError as error:
+                raise error.under(f"[{text}]") from None
+        return made
+
+    def make(plain: Any) -> dict[Any, Any]:
+        if not isinstance(plain, dict):
+            raise MisfitError(f"{_short(plain)} is no map")
+        return {_key(shape, key): value.make(each) for key, each in plain.items()}
+
+    return Ways(take, make)
+
+
+def _key(shape: Mapped, text: str) -> Any:
+    try:
+        return shape.key(text)
+    except (ValueError, KeyError) as error:
+        raise MisfitError(f"{text!r:.60} is no key") from error
+
+
+def _words(shape: Words) -> Ways:
+    def check(value: Any) -> Any:
+        if value not in shape.values:
+            raise MisfitError(f"{_short(value)} is none of {', '.join(map(repr, shape.values))}")
+        return value
+
+    return Ways(check, check)
+
+
+def _fixed(shape: Fixed, there: Convert, back: Convert) -> Ways:
+    def take(value: Any) -> Any:
+        if not isinstance(value, bytes) or len(value) != shape.size:
+            raise MisfitError(f"{_short(value)} is not {shape.size} bytes")
+        return there(value)
+
+    return Ways(take, back)
+
+
+def _looked_up(table: Mapping[Any, Any], name: str) -> Convert:
+    def find(value: Any) -> Any:
+        try:
+            return table[value]
+        except (KeyError, TypeError):
+            raise MisfitError(f"{_short(value)} is no {name}") from None
+
+    return find
+
+
+def _short(value: Any) -> str:
+    return f"{value!r:.60}"
