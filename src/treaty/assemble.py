@@ -8,11 +8,12 @@ import gc
 import ipaddress
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from treaty.api.application import application
 from treaty.api.auth.admission import refuse_unfit
@@ -35,6 +36,8 @@ from treaty.log.open import LogUrlError, open_log
 from treaty.node.embedded import AsyncEmbedded, Embedded
 from treaty.node.node import Node
 from treaty.node.pool import process_desk, thread_desk
+from treaty.node.segment.keeper import Keeper
+from treaty.node.segment.layered import LayeredTables
 from treaty.node.world import real_world
 
 HOPELESS_ERRORS = (LogUrlError, LogDamagedError, AuthFileError, TlsError)
@@ -45,17 +48,46 @@ PASSING_ERRORS = (LogUnavailableError,)
 """Starting again later may help."""
 
 
+def state_path(url: str) -> Path | None:
+    """Where the state file of a log is if nobody says: beside the file of a SQLite log, else nowhere."""
+    parts = urlsplit(url)
+    return Path(f"{unquote(parts.path)}-state") if parts.scheme == "sqlite" else None
+
+
+def state_writer(url: str, path: Path) -> Callable[[], Awaitable[None]]:
+    """What writes the state file of a log, in a process of its own that leaves the processors to others."""
+
+    async def write() -> None:
+        settings = {**os.environ, "TREATY_LOG": url}  # noqa: TID251 (the URL may hold a password: no argument)
+        words = ("-m", "treaty.cli.main", "log", "state", "--file", str(path), "--background", "--json")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *words, env=settings, stdout=asyncio.subprocess.DEVNULL
+        )
+        try:
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+
+    return write
+
+
 @asynccontextmanager
-async def member(url: str) -> AsyncIterator[Node]:
+async def member(url: str, *, state: Path | None = None, writes_state: bool = False) -> AsyncIterator[Node]:
     """Run a node over the log that a URL names, while the block runs.
 
+    It stands on the state file, and where it `writes_state` has a new one written when much has changed.
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
     """
     try:
         log = await open_log(url)
     except OSError as reason:
         raise LogUnavailableError(f"{url}: {reason}") from reason
-    node = Node(log, process_desk(), real_world())
+    tables = LayeredTables()
+    keeper = None if state is None else Keeper(state, tables, state_writer(url, state) if writes_state else None)
+    if keeper is not None:
+        keeper.open()
+    node = Node(log, process_desk(), real_world(), tables, keeper)
     await node.start()
     try:
         yield node
@@ -101,15 +133,16 @@ async def serve(
     *,
     sharing: Sharing = ALONE,
     protection: Protection = OPEN,
+    state: Path | None = None,
     ready: Callable[[], None] = nothing,
 ) -> int:
     """Run one worker of a server until it is told to stop; returns its exit code.
 
-    `ready` is called once the log is open. Raises `AuthFileError` or `TlsError` where a file can't be used.
+    It stands on the state file, which the first worker has written anew. `ready` is called once the log is open. Raises `AuthFileError` or `TlsError` where a file can't be used.
     """
     gc.set_threshold(GARBAGE, 20, 20)
     check_files(protection, listening.tls)
-    async with guarded(protection) as guards, member(url) as node:
+    async with guarded(protection) as guards, member(url, state=state, writes_state=sharing.worker == 0) as node:
         app = application(node, Metrics(sharing.board, sharing.worker), guards=guards)
         ready()
         await serve_application(app, listening)

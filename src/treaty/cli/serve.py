@@ -7,7 +7,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -16,7 +16,7 @@ import click
 
 from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, Sharing, check_files, member, new_loop, serve
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, Sharing, check_files, member, new_loop, serve, state_path
 from treaty.cli import journal
 from treaty.cli.safety import Safety, safety_of, safety_options
 
@@ -40,6 +40,8 @@ class Serving:
     log_format: str
     access_log: bool
     safety: Safety
+    state: Path | None = None
+    """The state file."""
 
 
 class ServeOptions(TypedDict):
@@ -57,6 +59,7 @@ class ServeOptions(TypedDict):
     tls_cert: Path | None
     tls_key: Path | None
     tls_client_ca: Path | None
+    state_file: Path | None
     data_home: str
     worker: tuple[int, int, int, int] | None
     board: Path | None
@@ -96,6 +99,12 @@ class ServeOptions(TypedDict):
     type=click.IntRange(1, 256),
     help="Processes that share the port.",
 )
+@click.option(
+    "--state-file",
+    envvar="TREATY_STATE_FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A help for starting in a blink and for sharing memory, written by the server (default: beside a SQLite log).",
+)
 @safety_options
 @click.option(
     "--log-format",
@@ -131,11 +140,13 @@ def command(**options: Unpack[ServeOptions]) -> None:
             tls_client_ca=options["tls_client_ca"],
         ),
     )
+    serving = replace(serving, state=options["state_file"] or state_path(serving.url))
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]
         listening = Listening(socket.socket(fileno=descriptor), serving.access_log, parent, serving.safety.tls)
         sharing = Sharing(index, options["board"])
-        sys.exit(_run(serve(serving.url, listening, sharing=sharing, protection=serving.safety.protection)))
+        protection, state = serving.safety.protection, serving.state
+        sys.exit(_run(serve(serving.url, listening, sharing=sharing, protection=protection, state=state)))
     if serving.workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
     with listen(serving.host, serving.port) as listener:
@@ -197,7 +208,7 @@ def _alone(serving: Serving, listener: socket.socket) -> int:
     def ready() -> None:
         click.echo(banner(serving, listener), err=True)
 
-    return _run(serve(serving.url, listening, ready=ready, protection=serving.safety.protection))
+    return _run(serve(serving.url, listening, ready=ready, protection=serving.safety.protection, state=serving.state))
 
 
 async def _tried(serving: Serving) -> int:
@@ -215,6 +226,7 @@ def _together(serving: Serving, listener: socket.socket) -> int:
         def arguments(index: int) -> list[str]:
             numbers = map(str, (index, listener.fileno(), os.getpid(), serving.workers))
             flags = ["--log-format", serving.log_format, *(["--access-log"] if serving.access_log else [])]
+            flags += ["--state-file", str(serving.state)] if serving.state else []
             command = [
                 sys.executable,
                 "-m",

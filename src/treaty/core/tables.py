@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from treaty.core.commit import START, Position
 from treaty.core.ordered import Ordered
-from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row
+from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row
 from treaty.core.view import BY_TABLE, ORDERED_TABLES
 
 _MODULUS = 2**256
@@ -49,6 +49,22 @@ class DictTables:
     def quarantine(self) -> Mapping[tuple[str, Key], str]:
         """Rows that this version can't read, and why."""
         return self._quarantine
+
+    @property
+    def damaged(self) -> bool:
+        """Never: dictionaries stand on nothing."""
+        return False
+
+    @property
+    def size(self) -> int:
+        """Rows, those that can't be read among them."""
+        return sum(map(len, self._tables.values()))
+
+    def rows(self) -> Iterator[Encoded]:
+        """Yield all rows as they stand in the log, in no order."""
+        for table, kept in self._tables.items():
+            for key, value in kept.items():
+                yield encode_row(Row(table, key, value))
 
     def get(self, table: str, key: Key) -> Value | None:
         """Return the value of a row, or None."""

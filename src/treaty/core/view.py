@@ -56,6 +56,11 @@ class Tables(View, Protocol):
         """Rows that this version can't read, and why; while there are any the node must not decide."""
         ...
 
+    @property
+    def damaged(self) -> bool:
+        """Whether what the tables stand on turned out damaged: load everything anew."""
+        ...
+
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`.
 
@@ -76,6 +81,8 @@ class Index:
     entries: Callable[[Key, Value], tuple[Key, ...]]
     ordered: bool = False
     """Whether its entries are kept in order too, to be walked."""
+    of_key: bool = False
+    """Whether its entry is the head of the row's key, so that the value need not be looked at."""
 
 
 def _schema_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -146,7 +153,7 @@ INDEXES: Mapping[str, Index] = {
     "schema.everywhere": Index("schema", _guid_entries),
     "schema.likeness": Index("schema", _likeness_entries),
     "schema.referrers": Index("schema", _referrer_entries),
-    "version.subject": Index("version", _subject_entries),
+    "version.subject": Index("version", _subject_entries, of_key=True),
     "version.number": Index("version", _number_entries, ordered=True),
     "version.listed": Index("version", _listed_entries, ordered=True),
     "version.schema": Index("version", _use_entries),
@@ -154,7 +161,7 @@ INDEXES: Mapping[str, Index] = {
     "name.version": Index("name", _named_entries),
     "association.subject": Index("association", _associated_entries),
     "association.name": Index("association", _named_resource_entries),
-    "association.resource": Index("association", _resource_entries),
+    "association.resource": Index("association", _resource_entries, of_key=True),
     "outcome.sequence": Index("outcome", _outcome_entries),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
@@ -163,6 +170,8 @@ INDEXES: Mapping[str, Index] = {
 (resource id) · (sequence)."""
 
 _LAST = chr(0x10FFFF)
+ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))
+"""Bounds of all keys of subjects: no context is named higher."""
 ORDERED_TABLES = frozenset({"subject", "config", "mode"})
 """Tables whose keys are kept in order; rows that can't be read are left out."""
 ORDERS = ORDERED_TABLES | {name for name, one in INDEXES.items() if one.ordered}

@@ -144,7 +144,23 @@ class Follower:
         """Read what is new. One at a time: an older answer must never come after a newer one."""
         async with self._reading:
             self._counts.reads += 1
+            if self.tables.damaged:
+                log.warning("what the tables stand on is damaged; everything is read from the log again")
+                self.tables.load((), START)
             self._take(await self._log.read(self.position))
+
+    async def change_over(self, stand: Callable[[], None], position: Position) -> bool:
+        """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there.
+
+        False, and nothing is done, where the log does not know that place any more. Nobody sees the state in between.
+        """
+        async with self._reading:
+            delta = await self._log.read(position)
+            if delta.reload:
+                return False
+            stand()
+            self._take(delta)
+            return True
 
     def _take(self, delta: Delta) -> None:
         before = self.position

@@ -18,6 +18,7 @@ from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
 from treaty.node.queue import READ_ONLY_SECONDS, Queue
+from treaty.node.segment.keeper import Keeper
 from treaty.node.status import Counts, Kept, Status
 from treaty.node.world import World
 from treaty.node.writer import Writer
@@ -36,13 +37,16 @@ class Node:
     All methods belong to one event loop. `start` first, `close` last.
     """
 
-    def __init__(self, log: Log, desk: Desk, world: World, tables: Tables | None = None) -> None:
-        """Take a log, a desk for questions about schemas, and the outside world."""
+    def __init__(
+        self, log: Log, desk: Desk, world: World, tables: Tables | None = None, keeper: Keeper | None = None
+    ) -> None:
+        """Take a log, a desk for questions about schemas, and the outside world; a keeper looks after a state file."""
         self.counts = Counts()
         self._log = log
         self._desk = desk
         self._world = world
         self._tables: Tables = DictTables() if tables is None else tables
+        self._keeper = keeper
         self.follower = Follower(log, self._tables, world, self.counts)
         self._queue = Queue(self.follower, desk, self.counts)
         self._writer = Writer(self._queue, self.follower, log=log, world=world, counts=self.counts, decide=decide)
@@ -54,6 +58,8 @@ class Node:
             asyncio.create_task(self.follower.follow(), name="follow"),
             asyncio.create_task(self._writer.run(), name="write"),
         ]
+        if self._keeper is not None:
+            self._tasks.append(asyncio.create_task(self._keeper.run(self.follower), name="keep"))
 
     async def close(self) -> None:
         """Stop, and give the log back. Commands that wait are told."""
@@ -177,6 +183,7 @@ class Node:
         """What this node knows of itself and of its log."""
         here, follower = self.follower.position, self.follower
         looked = -1.0 if follower.looked_at is None else round(self._world.now() - follower.looked_at, 3)
+        written = None if self._keeper is None else self._keeper.written
         rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
         return Status(
             log=self._log.url,
@@ -192,7 +199,7 @@ class Node:
             trouble=follower.trouble,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
-            state_file_age=None,
+            state_file_age=None if written is None else round(max(0, self._world.wall() - written) / 1000, 1),
             kept=Kept.of(self._tables),
             counts=self.counts,
         )

@@ -1,0 +1,67 @@
+"""`treaty log state`: the state file of a log, written anew."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from treaty.assemble import state_path
+from treaty.cli.log.opened import log, now, opened, run
+from treaty.cli.nouns.asking import as_json
+from treaty.cli.terminal import screen
+from treaty.node.segment.writing import Written, write
+
+
+@click.command("state")
+@log
+@click.option("--file", type=click.Path(dir_okay=False, path_type=Path), help="Else beside the file of a SQLite log.")
+@click.option("--background", is_flag=True, help="Leave the processors to others.")
+@as_json
+def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> None:
+    """Write the state file of a LOG, from which nodes start in a blink and whose pages they share.
+
+    A server writes it by itself when much has changed. It is a help and never the truth: remove it as you like.
+
+    \b
+    Example:
+      treaty log state sqlite:///var/lib/treaty/log.db
+    """  # noqa: D301 - click wants the control character
+    if background:
+        os.nice(10)
+    path = file or state_path(log)
+    if path is None:
+        raise click.UsageError("this log is no file: say where with --file")
+
+    async def work() -> Written | None:
+        with _alone(path) as mine:
+            if not mine:
+                return None
+            async with opened(log) as found:
+                return await write(found, path, now())
+
+    written = run(work)
+    if written is None:
+        screen.say("another process is writing it", err=True)
+    elif as_json:
+        place = {"sequence": written.position.sequence, "stateDigest": written.state}
+        screen.say_json({"file": str(path), "rows": written.rows, "bytes": written.bytes, **place})
+    else:
+        screen.say(f"{written.rows:,} rows at sequence {written.position.sequence:,}, {written.bytes:,} bytes", "green")
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[bool]:
+    """Tell whether nobody else writes this file, and keep others out while the block runs."""
+    descriptor = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(descriptor)

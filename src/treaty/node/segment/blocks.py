@@ -1,0 +1,80 @@
+"""Rows in compressed blocks: a row is found by its number, and its neighbours come along."""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import zstandard
+
+BLOCK_BYTES = 4_096
+"""Bytes of a block before it is compressed: what one look decompresses."""
+SAMPLES = 3_000
+"""Rows from which a dictionary is made."""
+DICTIONARY_BYTES = 262_144
+LEVEL = 3
+
+
+@dataclass(slots=True)
+class BlockWriter:
+    """Lines of bytes on their way into blocks. `ends` has the end of each block, `firsts` its first row."""
+
+    dictionary: bytes = b""
+    data: bytearray = field(default_factory=bytearray)
+    ends: "array[int]" = field(default_factory=lambda: array("Q"))
+    firsts: "array[int]" = field(default_factory=lambda: array("I"))
+    count: int = 0
+    _open: list[bytes] = field(default_factory=list)
+    _size: int = 0
+    _work: zstandard.ZstdCompressor | None = None
+
+    def add(self, line: bytes) -> int:
+        """Add a line, which has no line break; return its number."""
+        if not self._open:
+            self.firsts.append(self.count)
+        self._open.append(line)
+        self._size += len(line) + 1
+        self.count += 1
+        if self._size >= BLOCK_BYTES:
+            self._flush()
+        return self.count - 1
+
+    def _flush(self) -> None:
+        if self._work is None:
+            known = zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None
+            self._work = zstandard.ZstdCompressor(
+                level=LEVEL, dict_data=known, write_checksum=True, write_dict_id=False
+            )
+        self.data += self._work.compress(b"\n".join(self._open))
+        self.ends.append(len(self.data))
+        self._open.clear()
+        self._size = 0
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._open:
+            self._flush()
+
+
+def dictionary_of(samples: Sequence[bytes]) -> bytes:
+    """Make a dictionary from some lines; none where they are too few to learn from."""
+    if len(samples) < 100:
+        return b""
+    try:
+        return zstandard.train_dictionary(DICTIONARY_BYTES, [*samples]).as_bytes()
+    except zstandard.ZstdError:  # nothing repeats
+        return b""
+
+
+class BlockReader:
+    """Lines by number."""
+
+    def __init__(self, data: memoryview, ends: Sequence[int], firsts: Sequence[int], dictionary: bytes) -> None:
+        """Take what a writer made."""
+        self._data, self._ends, self.firsts = data, ends, firsts
+        known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
+        self._work = zstandard.ZstdDecompressor(dict_data=known)
+
+    def block(self, number: int) -> list[bytes]:
+        """The lines of a block. Raises `zstandard.ZstdError` where it is damaged."""
+        begin = self._ends[number - 1] if number else 0
+        return self._work.decompress(self._data[begin : self._ends[number]]).split(b"\n")

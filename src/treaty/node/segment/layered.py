@@ -1,0 +1,190 @@
+"""`LayeredTables`: a segment, and over it in dictionaries what has changed since."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import merge
+
+from treaty.core.codec import dumps
+from treaty.core.commit import START, Position
+from treaty.core.rows import Encoded, Key, Row, Value, decode_row
+from treaty.core.tables import DictTables
+from treaty.core.view import INDEXES, ORDERED_TABLES
+from treaty.node.segment.build import Built, build
+from treaty.node.segment.segment import Segment
+
+_MODULUS = 2**256
+_TABLE_OF = {name: one.table for name, one in INDEXES.items()}
+SMALL = 20_000
+"""Rows up to which dictionaries alone hold everything: a segment would save nothing."""
+
+
+def open_built(built: Built) -> Segment:
+    """A segment in this process's memory."""
+    columns = {name: memoryview(data) for name, data in built.columns.items()}
+    return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.digest)
+
+
+class LayeredTables:
+    """The `Tables` of a node with very many rows; ends exactly as `DictTables` does."""
+
+    def __init__(self, small: int = SMALL) -> None:
+        """Hold nothing, at the start of no log."""
+        self._small = small
+        self._stand_on(None, START)
+
+    def _stand_on(self, base: Segment | None, position: Position) -> None:
+        self._base = base
+        self._over = DictTables()
+        self._covered: dict[str, set[Key]] = {}
+        """Keys of the base, by table, whose rows are gone or lie in `_over`."""
+        self._left = 0 if base is None else base.digest
+        """Sum of the digests of the base's rows that are not covered."""
+        self._over.load(() if base is None else base.odd(), position)
+
+    def stand_on(self, base: Segment, position: Position) -> None:
+        """Forget everything and show the rows of a segment, which were the log's at `position`."""
+        self._stand_on(base, position)
+
+    @property
+    def sequence(self) -> int:
+        """Sequence of the last commit that these tables show."""
+        return self._over.sequence
+
+    @property
+    def position(self) -> Position:
+        """The place in the log that these tables show."""
+        return self._over.position
+
+    @property
+    def digest(self) -> int:
+        """The sum of all live rows' digests modulo 2**256."""
+        return (self._left + self._over.digest) % _MODULUS
+
+    @property
+    def quarantine(self) -> Mapping[tuple[str, Key], str]:
+        """Rows that this version can't read, and why."""
+        return self._over.quarantine
+
+    @property
+    def damaged(self) -> bool:
+        """Whether the segment turned out damaged, so that everything has to be loaded anew."""
+        return self._base is not None and bool(self._base.damage)
+
+    @property
+    def changed(self) -> int:
+        """Rows that have changed since the segment was built, and were not put back."""
+        return self._over.size + sum(map(len, self._covered.values()))
+
+    @property
+    def size(self) -> int:
+        """Rows."""
+        below = 0 if self._base is None else sum(self._base.counts.values())
+        return below - sum(map(len, self._covered.values())) + self._over.size
+
+    # ---------------------------------------------------------------------------------------------------- reading
+
+    def get(self, table: str, key: Key) -> Value | None:
+        """Return the value of a row, or None."""
+        value = self._over.get(table, key)
+        if value is not None or self._base is None or key in self._covered.get(table, ()):
+            return value
+        number = self._base.number(table, key)
+        return None if number is None else self._base.row(table, number).value
+
+    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
+        """Return the keys of all rows that claim an index entry, ascending."""
+        over = self._over.find(index, entry)
+        if self._base is None:
+            return over
+        covered = self._covered.get(_TABLE_OF[index], ())
+        below = [key for key in self._base.find(index, entry) if key not in covered]
+        return tuple(sorted((*below, *over))) if below else over
+
+    def keys(self, table: str) -> Iterable[Key]:
+        """Return all keys of a table, in no order."""
+        if self._base is None:
+            return self._over.keys(table)
+        covered = self._covered.get(table, set())
+        over = self._over.keys(table)
+        return _Keys(self._base, table, covered, tuple(over))
+
+    def rows(self) -> Iterator[Encoded]:
+        """Yield all rows as they stand in the log, in no order."""
+        for table in () if self._base is None else self._base.counts:
+            covered = {dumps(key) for key in self._covered.get(table, ())}
+            for row in self._base.rows(table) if self._base else ():
+                if row.key not in covered:
+                    yield row
+        yield from self._over.rows()
+
+    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
+        """Return in order the keys of a table, or the entries of an index, from `low` on and below `high`."""
+        over = self._over.walk(order, low, high)
+        if self._base is None:
+            return over
+        return _once(merge(self._below(self._base, order, low, high), over))
+
+    def _below(self, base: Segment, order: str, low: Key, high: Key) -> Iterator[Key]:
+        """What the base has in an order, without what is covered."""
+        table = order if order in ORDERED_TABLES else _TABLE_OF[order]
+        covered = self._covered.get(table)
+        for found in base.walk(order, low, high):
+            if not covered:
+                yield found
+            elif order in ORDERED_TABLES:
+                if found not in covered:
+                    yield found
+            elif any(key not in covered for key in base.find(order, found)):
+                yield found
+
+    # ---------------------------------------------------------------------------------------------------- changing
+
+    def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
+        """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
+        some = tuple(rows)
+        if self._base is not None:
+            for encoded in some:
+                row = known.get(encoded) if known else None
+                self._cover(self._base, encoded.table, (row or decode_row(encoded)).key)
+        self._over.apply(some, position, known)
+
+    def _cover(self, base: Segment, table: str, key: Key) -> None:
+        covered = self._covered.get(table)
+        if covered is not None and key in covered:
+            return
+        number = base.number(table, key)
+        if number is not None:
+            self._covered.setdefault(table, set()).add(key)
+            self._left = (self._left - base.encoded(table, number).digest) % _MODULUS
+
+    def load(self, rows: Iterable[Encoded], position: Position) -> None:
+        """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
+        some = rows if isinstance(rows, tuple) else tuple(rows)
+        if len(some) <= self._small:
+            self._stand_on(None, position)
+            self._over.load(some, position)
+            return
+        last = {(row.table, row.key): row for row in some}
+        self._stand_on(open_built(build(row for row in last.values() if row.value is not None)), position)
+
+
+class _Keys:
+    """Keys of a table: counted at once, and decoded where they are looked at."""
+
+    def __init__(self, base: Segment, table: str, covered: set[Key], over: tuple[Key, ...]) -> None:
+        self._base, self._table, self._covered, self._over = base, table, covered, over
+
+    def __len__(self) -> int:
+        return self._base.counts.get(self._table, 0) - len(self._covered) + len(self._over)
+
+    def __iter__(self) -> Iterator[Key]:
+        yield from (key for key in self._base.keys(self._table) if key not in self._covered)
+        yield from self._over
+
+
+def _once(keys: Iterator[Key]) -> Iterator[Key]:
+    """Each of some ordered keys once."""
+    before: Key | None = None
+    for key in keys:
+        if key != before:
+            yield key
+        before = key

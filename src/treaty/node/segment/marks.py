@@ -1,0 +1,42 @@
+"""Marks: where in a segment something is, found by its hash. Eight bytes each, sorted, so that pages of a file do."""
+
+import hashlib
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from treaty.core.rows import Key
+
+ROW_BITS = 24
+"""Bits of a mark that number a row in its table; the others are the hash."""
+ROWS = 1 << ROW_BITS
+"""Rows that one table of a segment may have."""
+_HASH_BYTES = (64 - ROW_BITS) // 8
+_ROW = ROWS - 1
+
+
+def hash_of(entry: Key) -> int:
+    """Return the hash of a key or of an index entry. Different ones may share it: who finds a row looks at it."""
+    text = "\0".join(map(str, entry))
+    raw = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES)
+    return int.from_bytes(raw.digest(), "big")
+
+
+def sorted_marks(marks: "array[int]") -> "array[int]":
+    """Return marks in order, as a segment keeps them."""
+    return array("Q", sorted(marks))
+
+
+def mark(entry: Key, row: int) -> int:
+    """Return the mark of an entry that a row claims."""
+    return hash_of(entry) << ROW_BITS | row
+
+
+def rows_of(marks: "memoryview[int]", entry: Key) -> Iterator[int]:
+    """Yield the rows that may claim an entry, ascending."""
+    low = hash_of(entry) << ROW_BITS
+    for place in range(bisect_left(marks, low), len(marks)):
+        found = marks[place]
+        if found >> ROW_BITS != low >> ROW_BITS:
+            return
+        yield found & _ROW

@@ -1,0 +1,154 @@
+"""`Segment`: rows that never change, in compressed blocks, with marks by which they are found."""
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Literal
+
+import zstandard
+
+from treaty.core.codec import dumps
+from treaty.core.refusals import Unavailable
+from treaty.core.rows import Encoded, Key, Row
+from treaty.core.view import INDEXES, ORDERED_TABLES
+from treaty.node.segment.blocks import BlockReader
+from treaty.node.segment.forms import text_of, value_of
+from treaty.node.segment.marks import rows_of
+
+BLOCKS_KEPT = 256
+"""Decompressed blocks that a segment remembers."""
+ROWS_KEPT = 4_096
+"""Decoded rows that a segment remembers."""
+Columns = Callable[[str], memoryview]
+"""Gives a column by its name, empty where there is none."""
+
+
+class SegmentDamagedError(Unavailable):
+    """A segment that is not what was written; the log has everything that is in it."""
+
+
+class Segment:
+    """Rows by key, by index entry and in order. Frozen: what is asked twice is answered alike."""
+
+    def __init__(self, columns: Columns, counts: Mapping[str, int], digest: int) -> None:
+        """Take columns as `build` made them; they are looked at when they are needed."""
+        self.counts = counts
+        self.digest = digest
+        self.damage = ""
+        """What is damaged; empty as long as nothing was found."""
+        self._columns = columns
+        self._numbers = lru_cache(maxsize=None)(self._read_numbers)
+        self._readers: dict[str, BlockReader] = {}
+        self._block = lru_cache(BLOCKS_KEPT)(self._read_block)
+        self.row = lru_cache(ROWS_KEPT)(self._row)
+
+    def odd(self) -> list[Encoded]:
+        """Rows that are not in the segment's tables: who uses it has to keep them."""
+        return [Encoded(*members) for members in json.loads(bytes(self._column("odd")) or b"[]")]
+
+    def _column(self, name: str) -> memoryview:
+        try:
+            return self._columns(name)
+        except SegmentDamagedError as error:
+            self.damage = str(error)
+            raise
+
+    def _read_numbers(self, name: str, kind: Literal["Q", "I"]) -> memoryview:
+        return self._column(name).cast(kind)
+
+    # ---------------------------------------------------------------------------------------------------- rows
+
+    def _reader(self, table: str) -> BlockReader:
+        reader = self._readers.get(table)
+        if reader is None:
+            reader = self._readers[table] = BlockReader(
+                self._column(f"data:{table}"),
+                self._numbers(f"ends:{table}", "Q"),
+                self._numbers(f"firsts:{table}", "I"),
+                bytes(self._column(f"dictionary:{table}")),
+            )
+        return reader
+
+    def _read_block(self, table: str, number: int) -> list[bytes]:
+        try:
+            return self._reader(table).block(number)
+        except zstandard.ZstdError as error:
+            self.damage = f"block {number} of table {table} is damaged ({error})"
+            raise SegmentDamagedError(f"the state file: {self.damage}; everything is read from the log again") from None
+
+    def _line(self, table: str, number: int) -> tuple[bytes, bytes]:
+        """Key and value of a row as they are kept."""
+        firsts = self._reader(table).firsts
+        block = bisect_right(firsts, number) - 1
+        key, _, value = self._block(table, block)[number - firsts[block]].partition(b"\t")
+        return key, value
+
+    def encoded(self, table: str, number: int) -> Encoded:
+        """A row by its number, as it stands in the log."""
+        key, value = self._line(table, number)
+        return Encoded(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
+
+    def _row(self, table: str, number: int) -> Row:
+        key, value = self._line(table, number)
+        return Row(table, _key(key), value_of(table, str(value, "utf-8", "surrogatepass")))
+
+    def key(self, table: str, number: int) -> Key:
+        """The key of a row by its number."""
+        return _key(self._line(table, number)[0])
+
+    def number(self, table: str, key: Key) -> int | None:
+        """The number of the row with a key; None where there is none."""
+        if not self.counts.get(table):
+            return None
+        text = dumps(key).encode("utf-8", "surrogatepass")
+        for number in rows_of(self._numbers(f"keys:{table}", "Q"), key):
+            if self._line(table, number)[0] == text:
+                return number
+        return None
+
+    def keys(self, table: str) -> Iterator[Key]:
+        """All keys of a table, in no order."""
+        return (self.key(table, number) for number in range(self.counts.get(table, 0)))
+
+    def rows(self, table: str) -> Iterator[Encoded]:
+        """All rows of a table, in no order."""
+        return (self.encoded(table, number) for number in range(self.counts.get(table, 0)))
+
+    # ---------------------------------------------------------------------------------------------------- indexes
+
+    def find(self, index: str, entry: Key) -> list[Key]:
+        """Keys of the rows that claim an index entry, in no order."""
+        one = INDEXES[index]
+        marks = self._numbers(f"index:{index}", "Q")
+        if one.of_key:
+            keys = (self.key(one.table, number) for number in rows_of(marks, entry))
+            return [key for key in keys if key[: len(entry)] == entry]
+        rows = (self.row(one.table, number) for number in rows_of(marks, entry))
+        return [row.key for row in rows if row.value is not None and entry in one.entries(row.key, row.value)]
+
+    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
+        """Keys of a table or entries of an index in order, from `low` on and below `high`."""
+        numbers = self._numbers(f"order:{order}", "I")
+        entry = self._entry(order)
+        for place in range(bisect_left(numbers, low, key=entry), len(numbers)):
+            found = entry(numbers[place])
+            if found >= high:
+                return
+            yield found
+
+    def _entry(self, order: str) -> Callable[[int], Key]:
+        if order in ORDERED_TABLES:
+            return lambda number: self.key(order, number)
+        one = INDEXES[order]
+
+        def entry(number: int) -> Key:
+            row = self.row(one.table, number)
+            assert row.value is not None
+            return one.entries(row.key, row.value)[0]
+
+        return entry
+
+
+def _key(text: bytes) -> Key:
+    return tuple(json.loads(str(text, "utf-8", "surrogatepass")))

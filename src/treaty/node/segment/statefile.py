@@ -1,0 +1,138 @@
+"""The state file: a segment of all live rows at one place of the log, mapped into the memory of all who open it.
+
+It is a help and never the truth. It is written beside its final place and renamed, so that it is there as a whole or not at
+all; what does not fit this version, this log or its own checksums is left aside, and the log is read instead.
+"""
+
+import json
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treaty.core.commit import Position
+from treaty.core.rows import ROW_FORMAT
+from treaty.node.segment.build import KNOWN, Built
+from treaty.node.segment.segment import Segment, SegmentDamagedError
+
+MAGIC = b"TRTYSTAT"
+FORMAT = 1
+"""The layout of files that this version writes and reads."""
+_HEAD = struct.Struct(">8sII")
+"""Magic, format, bytes of the JSON that follows."""
+ALIGN = 64
+HEAD_BYTES = 1_048_576
+"""Bytes that the JSON may have."""
+
+
+class StateFileError(Exception):
+    """A file that can't be used; the message says why. The log has everything that is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """A state file that was opened: its rows, the place in the log that they show, and when it was written (ms)."""
+
+    segment: Segment
+    position: Position
+    written: int
+    bytes: int
+
+
+def write_state(path: Path, built: Built, position: Position, written: int) -> int:
+    """Write a state file and return its size in bytes. Raises `OSError`; an older file then stays."""
+    columns, offset = {}, 0
+    for name, data in built.columns.items():
+        columns[name] = [offset, len(data), zlib.crc32(data)]
+        offset += -(-len(data) // ALIGN) * ALIGN
+    head = {
+        "rowFormat": ROW_FORMAT,
+        "indexes": KNOWN,
+        "identity": position.identity.hex(),
+        "sequence": position.sequence,
+        "digest": position.digest.hex(),
+        "rows": f"{built.digest:064x}",
+        "written": written,
+        "counts": built.counts,
+        "columns": columns,
+    }
+    text = json.dumps(head).encode("ascii")
+    half = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with half.open("xb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(_HEAD.pack(MAGIC, FORMAT, len(text)) + zlib.crc32(text).to_bytes(4, "big") + text)
+            start = -(-file.tell() // ALIGN) * ALIGN
+            for name, data in built.columns.items():
+                file.seek(start + columns[name][0])
+                file.write(data)
+            file.truncate(start + offset)
+            file.flush()
+            os.fsync(file.fileno())
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+    return start + offset
+
+
+def open_state(path: Path) -> StateFile:
+    """Map a state file. Columns are checked when they are first needed.
+
+    Raises `StateFileError` where there is none, or none that this version can use.
+    """
+    try:
+        with path.open("rb") as file:
+            memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    except (OSError, ValueError) as error:
+        raise StateFileError(f"{path} can't be read: {error}") from None
+    head, start = _head(path, memory)
+    try:
+        place = Position(bytes.fromhex(head["identity"]), int(head["sequence"]), bytes.fromhex(head["digest"]))
+        columns = {str(name): (int(at), int(size), int(crc)) for name, (at, size, crc) in head["columns"].items()}
+        counts = {str(name): int(count) for name, count in head["counts"].items()}
+        digest, written = int(head["rows"], 16), int(head["written"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise StateFileError(f"{path}: its head is damaged: {error!r}") from None
+    if any(start + at + size > len(memory) for at, size, _ in columns.values()):
+        raise StateFileError(f"{path} was cut short")
+    return StateFile(Segment(_column(path, memory, start, columns), counts, digest), place, written, len(memory))
+
+
+def _head(path: Path, memory: mmap.mmap) -> tuple[dict[str, Any], int]:
+    if len(memory) < _HEAD.size + 4:
+        raise StateFileError(f"{path} is no state file")
+    magic, layout, size = _HEAD.unpack_from(memory)
+    if magic != MAGIC:
+        raise StateFileError(f"{path} is no state file")
+    if layout != FORMAT or size > HEAD_BYTES:
+        raise StateFileError(f"{path} has format {layout}, known here is {FORMAT}")
+    begin = _HEAD.size + 4
+    text = memory[begin : begin + size]
+    if zlib.crc32(text) != int.from_bytes(memory[_HEAD.size : begin], "big"):
+        raise StateFileError(f"{path}: its head is damaged")
+    head = json.loads(text)
+    if head.get("rowFormat") != ROW_FORMAT or head.get("indexes") != list(KNOWN):
+        raise StateFileError(f"{path} was written by another version of Treaty")
+    return head, -(-(begin + size) // ALIGN) * ALIGN
+
+
+def _column(
+    path: Path, memory: mmap.mmap, start: int, columns: dict[str, tuple[int, int, int]]
+) -> Callable[[str], memoryview]:
+    """Give columns by name. Blocks of rows have checksums of their own, all others are checked here."""
+    whole = memoryview(memory)
+
+    def column(name: str) -> memoryview:
+        if name not in columns:
+            return memoryview(b"")
+        at, size, crc = columns[name]
+        part = whole[start + at : start + at + size]
+        if not name.startswith("data:") and zlib.crc32(part) != crc:
+            raise SegmentDamagedError(f"the state file {path}: column {name} is damaged; the log is read again")
+        return part
+
+    return column
