@@ -4,7 +4,7 @@ import re
 
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import integer
-from treaty.api.confluent.views import formats, viewed
+from treaty.api.confluent.views import formats, qualified, viewed
 from treaty.core import requests as q
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
@@ -42,7 +42,7 @@ async def get_schema(x: Exchange) -> object:
     request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"), x.query.tags())
     found = await viewed(x, await x.ask(request))
     x.hot = True
-    return schema_body(found, details=x.details)
+    return qualified(x, schema_body(found, details=x.details), found.context)
 
 
 async def get_schema_text(x: Exchange) -> object:

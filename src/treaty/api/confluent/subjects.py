@@ -4,10 +4,10 @@ from urllib.parse import unquote
 
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import version_of
-from treaty.api.confluent.views import as_posted, viewed
+from treaty.api.confluent.views import as_posted, qualified, viewed, viewed_if_possible
 from treaty.core import requests as q
 from treaty.core.answers import Registered, VersionFound
-from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.schema import Pairs
 from treaty.wire.confluent.drafts import DeriveBody, DraftBody, derive_of, draft_of, register_of
@@ -67,7 +67,7 @@ async def register(x: Exchange) -> object:
     request = register_of(x.subject, body, normalize=x.query.flag("normalize") or None, force=force)
     registered = await x.ask(request)
     usual = "" if x.details else as_posted(request.draft.text)  # our own clients are told what is stored
-    version = await viewed(x, registered.version, usual)
+    version = await viewed_if_possible(x, registered.version, usual)
     return registered_body(Registered(version, registered.created), details=x.details)
 
 
@@ -107,11 +107,4 @@ async def delete_version(x: Exchange) -> object:
 
 
 async def _shown(x: Exchange, found: VersionFound) -> SchemaBody:
-    body = version_body(await viewed(x, found), details=x.details)
-    if x.query.get("referenceFormat", "reference_format") == "qualified":
-        context = subject_of(found.subject).context
-        if context != DEFAULT_CONTEXT:
-            for reference in body.references or ():
-                if reference is not None and reference.subject:
-                    reference.subject = str(subject_of(reference.subject, context))
-    return body
+    return qualified(x, version_body(await viewed(x, found), details=x.details), subject_of(found.subject).context)

@@ -10,10 +10,12 @@ from treaty.api.confluent.exchange import Exchange
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.limits import INLINE_BYTES
 from treaty.core.meaning import Binding, Meaning
-from treaty.core.names import Subject, subject_of
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.refusals import RegistryError
 from treaty.core.requests import GetVersion
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.table import table
+from treaty.wire.confluent.versions import SchemaBody
 
 F = TypeVar("F", SchemaFound, VersionFound)
 Known = dict[tuple[str, int], Meaning]
@@ -30,6 +32,15 @@ def as_posted(text: str) -> str:
     Its sender keeps the answer to a registration and reads it again where it asked for descriptors.
     """
     return SERIALIZED if _BASE64.fullmatch(text) else ""
+
+
+def qualified(x: Exchange, body: SchemaBody, context: str) -> SchemaBody:
+    """Write out the subjects of references where ``referenceFormat=qualified`` asks for it; `context` is the schema's."""
+    if x.query.get("referenceFormat", "reference_format") == "qualified" and context != DEFAULT_CONTEXT:
+        for reference in body.references or ():
+            if reference is not None and reference.subject:
+                reference.subject = str(subject_of(reference.subject, context))
+    return body
 
 
 async def viewed(x: Exchange, found: F, usual: str = "") -> F:
@@ -56,6 +67,14 @@ async def viewed(x: Exchange, found: F, usual: str = "") -> F:
             return found.text
 
     return replace(found, text=print_it() if size <= INLINE_BYTES else await asyncio.to_thread(print_it))
+
+
+async def viewed_if_possible(x: Exchange, found: VersionFound, usual: str = "") -> VersionFound:
+    """The same for what has been written: a view that can't be had now, or not by who asks, makes no refusal of it."""
+    try:
+        return await viewed(x, found, usual)
+    except RegistryError:
+        return found
 
 
 def _context(found: SchemaFound | VersionFound) -> str:

@@ -4,7 +4,7 @@ from treaty.core.law.versions import Kept, schema_row, select, subject_of_key
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSchema, NotFound, Reason, Referenced, TooLarge
+from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, Referenced, TooLarge
 from treaty.core.requests import LATEST, Visible
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
@@ -33,7 +33,7 @@ def _follow(view: View, parent: Subject, one: Reference, visible: Visible) -> Us
     target = parent.sibling(one.subject)
     try:
         _, version = select(view, target, LATEST if one.version == -1 else one.version, visible)
-    except NotFound as absent:
+    except (NotFound, InvalidVersion) as absent:
         raise InvalidSchema(
             Reason(
                 "REFERENCE_NOT_FOUND",
