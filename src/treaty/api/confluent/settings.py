@@ -2,6 +2,8 @@
 
 from treaty.api.confluent.exchange import Exchange
 from treaty.core import requests as q
+from treaty.core.limits import SETTINGS_PAGE
+from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import InvalidSetting
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_body, scope_of, set_config_of, setting_body
 
