@@ -8,19 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.laws.toy import Bench, ToyGrammar, put
+from tests.laws.toy import Bench, S, ToyGrammar, put, toy
 from treaty.core import values
-from treaty.core.answers import Config, Setting, VersionFound
+from treaty.core.answers import Config, ContextMade, Forced, Setting, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.commit import Position
 from treaty.core.decide import decide
+from treaty.core.limits import COUNTER, NAME_LENGTH, TIME_AHEAD
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import InvalidSubject
+from treaty.core.refusals import InvalidSubject, NotPermitted, TooLarge
 from treaty.core.requests import (
     DeleteVersion,
+    Force,
+    GetSchema,
+    GetVersion,
+    ListContexts,
     ListSchemas,
     ListSettings,
     ListSubjects,
+    MakeContext,
+    Register,
     Request,
     Scope,
     SetConfig,
@@ -209,3 +216,61 @@ def test_a_name_that_reads_as_another_one_is_no_name(bench: Bench, subject: Subj
     assert subject_of(str(subject)) != subject
     with pytest.raises(InvalidSubject):
         put(bench, subject, "x")
+
+
+def test_a_context_is_made_for_who_imports_and_gives_no_id_that_counts_as_given(bench: Bench) -> None:
+    with pytest.raises(NotPermitted, match="not in import mode"):
+        bench.do(MakeContext(".a", 7))
+    bench.do(SetMode(Scope(".a"), "IMPORT"))
+    assert bench.do(MakeContext(".a", 7)) == ContextMade(".a", 7)
+    before = bench.tables.sequence
+    assert bench.do(MakeContext(".a", 3)) == ContextMade(".a", 7)
+    assert bench.do(MakeContext(".a")) == ContextMade(".a", 7)
+    assert bench.tables.sequence == before
+    bench.do(SetMode(Scope(".a"), None))
+
+    assert bench.do(ListContexts()).names == (".", ".a")
+    assert put(bench, Subject(".a", "s"), "x").schema_id == 8
+
+
+@pytest.mark.parametrize("name", ["a", "*", ".__GLOBAL", ".a:b", ".a\n", "." + "a" * NAME_LENGTH])
+def test_a_context_that_no_subject_could_be_in_is_not_made(bench: Bench, name: str) -> None:
+    bench.do(SetMode(Scope("*"), "FORWARD"))
+    with pytest.raises(InvalidSubject):
+        bench.do(MakeContext(name))
+    with pytest.raises(TooLarge):
+        bench.do(MakeContext(".a", COUNTER + 1))
+
+
+def test_a_time_of_registration_is_told_by_who_imports_and_lies_in_the_past(bench: Bench) -> None:
+    with pytest.raises(NotPermitted, match="not in import mode") as caught:
+        put(bench, S, "x", time=5)
+    assert caught.value.reason.rule == "TIME_NOT_IMPORTED"
+    bench.do(SetMode(Scope("."), "IMPORT"))
+    with pytest.raises(NotPermitted, match="future"):
+        put(bench, S, "x", time=2_000 + TIME_AHEAD, schema_id=1)
+
+    assert put(bench, S, "x", time=5, schema_id=1).time == 5
+    assert put(bench, S, "y", time=0, schema_id=2).time == 0
+    assert put(bench, S, "z", schema_id=3).time >= 1_000
+    assert bench.do(GetVersion(S, 1)).imported
+
+
+def test_who_forced_a_version_is_told(bench: Bench) -> None:
+    put(bench, S, "x")
+    forced = put(bench, S, "y", force=Force("alice", "it burns"))
+
+    assert forced.forced == bench.do(GetVersion(S, 2)).forced == Forced("alice", "it burns")
+    assert bench.do(GetVersion(S, 1)).forced is None
+
+
+def test_many_subjects_with_one_schema_do_not_slow_down_the_next(bench: Bench) -> None:
+    for at in range(20):
+        put(bench, Subject(".", f"s{at:02}"), "x")
+    bench.do(DeleteVersion(Subject(".", "s00"), 1))
+
+    assert bench.do(GetSchema(1)).subject == "s01"
+    assert bench.do(GetSchema(1, Subject(".", "s07"))).subject == "s07"
+    assert bench.do(GetSchema(1, Subject(".", "s00"))).deleted
+    assert bench.do(GetSchema(1, Subject(".", "other"))).subject == "s01"
+    assert not bench.do(Register(Subject(".", "s05"), toy("x"))).created

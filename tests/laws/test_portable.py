@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core import values
-from treaty.core.answers import Config
+from treaty.core.answers import Config, Forced
 from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
 
@@ -35,7 +35,7 @@ versions = st.builds(
     numbers,
     texts,
     state=st.sampled_from(["live", "soft", "hidden", "purged"]),
-    forced=st.none() | st.builds(values.Forced, texts, texts),
+    forced=st.none() | st.builds(Forced, texts, texts),
     policy=st.none() | st.builds(values.PolicyValue, st.booleans(), st.booleans(), validators=st.just(("a", "b"))),
     properties=pairs,
 )

@@ -36,6 +36,7 @@ from treaty.core.requests import (
     ListSubjects,
     ListVersions,
     Lookup,
+    MakeContext,
     ReferencedBy,
     Register,
     Request,
@@ -216,6 +217,10 @@ class AsyncConnection:
     async def contexts(self, prefix: str = "") -> tuple[str, ...]:
         """Return the names of all contexts, the default one first."""
         return (await self._answer(ListContexts(prefix))).names
+
+    async def make_context(self, context: str, highest_id: int = 0) -> int:
+        """Make a context in mode IMPORT before it has a subject; returns the highest id that counts as given there."""
+        return (await self._answer(MakeContext(context_of(context), highest_id))).highest_id
 
     async def delete_context(self, context: str) -> None:
         """Forget an empty context."""

@@ -36,6 +36,7 @@ from treaty.core.requests import (
     ListSubjects,
     ListVersions,
     Lookup,
+    MakeContext,
     ReferencedBy,
     Register,
     Request,
@@ -219,6 +220,10 @@ class Connection:
     def contexts(self, prefix: str = "") -> tuple[str, ...]:
         """Return the names of all contexts, the default one first."""
         return self._answer(ListContexts(prefix)).names
+
+    def make_context(self, context: str, highest_id: int = 0) -> int:
+        """Make a context in mode IMPORT before it has a subject; returns the highest id that counts as given there."""
+        return self._answer(MakeContext(context_of(context), highest_id)).highest_id
 
     def delete_context(self, context: str) -> None:
         """Forget an empty context."""

@@ -29,6 +29,14 @@ class SchemaFound:
 
 
 @dataclass(frozen=True, slots=True)
+class Forced:
+    """Who put a version past the policy, and why."""
+
+    who: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class VersionFound:
     """A version of a subject (qualified name), with its schema. `time` is milliseconds since the epoch."""
 
@@ -45,6 +53,9 @@ class VersionFound:
     time: int = 0
     deleted: bool = False
     properties: Pairs = ()
+    forced: Forced | None = None
+    imported: bool = False
+    """Whether it came with its id from another registry, and did not have to pass the policy."""
     tags: tuple[Tagged, ...] = ()
     """What inside the text has tags, where they were asked for."""
 
@@ -183,6 +194,14 @@ class Contexts:
     """Names of contexts, the default one first."""
 
     names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMade:
+    """A context that is there, and the highest id that it gave or counts as given."""
+
+    name: str
+    highest_id: int
 
 
 @dataclass(frozen=True, slots=True)

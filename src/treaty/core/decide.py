@@ -7,13 +7,14 @@ questions that a format must answer first. Nobody else decides: dialects transla
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treaty.core import associating, requests
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.grammar import Grammar
-from treaty.core.law import associations, deletion, derivation, listings, lookup, queries, register, tuning
+from treaty.core.law import associations, contexts, deletion, derivation, listings, lookup, queries, register, tuning
+from treaty.core.law.aliases import meant
 from treaty.core.law.memory import recall, remember
 from treaty.core.law.schemas import Unanswered
 from treaty.core.refusals import Refusal
@@ -42,7 +43,8 @@ LAWS: Mapping[type, Law] = {
     requests.Derive: Law(derivation.derive, writes=True),
     requests.DeleteVersion: Law(deletion.delete_version, writes=True),
     requests.DeleteSubject: Law(deletion.delete_subject, writes=True),
-    requests.DeleteContext: Law(deletion.delete_context, writes=True),
+    requests.MakeContext: Law(contexts.make_context, writes=True),
+    requests.DeleteContext: Law(contexts.delete_context, writes=True),
     requests.SetConfig: Law(tuning.set_config, writes=True),
     requests.DeleteConfig: Law(tuning.delete_config, writes=True),
     requests.SetMode: Law(tuning.set_mode, writes=True),
@@ -62,7 +64,7 @@ LAWS: Mapping[type, Law] = {
     requests.ListSettings: Law(listings.list_settings),
     requests.UsesOf: Law(queries.uses_of),
     requests.ReferencedBy: Law(queries.referenced_by),
-    requests.ListContexts: Law(queries.list_contexts),
+    requests.ListContexts: Law(contexts.list_contexts),
     associating.ListAssociations: Law(associations.list_associations),
     associating.GetAssociations: Law(associations.get_associations),
     requests.GetOutcome: Law(queries.get_outcome),
@@ -93,8 +95,12 @@ def decide(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any]
         outcome = view.get("outcome", (command.command_id,)) if law.writes else None
         if isinstance(outcome, Outcome):
             return Decision((), recall(view, command, outcome), repeated=True)
-        shown = view if law.writes or command.access is None else Seen(view, command.access)
-        decision = law.decide(shown, command, grammar)
+        request = meant(view, command)
+        access = command.access
+        shown = view if law.writes or access is None or access.sees_all else Seen(view, access)
+        decision = law.decide(
+            shown, command if request is command.request else replace(command, request=request), grammar
+        )
     except Unanswered as open_:
         return Needs(open_.questions)
     except Refusal as refusal:

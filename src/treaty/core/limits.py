@@ -144,6 +144,8 @@ COLUMN_DEPTH = 100
 """Columns inside each other that one JSON Schema may become."""
 EXPLAINED_STEPS = 100_000
 """Pieces that the explanation of one record may have."""
+TIME_AHEAD = 86_400_000
+"""Milliseconds by which the registration of an imported version may lie in the future: clocks differ."""
 REGEXES = 1_000
 """Regular expressions inside one JSON Schema and the texts that it refers to."""
 RESTORE_GAP = 10_000

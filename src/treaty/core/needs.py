@@ -141,6 +141,7 @@ NEEDS: Mapping[type, Callable[[Any], tuple[Need, ...]]] = {
     q.Derive: lambda request: (Need(("register",), request.subject), Need(("read",), request.subject)),
     q.DeleteVersion: _on("delete"),
     q.DeleteSubject: _on("delete"),
+    q.MakeContext: lambda request: (Need(("register",), Subject(request.context, ""), whole=True),),
     q.DeleteContext: lambda request: (Need(("admin",), Subject(request.context, ""), whole=True),),
     q.SetConfig: _scope("config"),
     q.DeleteConfig: _scope("config"),

@@ -11,6 +11,7 @@ from treaty.core.answers import (
     Checked,
     Config,
     ConfigStored,
+    ContextMade,
     Contexts,
     Deleted,
     GuidIds,
@@ -96,6 +97,8 @@ class Register(Request[Registered]):
     names: Pairs = ()
     properties: Pairs = ()
     create_with: Creation = Creation()
+    time: int = -1
+    """When it was registered, in milliseconds since the epoch, where somebody imports it (0: not known); -1: now."""
     add_tags: tuple[Tagged, ...] = ()
     remove_tags: tuple[Tagged, ...] = ()
     propagate_tags: bool = False
@@ -180,6 +183,14 @@ class DeleteMode(Request[ModeStored]):
 
 
 @dataclass(frozen=True, slots=True)
+class MakeContext(Request[ContextMade]):
+    """Make a context before it has a subject, and give no id up to `highest_id` in it; for those who import into it."""
+
+    context: str
+    highest_id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteContext(Request[Deleted]):
     """Forget an empty context."""
 
@@ -225,6 +236,8 @@ class GetVersion(Request[VersionFound]):
     """Count softly deleted ones too."""
     find_tags: tuple[str, ...] = ()
     """Tell what inside the text has one of these tags; ``*`` means any."""
+    exact: bool = False
+    """Of this subject itself, even where it is an alias, as references mean it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from treaty.core.answers import Config
+from treaty.core.answers import Config, Forced
 from treaty.core.schema import Metadata, Pairs, RuleSet
 
 Extra = tuple[tuple[str, str], ...]
@@ -64,14 +64,6 @@ class Subject:
     schemes: tuple[str, ...] = ()
     properties: Pairs = ()
     extra: Extra = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Forced:
-    """Who put a version past the policy, and why."""
-
-    who: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)

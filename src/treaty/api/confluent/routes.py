@@ -41,6 +41,7 @@ PATHS: dict[str, dict[str, Endpoint]] = {
     "/v1/metadata/id": {"GET": server.cluster},
     "/v1/metadata/version": {"GET": server.version},
     "/v1/metadata/deployment": {"GET": server.deployment},
+    "/treaty/contexts/{}": {"PUT": server.make_context},
     "/treaty/settings": {"GET": settings.list_settings},
     "/treaty/outcome/{}": {"GET": server.outcome},
 }

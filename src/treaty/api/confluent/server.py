@@ -5,7 +5,7 @@ from importlib.metadata import version as installed
 from treaty.api.confluent.exchange import Exchange, Nothing
 from treaty.core import requests as q
 from treaty.core.names import context_of
-from treaty.wire.confluent.listings import OutcomeBody
+from treaty.wire.confluent.listings import ContextBody, OutcomeBody
 
 LEVEL = "8.2.0"
 """The level of Confluent's API that is spoken; clients choose features by it."""
@@ -37,6 +37,13 @@ async def list_contexts(x: Exchange) -> object:
     """Names of contexts, the default one first, paged."""
     page = x.query.page()
     return (await x.ask(q.ListContexts(x.query.get("contextPrefix") or ""))).names[page]
+
+
+async def make_context(x: Exchange) -> object:
+    """Makes a context before it has a subject, and gives no id up to `highestId` in it; only where the mode lets ids be given."""
+    body = await x.body(ContextBody)
+    made = await x.ask(q.MakeContext(context_of(x.values[0]), body.highest_id))
+    return ContextBody(made.name, made.highest_id)
 
 
 async def delete_context(x: Exchange) -> object:

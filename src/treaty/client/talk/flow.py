@@ -16,7 +16,7 @@ from treaty.client.talk.world import World
 from treaty.core.decide import is_command
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
-from treaty.core.requests import GetGuid, GetSchema, Register, Request, SetConfig, SetMode
+from treaty.core.requests import GetGuid, GetSchema, MakeContext, Register, Request, SetConfig, SetMode
 from treaty.wire.confluent.errors import ErrorBody
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import Received
@@ -149,7 +149,7 @@ def _repeatable(request: Request[Any]) -> bool:
     """Tell whether a command says the same when it is done again; the others are refused where they were done before."""
     if isinstance(request, Register):
         return not request.number and request.expected is None
-    return isinstance(request, (SetConfig, SetMode)) or not is_command(request)
+    return isinstance(request, (SetConfig, SetMode, MakeContext)) or not is_command(request)
 
 
 def _remembers(event: Received | Lost) -> bool:

@@ -12,9 +12,9 @@ from treaty.core.law.references import refuse_if_referenced
 from treaty.core.law.removal import remove_version, remove_versions
 from treaty.core.law.settings import refuse_if_readonly, scope_key
 from treaty.core.law.versions import Kept, kept, no_subject, select, shown
-from treaty.core.names import DEFAULT_CONTEXT, Subject
-from treaty.core.refusals import AlreadyDeleted, InvalidSetting, NotDeletedFirst, NotEmpty
-from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, Scope
+from treaty.core.names import Subject
+from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
+from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
 from treaty.core.rows import Row
 from treaty.core.view import View
 
@@ -97,26 +97,3 @@ def _whole_subject(view: View, subject: Subject) -> list[Row]:
         if view.get(table, key) is not None:
             rows.append(Row(table, key, None))
     return rows
-
-
-def delete_context(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
-    """Forget a context without subjects. One that is not there is forgotten already."""
-    request = command.request
-    assert isinstance(request, DeleteContext)
-    context = request.context
-    if context == DEFAULT_CONTEXT:
-        raise InvalidSetting.of("CONTEXT_DEFAULT", "The default context cannot be deleted", new=context)
-    if any(key[0] == context for key in view.keys("subject")):
-        raise NotEmpty.of(
-            "CONTEXT_NOT_EMPTY",
-            f"The specified context '{context}' is not empty.",
-            old=context,
-            allowed="delete its subjects for good first",
-        )
-    rows = [Row("context", (context,), None)] if view.get("context", (context,)) is not None else []
-    rows.extend(
-        Row(table, ("context", context, ""), None)
-        for table in ("config", "mode")
-        if view.get(table, ("context", context, "")) is not None
-    )
-    return Decision(tuple(rows), Deleted(()))

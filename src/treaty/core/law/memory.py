@@ -20,7 +20,8 @@ from treaty.core.values import Outcome, Schema, Version
 from treaty.core.view import View
 
 _KINDS: dict[str, Any] = {
-    kind.__name__: kind for kind in (answers.Deleted, answers.ConfigStored, answers.ModeStored, answers.VersionFound)
+    kind.__name__: kind
+    for kind in (answers.Deleted, answers.ConfigStored, answers.ModeStored, answers.VersionFound, answers.ContextMade)
 }
 
 _SCALARS = frozenset({str, int, bool, float, type(None)})

@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import replace
 
-from treaty.core.answers import Registered, VersionFound
+from treaty.core.answers import Forced, Registered, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.law.references import referrers, refuse_if_referenced
 from treaty.core.law.removal import remove_version
@@ -14,7 +14,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
 from treaty.core.requests import Creation, Register
 from treaty.core.rows import Key, Row
-from treaty.core.values import Content, Context, Counter, Forced, Name, PolicyValue, Schema, Version
+from treaty.core.values import Content, Context, Counter, Name, PolicyValue, Schema, Version
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
@@ -46,7 +46,7 @@ def new_version(
         imported=imported,
         policy=policy,
         properties=request.properties,
-        time=command.time,
+        time=command.time if request.time < 0 else request.time,
     )
     key: Key = (*request.subject, ordinal)
     rows = (
@@ -76,6 +76,8 @@ def _told(request: Register, new: Read, version: Version, ordinal: int) -> Versi
         rules=new.draft.rules,
         time=version.time,
         properties=version.properties,
+        forced=version.forced,
+        imported=version.imported,
     )
 
 

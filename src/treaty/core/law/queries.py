@@ -172,14 +172,6 @@ def referenced_by(view: View, command: Command[answers.Ids], grammar: Grammar) -
     return Decision((), answers.Ids(tuple(ids)))
 
 
-def list_contexts(view: View, command: Command[answers.Contexts], grammar: Grammar) -> Decision[answers.Contexts]:
-    """List contexts; the default one is always there."""
-    request = command.request
-    assert isinstance(request, requests.ListContexts)
-    names = sorted({DEFAULT_CONTEXT, *(str(key[0]) for key in view.keys("context"))})
-    return Decision((), answers.Contexts(tuple(name for name in names if name.startswith(request.prefix))))
-
-
 def get_outcome(view: View, command: Command[answers.Outcome], grammar: Grammar) -> Decision[answers.Outcome]:
     """Tell what became of a command."""
     request = command.request

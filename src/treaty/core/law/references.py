@@ -1,5 +1,7 @@
 """References: following them to meanings, and finding who refers to a version."""
 
+from collections.abc import Iterator
+
 from treaty.core.law.versions import Kept, schema_row, select, subject_of_key
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.meaning import Binding, Meaning
@@ -113,10 +115,10 @@ def _means(view: View, user: Key, one: Kept) -> bool:
     )
 
 
-def uses(view: View, schema_key: Key) -> list[Kept]:
-    """Return the versions that have a schema."""
+def uses(view: View, schema_key: Key) -> Iterator[Kept]:
+    """Return the versions that have a schema, one by one."""
     rows = ((key, view.get("version", key)) for key in view.find("version.schema", schema_key))
-    return [(key, value) for key, value in rows if isinstance(value, Version)]
+    return ((key, value) for key, value in rows if isinstance(value, Version))
 
 
 def refuse_if_referenced(view: View, one: Kept, *, deleted: bool, inside: Subject | None = None) -> None:

@@ -17,10 +17,10 @@ from treaty.core.law.places import new_version, next_number
 from treaty.core.law.reserved import internal_names
 from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.law.settings import config_in_force, mode_in_force, policy_in_force
+from treaty.core.law.settings import IMPORTING, config_in_force, mode_in_force, policy_in_force
 from treaty.core.law.tagging import retagged, tags_in
 from treaty.core.law.versions import Kept, as_sent, found, schema_row, shown
-from treaty.core.limits import NAME_LENGTH, VERSIONS_PER_SUBJECT
+from treaty.core.limits import NAME_LENGTH, TIME_AHEAD, VERSIONS_PER_SUBJECT
 from treaty.core.messages import listed
 from treaty.core.names import Subject, is_subject_name, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason, TooLarge
@@ -29,7 +29,6 @@ from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.values import PolicyValue, Schema
 from treaty.core.view import View
 
-IMPORTING = ("IMPORT", "FORWARD")
 NEXT = -1
 """The number of a version that takes the next one, and is to say so in its metadata."""
 
@@ -73,9 +72,36 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
     if there is not None:
         return Decision((), Registered(found(view, there), created=False))
     refuse_by_mode(case)
+    _refuse_strange_time(case, command)
     draft = _with_tags(view, case, _completed(case), grammar)
     last = (case.last.metadata, case.last.rules) if case.last else (None, None)
     return admitted(view, command, case, draft, grammar, inherited=last)
+
+
+def _refuse_strange_time(case: Case, command: Command[Registered]) -> None:
+    """Only who imports says when a version was registered, and it lies in the past, as far as clocks agree."""
+    time = case.request.time
+    if time < 0:
+        return
+    if not case.importing:
+        raise NotPermitted.of(
+            "TIME_NOT_IMPORTED",
+            f"Subject {case.request.subject} is not in import mode, so the time of registration is now",
+            path="time",
+            subject=str(case.request.subject),
+            old=case.mode,
+            new=str(time),
+            allowed="leave the time out, or set the mode to IMPORT first",
+        )
+    if time > command.time + TIME_AHEAD:
+        raise NotPermitted.of(
+            "TIME_AHEAD",
+            f"The time of registration {time} lies in the future",
+            path="time",
+            subject=str(case.request.subject),
+            new=str(time),
+            allowed=f"at most {command.time + TIME_AHEAD}",
+        )
 
 
 def admitted(

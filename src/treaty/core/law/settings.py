@@ -15,6 +15,9 @@ from treaty.core.view import View
 DEFAULT_MODE = "READWRITE"
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
 
+IMPORTING = ("IMPORT", "FORWARD")
+"""Modes in which the sender says ids and numbers."""
+
 _FILLED = ("normalize", "validate_fields", "validate_new_schemas", "validate_rules", "policy", "group", "validators")
 """Members that a subject's own config takes from the root where it leaves them unset."""
 

@@ -28,7 +28,7 @@ from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, S
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
 from treaty.core.rows import Row
 from treaty.core.values import ConfigValue, Mode
-from treaty.core.view import View
+from treaty.core.view import ALL_KEYS, View, span
 
 
 def set_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:
@@ -140,8 +140,8 @@ def _subjects(view: View, scope: Scope) -> list[Subject]:
     if scope.name is not None:
         subject = Subject(scope.context, scope.name)
         return [subject] if view.get("subject", tuple(subject)) is not None else []
-    keys = sorted(view.keys("subject"))
-    return [Subject(str(key[0]), str(key[1])) for key in keys if scope.context in {EVERYWHERE, key[0]}]
+    keys = view.walk("subject", *(ALL_KEYS if scope.context == EVERYWHERE else span((scope.context,))))
+    return [Subject(str(key[0]), str(key[1])) for key in keys]
 
 
 def delete_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Decision[ModeStored]:
@@ -153,7 +153,7 @@ def delete_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> D
         raise _no_setting(request.scope)
     rows = [] if old is None else [Row("mode", scope_key(request.scope), None)]
     if request.recursive and request.scope.name is None:
-        inside = [key for key in sorted(view.keys("mode")) if key[0] == "subject" and key[1] == request.scope.context]
+        inside = view.walk("mode", *span(("subject", request.scope.context)))
         rows.extend(Row("mode", key, None) for key in inside)
     return Decision(tuple(rows), ModeStored(old or DEFAULT_MODE))
 

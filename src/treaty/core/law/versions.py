@@ -107,4 +107,6 @@ def found(view: View, one: Kept) -> VersionFound:
         time=version.time,
         deleted=version.state != "live",
         properties=version.properties,
+        forced=version.forced,
+        imported=version.imported,
     )

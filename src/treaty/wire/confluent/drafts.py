@@ -58,6 +58,7 @@ class RegisterDetails(Struct, omit_defaults=True, rename="camel"):
     names: list[tuple[str, str]] = []
     properties: dict[str, str] = {}
     create_with: CreationBody | None = None
+    time: int = -1
 
 
 class DraftBody(Struct, omit_defaults=True, rename="camel"):
@@ -127,6 +128,7 @@ def register_of(subject: Subject, body: DraftBody, *, normalize: bool | None, fo
         create_with=Creation(
             made.origin, made.types, made.order, made.identity, made.policy, pairs_of(dict(made.properties))
         ),
+        time=more.time,
         add_tags=tagged_of(body.schema_tags_to_add),
         remove_tags=tagged_of(body.schema_tags_to_remove),
         propagate_tags=bool(body.propagate_schema_tags),
@@ -146,6 +148,7 @@ def register_body(request: Register) -> DraftBody:
         expected=ExpectedBody(request.expected.by, request.expected.value) if request.expected else None,
         names=list(request.names),
         properties=dict(request.properties),
+        time=request.time,
     )
     made = request.create_with
     if made != Creation():

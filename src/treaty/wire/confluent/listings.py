@@ -17,6 +17,13 @@ class PlaceBody(Struct):
     id: int
 
 
+class ContextBody(Struct, omit_defaults=True, rename="camel"):
+    """A context to be made, or that was made: the highest id that counts as given, and in an answer its name."""
+
+    context: str = ""
+    highest_id: int = 0
+
+
 class OutcomeBody(Struct, omit_defaults=True, rename="camel"):
     """What became of a command."""
 

@@ -14,7 +14,7 @@ from treaty.core.registry import Reply, Token
 from treaty.wire.confluent.associations import AssociationBody, ResultsBody, associations_of, results_of
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN
-from treaty.wire.confluent.listings import OutcomeBody, PlaceBody, UseBody
+from treaty.wire.confluent.listings import ContextBody, OutcomeBody, PlaceBody, UseBody
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody, config_of, setting_of
 from treaty.wire.confluent.versions import CheckedBody, SchemaBody, checked_of, registered_of, schema_of, version_of
 
@@ -104,6 +104,11 @@ def _settings(_request: object, body: bytes) -> a.Settings:
     return a.Settings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
 
 
+def _made(_request: object, body: bytes) -> a.ContextMade:
+    made = msgspec.json.decode(body, type=ContextBody)
+    return a.ContextMade(made.context, made.highest_id)
+
+
 def _used(_request: object, body: bytes) -> a.Uses:
     uses = msgspec.json.decode(body, type=list[UseBody])
     return a.Uses(tuple((use.subject, use.version) for use in uses))
@@ -125,6 +130,7 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.DeleteConfig: _config,
     q.SetMode: _mode,
     q.DeleteMode: _mode,
+    q.MakeContext: _made,
     q.DeleteContext: lambda _r, _b: a.Deleted(()),
     q.GetSchema: _schema,
     q.GetGuid: _schema,

@@ -12,6 +12,7 @@ from treaty.core import requests as q
 from treaty.core.limits import COUNTER
 from treaty.wire.confluent.associations import GetsBody, get_body, list_members
 from treaty.wire.confluent.drafts import derive_body, draft_body, register_body
+from treaty.wire.confluent.listings import ContextBody
 from treaty.wire.confluent.settings import ModeBody, scope_text, set_config_body
 
 
@@ -89,7 +90,8 @@ def _get_schema(request: q.GetSchema) -> Sent:
 
 def _get_version(request: q.GetVersion) -> Sent:
     target = _path("subjects", request.subject, "versions", _number(request.version))
-    return Sent("GET", target + _query(deleted=request.deleted, findTags=request.find_tags or None))
+    alias = "false" if request.exact else None
+    return Sent("GET", target + _query(deleted=request.deleted, findTags=request.find_tags or None, alias=alias))
 
 
 def _find_version(request: q.FindVersion) -> Sent:
@@ -177,6 +179,9 @@ _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     q.DeleteConfig: lambda r: Sent("DELETE", _setting("config", r.scope)),
     q.SetMode: _set_mode,
     q.DeleteMode: lambda r: Sent("DELETE", _setting("mode", r.scope) + _query(recursive=r.recursive)),
+    q.MakeContext: lambda r: Sent(
+        "PUT", _path("treaty", "contexts", r.context), msgspec.json.encode(ContextBody(highest_id=r.highest_id))
+    ),
     q.DeleteContext: lambda r: Sent("DELETE", _path("contexts", r.context)),
     q.GetSchema: _get_schema,
     q.GetGuid: lambda r: Sent("GET", _path("schemas", "guids", r.guid)),

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, Struct, UnsetType
 
-from treaty.core.answers import Checked, Registered, SchemaFound, VersionFound
+from treaty.core.answers import Checked, Forced, Registered, SchemaFound, VersionFound
 from treaty.core.finding import Finding
 from treaty.core.names import subject_of
 from treaty.wire.confluent.bodies import (
@@ -20,6 +20,7 @@ from treaty.wire.confluent.bodies import (
     tagged_of,
     tags_bodies,
 )
+from treaty.wire.confluent.drafts import ForceBody
 
 
 class Details(Struct, omit_defaults=True, rename="camel"):
@@ -30,6 +31,8 @@ class Details(Struct, omit_defaults=True, rename="camel"):
     ordinal: int | None = None
     properties: dict[str, str] | None = None
     created: bool | None = None
+    forced: ForceBody | None = None
+    imported: bool = False
     findings: list[Finding] | None = None
 
 
@@ -54,7 +57,7 @@ class SchemaBody(Struct, omit_defaults=True, rename="camel"):
 
 def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
     """Print a version: the answer of lookups, of versions by number and in lists."""
-    more = Details(ordinal=version.ordinal, properties=dict(version.properties) or None) if details else None
+    more = _details(version) if details else None
     return SchemaBody(
         subject=version.subject,
         version=version.number,
@@ -69,6 +72,13 @@ def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
         ts=version.time,
         deleted=version.deleted,
         treaty=more,
+    )
+
+
+def _details(version: VersionFound) -> Details:
+    forced = None if version.forced is None else ForceBody(version.forced.who, version.forced.why)
+    return Details(
+        ordinal=version.ordinal, properties=dict(version.properties) or None, forced=forced, imported=version.imported
     )
 
 
@@ -120,6 +130,8 @@ def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
         time=body.ts or 0,
         deleted=bool(body.deleted),
         properties=pairs_of(dict(more.properties or {})),
+        forced=None if more.forced is None else Forced(more.forced.who, more.forced.why),
+        imported=more.imported,
         tags=tagged_of(body.schema_tags),
     )
 

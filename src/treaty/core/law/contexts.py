@@ -1,0 +1,90 @@
+"""Contexts: made before they have a subject, listed, and forgotten when they have none."""
+
+from treaty.core.answers import ContextMade, Contexts, Deleted
+from treaty.core.command import Command, Decision
+from treaty.core.grammar import Grammar
+from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly
+from treaty.core.limits import COUNTER, NAME_LENGTH
+from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject_of
+from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge
+from treaty.core.requests import DeleteContext, ListContexts, MakeContext, Scope
+from treaty.core.rows import Row
+from treaty.core.values import Context, Counter
+from treaty.core.view import View, span
+
+
+def make_context(view: View, command: Command[ContextMade], grammar: Grammar) -> Decision[ContextMade]:
+    """Make a context that is not there, and raise its counter of ids. Only where the mode lets ids be given."""
+    request = command.request
+    assert isinstance(request, MakeContext)
+    context = request.context
+    _refuse_bad_context(context)
+    if not 0 <= request.highest_id <= COUNTER:
+        raise TooLarge.of(
+            "COUNTER",
+            f"highest id {request.highest_id}",
+            path="/highestId",
+            new=str(request.highest_id),
+            allowed=f"0 to {COUNTER}",
+        )
+    mode = mode_in_force(view, Scope(context))
+    if mode not in IMPORTING:
+        raise NotPermitted.of(
+            "CONTEXT_NOT_IMPORTING",
+            f"Context {context} is not in import mode; it comes into being with its first registration",
+            old=mode,
+            allowed="set its mode to IMPORT first",
+        )
+    key = ("ids", context, "", "")
+    counter = view.get("counter", key)
+    highest = counter.highest if isinstance(counter, Counter) else 0
+    rows = [] if view.get("context", (context,)) is not None else [Row("context", (context,), Context())]
+    if request.highest_id > highest:
+        rows.append(Row("counter", key, Counter(request.highest_id)))
+    return Decision(tuple(rows), ContextMade(context, max(highest, request.highest_id)))
+
+
+def _refuse_bad_context(context: str) -> None:
+    named = context.startswith(".") and subject_of(str(Subject(context, "s"))) == Subject(context, "s")
+    if not named or context == ".__GLOBAL" or not is_subject_name(context) or len(context) > NAME_LENGTH:
+        raise InvalidSubject.of(
+            "CONTEXT_NAME",
+            f"The specified context '{context[:100]}' is not a valid.",
+            subject=context[:100],
+            new=context[:100],
+            allowed="a dot and printable characters without a colon",
+        )
+
+
+def delete_context(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
+    """Forget a context without subjects, and its settings. One that is not there is forgotten already; the default one is
+    always there, and what is set at it holds for all.
+    """
+    request = command.request
+    assert isinstance(request, DeleteContext)
+    context = request.context
+    if any(view.walk("subject", *span((context,)))):
+        raise NotEmpty.of(
+            "CONTEXT_NOT_EMPTY",
+            f"The specified context '{context}' is not empty.",
+            old=context,
+            allowed="delete its subjects for good first",
+        )
+    refuse_if_readonly(view, Scope(context))
+    if context == DEFAULT_CONTEXT:
+        return Decision((), Deleted(()))
+    rows = [Row("context", (context,), None)] if view.get("context", (context,)) is not None else []
+    rows.extend(
+        Row(table, ("context", context, ""), None)
+        for table in ("config", "mode")
+        if view.get(table, ("context", context, "")) is not None
+    )
+    return Decision(tuple(rows), Deleted(()))
+
+
+def list_contexts(view: View, command: Command[Contexts], grammar: Grammar) -> Decision[Contexts]:
+    """List contexts; the default one is always there."""
+    request = command.request
+    assert isinstance(request, ListContexts)
+    names = sorted({DEFAULT_CONTEXT, *(str(key[0]) for key in view.keys("context"))})
+    return Decision((), Contexts(tuple(name for name in names if name.startswith(request.prefix))))
