@@ -8,10 +8,12 @@ from typing import Any, Self, cast
 
 import pytest
 
+from tests.behaviours.drivers import Door, Plain, Waiting
 from tests.behaviours.served import Served, served
 from treaty.assemble import connect, connect_async
 from treaty.client.aioconnection import AsyncConnection
 from treaty.client.connection import Connection
+from treaty.client.settings import Settings
 
 
 class InLoop:
@@ -66,6 +68,18 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
             made = InLoop(lambda: connect_async(url))
     with made:
         yield cast("Connection", made)
+
+
+@pytest.fixture(params=[Plain, Waiting], ids=["sync", "asyncio"])
+def door(request: pytest.FixtureRequest) -> Door:
+    """Opens a client over HTTP, through each driver in turn."""
+
+    def opened(settings: Settings) -> Plain:
+        made: Plain = request.param(settings)
+        request.addfinalizer(made.close)
+        return made
+
+    return opened
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -24,18 +24,18 @@ async def node_on(url: str) -> Node:
 class Served:
     """A server that may be stopped before its time."""
 
-    def __init__(self, log: str) -> None:
+    def __init__(self, log: str, make: Callable[[str], Awaitable[Node]] = node_on) -> None:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self._stop: Callable[[], object] = bool
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(log)))
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(make(log))))
         self._thread.start()
         assert self._ready.wait(30)
 
-    async def _run(self, log: str) -> None:
+    async def _run(self, making: Awaitable[Node]) -> None:
         """What `uvicorn.Server.serve` does, without its sleeps: a suite starts hundreds of servers."""
-        node = await node_on(log)
+        node = await making
         await node.start()
         app = application(node)
         config = uvicorn.Config(app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
@@ -67,9 +67,9 @@ class Served:
 
 
 @contextmanager
-def served(log: str) -> Iterator[Served]:
+def served(log: str, make: Callable[[str], Awaitable[Node]] = node_on) -> Iterator[Served]:
     """Serve a log while the block runs."""
-    server = Served(log)
+    server = Served(log, make)
     try:
         yield server
     finally:

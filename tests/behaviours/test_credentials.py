@@ -4,7 +4,6 @@ import asyncio
 import base64
 import os
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from tests.behaviours.drivers import Door, Plain, Waiting
 from tests.behaviours.scripted import Hang, Say, Seen, scripted
 from treaty.client.aio import AsyncHttpRegistry
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file, bearer_from, oauth
@@ -21,65 +21,13 @@ from treaty.client.steps import Alone, Consult, Event, Headers, Purse, Send, Tal
 from treaty.client.sync import HttpRegistry
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Unauthenticated, Unavailable
-from treaty.core.requests import GetSchema, Register, Request
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.confluent.receiving import Received
 
 FOUND = Say(200, {"schema": '"int"', "guid": "g", "subject": "s", "version": 3})
 WHO = Say(401, {"error_code": 40101, "message": "Unauthorized"})
-SEVEN = GetSchema(7)
 REGISTER = Register(Subject(".", "s"), Draft('"int"'))
-
-Door = Callable[[Settings], "Client"]
-
-
-class Client:
-    """A client through either driver, for several requests one after the other."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.registry = HttpRegistry(settings)
-
-    def ask(self, request: Request[Any] = SEVEN) -> Any:
-        return self.registry.ask(request).answer
-
-    def together(self, count: int) -> None:
-        threads = [threading.Thread(target=self.ask) for _ in range(count)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    def close(self) -> None:
-        self.registry.close()
-
-
-class AsyncClient(Client):
-    def __init__(self, settings: Settings) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.waiting = AsyncHttpRegistry(settings)
-
-    def ask(self, request: Request[Any] = SEVEN) -> Any:
-        return self.loop.run_until_complete(self.waiting.ask(request)).answer
-
-    def together(self, count: int) -> None:
-        async def all_() -> None:
-            await asyncio.gather(*(self.waiting.ask(SEVEN) for _ in range(count)))
-
-        self.loop.run_until_complete(all_())
-
-    def close(self) -> None:
-        self.loop.run_until_complete(self.waiting.close())
-        self.loop.close()
-
-
-@pytest.fixture(params=[Client, AsyncClient], ids=["sync", "asyncio"])
-def door(request: pytest.FixtureRequest) -> Door:
-    def opened(settings: Settings) -> Client:
-        made: Client = request.param(settings)
-        request.addfinalizer(made.close)
-        return made
-
-    return opened
 
 
 def quick(url: str, credentials: Credentials | None = None) -> Settings:
@@ -164,11 +112,11 @@ def test_a_coroutine_function_gives_tokens_to_asyncio_programs() -> None:
         return "awaited"
 
     with scripted(FOUND) as server:
-        client = AsyncClient(quick(server.url, bearer_from(token)))
+        client = Waiting(quick(server.url, bearer_from(token)))
         client.ask()
         client.close()
         assert said(server) == ["Bearer awaited"]
-        plain = Client(quick(server.url, bearer_from(token)))
+        plain = Plain(quick(server.url, bearer_from(token)))
         with pytest.raises(TypeError, match="asyncio"):
             plain.ask()
         plain.close()

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from treaty.core.calls import refuse_bad_call
 from treaty.core.command import Command, Needs
+from treaty.core.commit import Position
 from treaty.core.decide import decide, is_command, looks
 from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.lineage import unfinished
@@ -154,8 +155,11 @@ class Node:
             except TimeoutError:
                 if not waited.expired():
                     raise
-                here = self.follower.position.sequence
-                raise Unavailable(f"the token says sequence {token.sequence}, the log ends at {here}") from None
+                here = self.follower.position
+                if here.sequence == 0:  # a log begun anew never gets there
+                    raise _foreign(token, here) from None
+                message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"
+                raise Unavailable(message) from None
 
     def _shows(self, token: Token) -> bool:
         here = self.follower.position
@@ -163,14 +167,7 @@ class Node:
         if here.sequence == 0 or (token.sequence > here.sequence and token.identity == here.token.identity):
             return False
         if token.identity != here.token.identity or (digest is not None and digest.hex() != token.digest):
-            raise Invalid.of(
-                "TOKEN",
-                "The token is of another log, or of a history that this log does not have",
-                path="Treaty-Sequence",
-                old=str(here.token),
-                new=str(token),
-                allowed="a token that this registry gave; leave it out to read what is there now",
-            )
+            raise _foreign(token, here)
         return True
 
     # ---------------------------------------------------------------------------------------------------- showing
@@ -207,3 +204,14 @@ class Node:
 
 def _some(quarantine: Any) -> list[Any]:
     return list(quarantine.items())[:QUARANTINE_SHOWN]
+
+
+def _foreign(token: Token, here: Position) -> Invalid:
+    return Invalid.of(
+        "TOKEN",
+        "The token is of another log, or of a history that this log does not have",
+        path="Treaty-Sequence",
+        old=str(here.token),
+        new=str(token),
+        allowed="a token that this registry gave; leave it out to read what is there now",
+    )
