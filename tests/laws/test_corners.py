@@ -58,6 +58,9 @@ def test_an_imported_version_replaces_the_one_with_its_number_and_keeps_their_sc
     bench.do(SetMode(Scope("."), "IMPORT"))
     put(bench, S, "a", schema_id=5, number=1)
     put(bench, S, "a", schema_id=5, number=1)
+    assert (state(bench, S, 0), state(bench, S, 1)) == ("live", "gone")  # the same once more is no change
+    bench.do(DeleteVersion(S, 1))
+    put(bench, S, "a", schema_id=5, number=1)
 
     assert bench.do(GetSchema(5)).text == '["a"]'
     assert (state(bench, S, 0), state(bench, S, 1)) == ("gone", "live")

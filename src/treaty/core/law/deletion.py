@@ -76,7 +76,7 @@ def delete_subject(view: View, command: Command[Deleted], grammar: Grammar) -> D
         )
     taken = there if request.permanent else live
     for one in taken:
-        refuse_if_referenced(view, one, deleted=request.permanent, inside=subject)
+        refuse_if_referenced(view, one, deleted=request.permanent, inside=frozenset((subject,)))
     refuse_if_readonly(view, Scope(*subject))
     answer = Deleted(tuple(version.number for _, version in taken))
     if request.permanent:

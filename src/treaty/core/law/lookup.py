@@ -44,9 +44,7 @@ def lookup(view: View, command: Command[VersionFound], grammar: Grammar) -> Deci
         )
         if isinstance(one, Invalid):
             raise refuse(one, request.draft)
-        match = same_version(view, subject, one, visible)
-        if match is None:
-            match = _with_latest_extras(view, subject, one, visible)
+        match = matching(view, subject, one, visible)
         if match is not None:
             return Decision((), found(view, match))
     raise _missing(view, request.subject, visible)
@@ -64,6 +62,14 @@ def _homes(view: View, subject: Subject) -> list[Subject]:
         return [subject]
     others = sorted(str(key[0]) for key in view.keys("context"))
     return [subject, *(Subject(context, subject.name) for context in others if context != DEFAULT_CONTEXT)]
+
+
+def matching(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
+    """Return the newest version that is this schema, as it is or with the latest version's metadata and rules.
+
+    The subject has a version that may be seen.
+    """
+    return same_version(view, subject, one, visible) or _with_latest_extras(view, subject, one, visible)
 
 
 def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:

@@ -121,15 +121,16 @@ def uses(view: View, schema_key: Key) -> Iterator[Kept]:
     return ((key, value) for key, value in rows if isinstance(value, Version))
 
 
-def refuse_if_referenced(view: View, one: Kept, *, deleted: bool, inside: Subject | None = None) -> None:
-    """Raise `Referenced` where a schema outside the subject `inside` refers to the version."""
+def refuse_if_referenced(view: View, one: Kept, *, deleted: bool, inside: frozenset[Subject] = frozenset()) -> None:
+    """Raise `Referenced` where a schema refers to the version, other than those in the subjects `inside`, which go too."""
     states = ("live", "soft") if deleted else ("live",)
     for user in referrers(view, one, deleted=deleted):
         using = [use for use in uses(view, user) if use[1].state in states]
-        if inside is not None and all(subject_of_key(use[0]) == inside for use in using):
+        outside = [use for use in using if subject_of_key(use[0]) not in inside]
+        if not outside:
             continue
         subject, number = subject_of_key(one[0]), one[1].number
-        user_key, user_version = next(use for use in using if inside is None or subject_of_key(use[0]) != inside)
+        user_key, user_version = outside[0]
         raise Referenced.of(
             "REFERENCED",
             "One or more references exist to the schema "

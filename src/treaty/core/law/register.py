@@ -12,7 +12,7 @@ from treaty.core.grammar import Grammar, Invalid
 from treaty.core.law.admission import Bar, judge
 from treaty.core.law.extras import metadata_for, rules_for
 from treaty.core.law.inspection import inspect, refuse_faults
-from treaty.core.law.lookup import same_version
+from treaty.core.law.lookup import matching, same_version
 from treaty.core.law.places import new_version, next_number
 from treaty.core.law.reserved import internal_names
 from treaty.core.law.rules import refuse_bad_rules
@@ -200,23 +200,50 @@ def _refuse_unexpected(case: Case) -> None:
 
 
 def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
-    """The live version that the draft is, just as sent; only asked where the config changes nothing of it."""
+    """The live version that the draft is, just as sent; only asked where the config changes nothing of it.
+
+    This comes before the mode, and before a number that guards: what is there already is no change.
+    """
     request = case.request
     extras = (case.config.default_metadata, case.config.override_metadata)
     rules = (case.config.default_rules, case.config.override_rules)
     tags = request.add_tags or request.remove_tags or request.propagate_tags
-    if not case.live or request.number > 0 or request.schema_id >= 0 or not request.draft.text:
-        return None
-    if tags or any((*extras, *rules)):
+    if not case.live or not request.draft.text or tags or any((*extras, *rules)):
         return None
     # Asked strictly first: for a new schema the same question comes again, and is answered already.
     for strict in (True, False):
         one = read(
-            view, request.subject, request.draft, grammar, visible="all", strict=strict, normalize=case.normalize
+            view,
+            request.subject,
+            request.draft,
+            grammar,
+            visible="all",
+            strict=strict,
+            normalize=case.normalize and request.schema_id < 0,
         )
         if not isinstance(one, Invalid):
-            return same_version(view, request.subject, one, "live")
+            return _meant(view, case, one)
     return None
+
+
+def _meant(view: View, case: Case, one: Read) -> Kept | None:
+    """The live version that is this schema and that the request speaks of: of the id that it gives, if it gives one, and
+    where ids are given also of the number.
+    """
+    request = case.request
+    if case.importing and request.number > 0:
+        match = next((kept for kept in case.live if kept[1].number == request.number), None)
+        if match is not None and not _is(schema_row(view, request.subject.context, match[1].schema_id), one):
+            return None
+    else:
+        match = matching(view, request.subject, one, "live")
+    if match is None or 0 <= request.schema_id != match[1].schema_id:
+        return None
+    return match
+
+
+def _is(schema: Schema, one: Read) -> bool:
+    return (schema.guid, schema.references) == (one.guid, one.used)
 
 
 def refuse_by_mode(case: Case) -> None:

@@ -33,6 +33,8 @@ def scope_key(scope: Scope) -> Key:
 
 ROOT = Scope(DEFAULT_CONTEXT)
 ALL = Scope(EVERYWHERE)
+ALWAYS = (ROOT, ALL)
+"""Scopes that are told with the default where nothing is set at them; what others lack is not found."""
 
 
 def own_config(view: View, scope: Scope) -> Config | None:

@@ -10,6 +10,7 @@ from treaty.core.law.removal import remove_versions
 from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.settings import (
     ALL,
+    ALWAYS,
     DEFAULT_MODE,
     MODES,
     config_in_force,
@@ -20,7 +21,7 @@ from treaty.core.law.settings import (
     refuse_if_readonly,
     scope_key,
 )
-from treaty.core.law.versions import Kept, kept
+from treaty.core.law.versions import Kept, kept, subject_of_key
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS, STRICTNESS
@@ -82,7 +83,7 @@ def delete_config(view: View, command: Command[ConfigStored], grammar: Grammar) 
     request = command.request
     assert isinstance(request, DeleteConfig)
     old = own_config(view, request.scope)
-    if old is None and request.scope.name is not None:
+    if old is None and request.scope not in ALWAYS:
         raise _no_setting(request.scope)
     refuse_if_readonly(view, request.scope)
     rows = () if old is None else (Row("config", scope_key(request.scope), None),)
@@ -124,9 +125,10 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
         raise NotPermitted.of(
             "IMPORT_NOT_EMPTY", "Cannot import since found existing subjects", allowed="an empty scope, or force=true"
         )
+    inside = frozenset(subject_of_key(key) for key, _ in versions)
     for one in versions:
         if one[1].state == "soft":
-            refuse_if_referenced(view, one, deleted=True)
+            refuse_if_referenced(view, one, deleted=True, inside=inside)
     return _purge(view, scope, versions)
 
 
@@ -149,7 +151,7 @@ def delete_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> D
     request = command.request
     assert isinstance(request, DeleteMode)
     old = own_mode(view, request.scope)
-    if old is None and request.scope.name is not None and not request.recursive:
+    if old is None and request.scope not in ALWAYS and not request.recursive:
         raise _no_setting(request.scope)
     rows = [] if old is None else [Row("mode", scope_key(request.scope), None)]
     if request.recursive and request.scope.name is None:
@@ -165,7 +167,7 @@ def get_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> 
     own = own_config(view, request.scope)
     if request.resolve:
         return Decision((), ConfigStored(config_in_force(view, request.scope)))
-    if own is None and request.scope.name is not None:
+    if own is None and request.scope not in ALWAYS:
         raise SettingNotFound.of(
             "CONFIG_NOT_FOUND",
             f"Subject '{_shown(request.scope)}' does not have subject-level compatibility configured",
@@ -180,7 +182,7 @@ def get_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Deci
     request = command.request
     assert isinstance(request, GetMode)
     own = own_mode(view, request.scope)
-    if own is None and request.scope.name is not None and not request.resolve:
+    if own is None and request.scope not in ALWAYS and not request.resolve:
         raise SettingNotFound.of(
             "MODE_NOT_FOUND",
             f"Subject '{_shown(request.scope)}' does not have subject-level mode configured",
