@@ -12,8 +12,7 @@ def kind_of(schema: Any) -> str:
         return "union"
     if isinstance(schema, str):
         return schema
-    inner = schema["type"]
-    return inner if isinstance(inner, str) else kind_of(inner)
+    return str(schema["type"])
 
 
 def logical_of(schema: Any) -> str:

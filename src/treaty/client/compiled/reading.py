@@ -112,11 +112,6 @@ class _Reader:
     def _value(self, schema: Any, to: str, depth: int) -> None:
         """Write the lines that read a value into a variable; `depth` counts what it stands in, inside its function."""
         kind = kind_of(schema)
-        while isinstance(schema, dict) and not isinstance(schema["type"], str):
-            if logical_of(schema) in LOGICAL_READERS:
-                raise UnsuitedError("a logical type around a type in a type")
-            schema = schema["type"]
-            kind = kind_of(schema)
         logical = LOGICAL_READERS.get(logical_of(schema))
         scalar = _SCALARS.get(kind)
         if scalar is not None:

@@ -84,11 +84,6 @@ class _Writer:
     def _value(self, schema: Any, of: str) -> None:
         """Write the lines that write a variable's value."""
         kind = kind_of(schema)
-        while isinstance(schema, dict) and not isinstance(schema["type"], str):
-            if logical_of(schema) in LOGICAL_WRITERS:
-                raise UnsuitedError("a logical type around a type in a type")
-            schema = schema["type"]
-            kind = kind_of(schema)
         code = self._code
         logical = LOGICAL_WRITERS.get(logical_of(schema))
         if logical is not None:

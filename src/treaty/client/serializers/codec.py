@@ -29,7 +29,7 @@ from treaty.core.requests import GetVersion
 from treaty.core.schema import Reference
 
 _WRAPPER = "treaty.wrapped.Payload"
-_ROUGH = (
+ROUGH = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -39,6 +39,7 @@ _ROUGH = (
     ValueError,
     struct.error,
 )
+"""What a program may raise for a value or a payload that it doesn't take."""
 _CODEC_ERRORS = (ValueError, TypeError, LookupError, EOFError, ArithmeticError, AttributeError, struct.error)
 _SAID = frozenset({"doc", "aliases", "default", "order"})
 MAX_REFERENCES = 1000
@@ -132,12 +133,13 @@ def write(codec: Ready, value: object, *, check: bool, head: bytes = b"", tagged
         try:
             codec.writes(quick, value)
             return bytes(quick)
-        except _ROUGH:
+        except ROUGH:
             pass
-    return head + _written(codec, untagged(value) if tagged else value, check=check)
+    return head + written(codec, untagged(value) if tagged else value, check=check)
 
 
-def _written(codec: Ready, value: object, *, check: bool) -> bytes:
+def written(codec: Ready, value: object, *, check: bool) -> bytes:
+    """Write a value the slow way."""
     out = io.BytesIO()
     wrapped = {"r": value}
     try:
@@ -176,12 +178,13 @@ def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str,
         if quick is not None:
             try:
                 return quick(payload)
-            except _ROUGH:
+            except ROUGH:
                 pass
-    return _read(writer, reader, (payload, schema), tagged=tagged)
+    return read_slowly(writer, reader, (payload, schema), tagged=tagged)
 
 
-def _read(writer: Ready, reader: Ready | None, at: tuple[bytes, int | str], *, tagged: bool) -> object:
+def read_slowly(writer: Ready, reader: Ready | None, at: tuple[bytes, int | str], *, tagged: bool) -> object:
+    """Read a payload the slow way, which says what is wrong with it. Raises `BadRecord`."""
     payload, schema = at
     try:
         end = writer.skim(payload, 0, 0)
@@ -224,7 +227,7 @@ def _collect(
         seen.add(place)
         if len(seen) > MAX_REFERENCES:
             raise BadValue(f"the schema leads to more than {MAX_REFERENCES} others")
-        found = registry.ask(GetVersion(place[0], reference.version, deleted=True)).answer
+        found = registry.ask(GetVersion(place[0], reference.version, deleted=True, exact=True)).answer
         _collect(registry, found.references, place[0], known)
         _parse(_json(found.text), named)
 
