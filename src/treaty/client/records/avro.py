@@ -1,0 +1,237 @@
+"""Avro values in JSON, to bytes: in Avro's own JSON encoding, or the way people write them.
+
+A value of a union may be written ``{"branch": value}`` or bare: then the first branch that takes it is meant, for whole
+numbers the first whole one. Bytes are strings of the characters U+0000 to U+00FF. Values of logical types are numbers or bytes
+as Avro encodes them, or strings: dates and times in ISO 8601, decimals in digits, UUIDs. Fields that are left out take their
+defaults.
+"""
+
+import json
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.client.records.logical import Meant, logical
+from treaty.client.serializers.failures import BadValue
+from treaty.core.limits import SCHEMA_DEPTH
+from treaty.formats.avro.data.value import branch_name
+from treaty.formats.avro.model import ABSENT, Array, Enum, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
+from treaty.formats.place import Path, pointer
+
+_BITS = {"int": 32, "long": 64}
+_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+_PACK: Mapping[str, Callable[[float], bytes]] = {
+    "float": lambda value: struct.pack("<f", value),
+    "double": lambda value: struct.pack("<d", value),
+}
+
+
+class Unfit(BadValue):
+    """A value is not one of its type; the message says where, what it is and what was expected."""
+
+    def __init__(self, path: Path, value: Any, expected: str, *, limit: bool = False) -> None:
+        """Keep the place; a `limit` holds whatever the branch of a union."""
+        super().__init__(f"at {pointer(path) or '/'}: {_shown(value)} is not {expected}")
+        self.depth = _depth(path)
+        self.limit = limit
+
+
+def encode(schema: Schema, value: Any) -> bytes:
+    """The payload of a JSON value. Raises `Unfit` with the place where value and schema part."""
+    root = schema.resolve(schema.root)
+    if isinstance(root, Primitive) and root.kind == "bytes" and logical(root) is None and isinstance(value, str):
+        return _raw(value, None)  # what is only bytes has no length in front
+    out = bytearray()
+    _Encoder(schema).put(schema.root, value, None, out)
+    return bytes(out)
+
+
+def number(value: int) -> bytes:
+    """A whole number as Avro writes it: zig-zag, seven bits a byte."""
+    rest = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+@dataclass(slots=True)
+class _Encoder:
+    schema: Schema
+    depth: int = 0
+
+    def put(self, node: Type, value: Any, path: Path, out: bytearray) -> None:
+        found = self.schema.resolve(node)
+        self.depth += 1
+        if self.depth > SCHEMA_DEPTH:
+            raise Unfit(path, value, f"nested less deep than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)", limit=True)
+        match found:
+            case Record() if isinstance(value, dict):
+                self._record(found, value, path, out)
+            case Union():
+                self._union(found, value, path, out)
+            case Array(items) if isinstance(value, list):
+                self._block(len(value), out)
+                for at, item in enumerate(value):
+                    self.put(items, item, (path, at), out)
+                out += b"\0" if value else b""
+            case Map(values) if isinstance(value, dict):
+                self._block(len(value), out)
+                for name, member in value.items():
+                    out += _long_bytes(name.encode("utf-8", "surrogatepass"))
+                    self.put(values, member, (path, name), out)
+                out += b"\0" if value else b""
+            case _:
+                out += _leaf(found, value, path)
+        self.depth -= 1
+
+    @staticmethod
+    def _block(count: int, out: bytearray) -> None:
+        out += number(count)
+
+    def _record(self, node: Record, value: dict[str, Any], path: Path, out: bytearray) -> None:
+        names = {field.name for field in node.fields}
+        if unknown := next((name for name in value if name not in names), None):
+            listed = ", ".join(sorted(names)) or "none"
+            raise Unfit((path, unknown), value[unknown], f"a field of {node.full}; its fields are {listed}")
+        for field in node.fields:
+            if field.name in value:
+                self.put(field.type, value[field.name], (path, field.name), out)
+            elif field.default is not ABSENT:
+                self.put(field.type, field.default, (path, field.name), out)
+            else:
+                raise Unfit(path, value, f"a whole {node.full}: the field {field.name} is missing and has no default")
+
+    def _union(self, node: Union, value: Any, path: Path, out: bytearray) -> None:
+        branches = [self.schema.resolve(one) for one in node.branches]
+        if isinstance(value, dict) and len(value) == 1:
+            (name,) = value
+            named = next((at for at, one in enumerate(branches) if branch_name(one) == name), None)
+            if named is not None and self._tries((named, branches[named]), value[name], (path, name), out) is None:
+                return
+        order = sorted(enumerate(branches), key=lambda one: _unlikely(one[1], value))
+        whys = []
+        for one in order:
+            why = self._tries(one, value, path, out)
+            if why is None:
+                return
+            whys.append(why)
+        closest = max(whys, key=lambda one: one.depth, default=None)
+        if closest is not None and closest.depth > _depth(path):
+            raise closest  # a branch took the value and stopped inside it
+        raise Unfit(path, value, f"of a branch of the union: {', '.join(map(branch_name, branches))}")
+
+    def _tries(self, one: tuple[int, Resolved], value: Any, path: Path, out: bytearray) -> "Unfit | None":
+        """Put a value under a branch; returns why that can't be, with nothing put."""
+        start, depth = len(out), self.depth
+        out += number(one[0])
+        try:
+            self.put(one[1], value, path, out)
+        except Unfit as why:
+            if why.limit:
+                raise
+            del out[start:]
+            self.depth = depth
+            return why
+        return None
+
+
+def _unlikely(node: Resolved, value: Any) -> bool:
+    """Whether a branch should be tried after the others."""
+    return type(value) is int and node.kind in _PACK
+
+
+def _shown(value: Any) -> str:
+    """A value in a few words: only its kind, where it holds others."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _depth(path: Path) -> int:
+    depth = 0
+    while path is not None:
+        path, depth = path[0], depth + 1
+    return depth
+
+
+def _leaf(node: Resolved, value: Any, path: Path) -> bytes:
+    meant = logical(node)
+    if meant is not None:
+        value = _translated(meant, value, path)
+    match node:
+        case Fixed(full, size) if isinstance(value, bytes | str):
+            data = value if isinstance(value, bytes) else _raw(value, path)
+            if len(data) != size:
+                raise Unfit(path, value, f"{size} bytes long, as {full} is; it has {len(data)}")
+            return data
+        case Enum(full, symbols) if isinstance(value, str):
+            if value not in symbols:
+                raise Unfit(path, value, f"a symbol of {full}: {', '.join(symbols)}")
+            return number(symbols.index(value))
+        case Primitive("null") if value is None:
+            return b""
+        case Primitive("boolean") if isinstance(value, bool):
+            return b"\x01" if value else b"\0"
+        case Primitive("string") if isinstance(value, str):
+            return _text(value, path)
+        case Primitive("bytes") if isinstance(value, bytes | str):
+            return _long_bytes(value if isinstance(value, bytes) else _raw(value, path))
+        case Primitive("int" | "long" | "float" | "double" as kind) if (made := _number(kind, value, path)) is not None:
+            return made
+    raise Unfit(path, value, _expected(node, meant))
+
+
+def _number(kind: str, value: Any, path: Path) -> bytes | None:
+    bits = _BITS.get(kind)
+    if bits is None:
+        if isinstance(value, str) and value in _WORDS:
+            return _PACK[kind](_WORDS[value])
+        return _packed(kind, value, path) if type(value) in (int, float) else None
+    if type(value) is not int:
+        return None
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise Unfit(path, value, f"a whole number of {bits} bits")
+    return number(value)
+
+
+def _translated(meant: Meant, value: Any, path: Path) -> Any:
+    try:
+        return meant.read(value)
+    except (ValueError, ArithmeticError) as why:
+        raise Unfit(path, value, f"{meant.name} ({why})") from None
+
+
+def _packed(kind: str, value: float, path: Path) -> bytes:
+    try:
+        return _PACK[kind](value)
+    except OverflowError:
+        raise Unfit(path, value, f"a number that fits a {kind}") from None
+
+
+def _text(value: str, path: Path) -> bytes:
+    try:
+        return _long_bytes(value.encode())
+    except UnicodeEncodeError:
+        raise Unfit(path, value, "a string that has a UTF-8 form") from None
+
+
+def _raw(value: str, path: Path) -> bytes:
+    try:
+        return value.encode("latin-1")
+    except UnicodeEncodeError:
+        raise Unfit(path, value, "bytes: a string of the characters U+0000 to U+00FF") from None
+
+
+def _long_bytes(data: bytes) -> bytes:
+    return number(len(data)) + data
+
+
+def _expected(node: Resolved, meant: Meant | None) -> str:
+    name = branch_name(node)
+    article = "an" if name[:1] in "aeiou" else "a"
+    return f"{article} {name}" + (f" ({meant.name})" if meant else "")

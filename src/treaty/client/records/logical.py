@@ -1,0 +1,121 @@
+"""Logical types in JSON: strings that people write, to the numbers and bytes that Avro encodes.
+
+A value that is of the base type already is taken as it is.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from treaty.formats.avro.model import Fixed, Primitive, Resolved
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNITS: Mapping[str, int] = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A logical type: what its values are called, and from what people write to what is encoded (`ValueError`)."""
+
+    name: str
+    read: Callable[[Any], Any]
+
+
+def logical(node: Resolved) -> Meant | None:
+    """The logical type of a leaf; None where it has none that strings stand for."""
+    if not isinstance(node, Primitive | Fixed):
+        return None
+    members, base = dict(node.props), node.kind
+    name = members.get("logicalType")
+    unit = UNITS.get(name.rpartition("-")[2]) if isinstance(name, str) else None
+    match name:
+        case "decimal" if base in {"bytes", "fixed"}:
+            scale = members.get("scale", 0)
+            size = node.size if isinstance(node, Fixed) else 0
+            if type(scale) is int:
+                return Meant("a decimal", lambda value: _decimal(value, scale, size))
+        case "uuid" if base == "fixed":
+            return Meant("a UUID", _uuid)
+        case "date" if base == "int":
+            return Meant("a date", _date)
+        case "time-millis" | "time-micros" | "time-nanos" if base in {"int", "long"}:
+            return Meant("a time of day", lambda value: _time(value, unit or 1))
+        case str() if base == "long" and unit and name.startswith("timestamp-"):
+            return Meant("a timestamp", lambda value: _stamp(value, unit, local=False))
+        case str() if base == "long" and unit and name.startswith("local-timestamp-"):
+            return Meant("a local timestamp", lambda value: _stamp(value, unit, local=True))
+    return None
+
+
+def _decimal(value: Any, scale: int, size: int) -> Any:
+    """Digits to a big-endian number; a string that is no number is bytes already."""
+    if isinstance(value, str):
+        try:
+            value = Decimal(value)
+        except ArithmeticError:
+            return value
+    elif type(value) in (int, float):
+        value = Decimal(str(value))
+    else:
+        return value
+    if not value.is_finite():
+        raise ValueError("it is not finite")
+    scaled = value.scaleb(scale)
+    whole = int(scaled)
+    if whole != scaled:
+        raise ValueError(f"more than {scale} digits after the point")
+    length = size or (whole + (whole < 0)).bit_length() // 8 + 1
+    try:
+        return whole.to_bytes(length, "big", signed=True)
+    except OverflowError:
+        raise ValueError(f"too large for {length} bytes") from None
+
+
+def _uuid(value: Any) -> Any:
+    return UUID(value).bytes if isinstance(value, str) and len(value) != 16 else value
+
+
+def _date(value: Any) -> Any:
+    return (date.fromisoformat(value) - EPOCH.date()).days if isinstance(value, str) else value
+
+
+def _time(value: Any, unit: int) -> Any:
+    if not isinstance(value, str):
+        return value
+    bare, nanos = _split(value)
+    one = time.fromisoformat(bare)
+    if one.tzinfo is not None:
+        raise ValueError("a time of day has no zone")
+    return ((one.hour * 60 + one.minute) * 60 + one.second) * unit + _exact(nanos, unit)
+
+
+def _stamp(value: Any, unit: int, *, local: bool) -> Any:
+    if not isinstance(value, str):
+        return value
+    bare, nanos = _split(value)
+    one = datetime.fromisoformat(bare)
+    if (one.tzinfo is None) != local:
+        raise ValueError("it has a zone, and is a local one" if local else "without a zone, such as Z at its end")
+    gap: timedelta = one.replace(tzinfo=UTC) - EPOCH if local else one - EPOCH
+    return (gap.days * 86_400 + gap.seconds) * unit + _exact(nanos, unit)
+
+
+def _split(value: str) -> tuple[str, int]:
+    """A time without the fraction of its seconds, and that fraction in nanoseconds."""
+    head, point, tail = value.partition(".")
+    if not point:
+        return value, 0
+    digits = tail[: len(tail) - len(tail.lstrip("0123456789"))]
+    if not 1 <= len(digits) <= 9:
+        raise ValueError("a fraction of one to nine digits")
+    return head + tail[len(digits) :], int(digits.ljust(9, "0"))
+
+
+def _exact(nanos: int, unit: int) -> int:
+    whole, rest = divmod(nanos * unit, UNITS["nanos"])
+    if rest:
+        raise ValueError(f"finer than its type, which has {len(str(unit)) - 1} digits after the point")
+    return whole
