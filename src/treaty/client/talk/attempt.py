@@ -1,14 +1,16 @@
 """One request at one node: how it is sent, and what an answer says about the request and about the node."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
+from treaty.client.credentials import Credentials
 from treaty.client.settings import Settings
-from treaty.client.steps import Lost, Send, Talk, answered
+from treaty.client.steps import Alone, Event, Headers, Lost, Pause, Send, Talk, answered
 from treaty.client.talk.world import World
-from treaty.core.refusals import NotOffered, Unavailable
+from treaty.core.refusals import NotOffered, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
 from treaty.wire.confluent.headers import V1, headers_of
@@ -33,20 +35,55 @@ def exchanged(
     Where credentials were refused that may be had anew, it is sent once more: a refused request has done nothing.
     """
     message, (base, timeout) = sent(request), to
+    deadline = world.clock() + timeout
     headers = {**dict(settings.headers), **headers_of(call)}
     if message.body is not None:
         headers |= {"Content-Type": V1, "Confluent-Accept-Unknown-Properties": "true"}
     connect = min(timeout, settings.connect_timeout)
     send = Send(message.method, base + message.target, headers, message.body, timeout, connect)
-    credentials = settings.credentials
+    return (yield from _within(deadline, world, _known(send, settings.credentials, world)))
+
+
+def _known(send: Send, credentials: Credentials | None, world: World) -> Talk[Received | Lost]:
+    """Say who is asking, and say it anew where that was refused."""
     if credentials is None:
         return (yield from _followed(send))
     told = yield from credentials.say(world.purse, world.clock)
-    event = yield from _followed(replace(send, headers={**headers, **told}))
+    event = yield from _followed(replace(send, headers={**send.headers, **told}))
     if isinstance(event, Received) and event.status == 401 and credentials.forget(world.purse, told):
         told = yield from credentials.say(world.purse, world.clock)
-        event = yield from _followed(replace(send, headers={**headers, **told}))
+        event = yield from _followed(replace(send, headers={**send.headers, **told}))
     return event
+
+
+def _within(deadline: float, world: World, talk: Talk[A]) -> Talk[A]:
+    """Hold a conversation of several steps within the time that one attempt may take."""
+    event: Event = None
+    error: RegistryError | None = None
+    while True:
+        try:
+            step = talk.send(event) if error is None else talk.throw(error)
+        except StopIteration as done:
+            found: A = done.value
+            return found
+        left, event, error = max(0.0, deadline - world.clock()), None, None
+        if isinstance(step, Send) and not left:
+            event = Lost("no time is left", left=False)
+            continue
+        if isinstance(step, Send):
+            step = replace(step, timeout=min(step.timeout, left), connect=min(step.connect, left))
+        elif isinstance(step, Pause):
+            step = Pause(min(step.seconds, left))
+        elif isinstance(step, Alone):
+            step = Alone(_bounded(deadline, world, step))
+        try:
+            event = yield step
+        except RegistryError as told:
+            error = told
+
+
+def _bounded(deadline: float, world: World, step: Alone) -> Callable[[], Talk[Headers]]:
+    return lambda: _within(deadline, world, step.talk())
 
 
 def _followed(send: Send) -> Talk[Received | Lost]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 @dataclass(slots=True)
 class _Node:
     failures: int = 0
+    failed: float = 0.0
+    """When it failed last."""
     rests: float = 0.0
     """It is not asked before this time while another one is there."""
     until: float = 0.0
@@ -27,14 +29,14 @@ class Nodes:
     def turn(self, number: int, now: float) -> tuple[int, ...]:
         """Return whom to ask in a turn (from 0), in order.
 
-        In the first turn those at rest are left out while another one is there; later, where all who were asked have
-        failed, they come last.
+        In the first turn those at rest are left out while another one is there. Later, when all who were asked have
+        failed, they come last, and before them the one that failed last.
         """
         around = [(self.preferred + step) % len(self._nodes) for step in range(len(self._nodes))]
         awake = [node for node in around if self._nodes[node].rests <= now]
         resting = sorted((node for node in around if node not in awake), key=lambda node: self._nodes[node].rests)
         if number:
-            return (*awake, *resting)
+            return (*sorted(awake, key=lambda node: self._nodes[node].failed), *resting)
         return tuple(awake or resting[:1])
 
     def wait(self, node: int, now: float) -> float:
@@ -52,6 +54,7 @@ class Nodes:
         known = self._nodes[node]
         if now >= known.rests:  # who asked it at the same time has seen the same failure
             known.failures += 1
+        known.failed = now
         rest = min(self._first * 2.0 ** min(known.failures - 1, 30), self._longest)
         known.rests = max(known.rests, now + rest * (0.5 + self._chance() / 2))
         if asked is not None:
