@@ -8,7 +8,9 @@ from pathlib import Path
 
 import click
 
-from treaty.api.confluent.routes import PATHS
+from treaty.api.confluent.openapi.document import SAYS, named, summary
+from treaty.api.confluent.openapi.parts import Parameter
+from treaty.api.confluent.openapi.table import COMMAND, CONSISTENCY, GROUPS, HEADERS, PAGES, TABLE
 from treaty.cli.main import group
 from treaty.core import limits
 from treaty.core.portable import row_schemas
@@ -46,15 +48,45 @@ def _limits() -> str:
 
 
 def _http() -> str:
-    """Paths, methods and the first line of what each endpoint says of itself."""
-    lines = ["# HTTP: Confluent's dialect", ""]
-    lines += ["Every path is also served below `/contexts/{context}`. An open segment is `{}`.", ""]
-    lines += ["| method | path | what it answers |", "|---|---|---|"]
-    for path, methods in PATHS.items():
-        for method, endpoint in methods.items():
-            first = " ".join((endpoint.__doc__ or "").strip().split("\n\n")[0].split())
-            lines.append(f"| {method} | `{path}` | {first} |")
-    return "\n".join(lines) + "\n"
+    """Routes by group with what they take and may answer, from the table that the OpenAPI document is made of."""
+    lines = ["# HTTP: Confluent's dialect", "", *_HTTP_HEAD]
+    for name, about in GROUPS.items():
+        lines += ["", f"## {name}", "", about, ""]
+        lines += ["| method | path | what it answers | query | errors of its own |", "|---|---|---|---|---|"]
+        for path, methods in {**TABLE, **PAGES}.items():
+            for method, one in methods.items():
+                if one.group == name:
+                    query = ", ".join(f"`{each.name}`" for each in one.query)
+                    errors = ", ".join(map(str, one.errors))
+                    lines.append(_row(method, f"`{named(path, one)}`", summary(path, method)[1], query, errors))
+    operations = [one for methods in TABLE.values() for one in methods.values()]
+    for title, parameters in (
+        ("In the path", [each for one in operations for each in one.path]),
+        ("In the query", [CONSISTENCY, *(each for one in operations for each in one.query)]),
+        ("In headers", [*HEADERS, COMMAND]),
+    ):
+        told = {(each.name, each.says): each for each in parameters}
+        lines += ["", f"## {title}", "", "| name | is | meaning |", "|---|---|---|"]
+        lines += [_row(f"`{each.name}`", _kind(each), _meaning(each)) for each in told.values()]
+    lines += ["", "## Statuses of errors", "", "| status | meaning |", "|---|---|"]
+    return "\n".join([*lines, *(_row(str(status), says) for status, says in SAYS.items())]) + "\n"
+
+
+_HTTP_HEAD = (
+    "Every path is also served below `/contexts/{context}`. The same as a file for programs: `treaty openapi`, or `/openapi.json` of a",
+    "server; as a page on which requests can be tried: `/docs`. Every route may also answer the errors of the last table.",
+)
+
+
+def _kind(one: Parameter) -> str:
+    kind = one.kind if one.whole is None else "text"
+    words = " or ".join(f"`{word}`" for word in one.choices)
+    default = "" if one.default is None else f", default {json.dumps(one.default)}"
+    return (words or ("several texts" if one.repeated else kind)) + default
+
+
+def _meaning(one: Parameter) -> str:
+    return one.says + (f" (also read as {', '.join(f'`{name}`' for name in one.also)})" if one.also else "")
 
 
 def _rules() -> str:

@@ -40,6 +40,9 @@ ANSWERS: Mapping[type, object] = {
     q.UsesOf: a.Uses((("s", 1), ("s", 3), ("t", 1))),
     q.ReferencedBy: a.Ids((4, 9)),
     q.ListContexts: a.Contexts((".", ".x")),
+    q.Derive: a.Registered(VERSION, created=True),
+    q.ListSettings: a.Settings(()),
+    q.MakeContext: a.ContextMade(".x", 7),
     q.GetOutcome: a.Outcome("c1", 5, "{}"),
 }
 

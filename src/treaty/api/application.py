@@ -4,6 +4,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from treaty.api.confluent.dialect import Dialect
+from treaty.api.confluent.openapi import served as described
 from treaty.api.confluent.paths import Aliases
 from treaty.api.confluent.server import LEVEL
 from treaty.api.gate import Gate
@@ -38,7 +39,7 @@ def application(
     aliases = Aliases(member)
     member.on_change(memo.empty)
     member.on_change(aliases.empty)
-    pages = Operations(member, metrics, memo, LEVEL).paths()
+    pages = {**Operations(member, metrics, memo, LEVEL).paths(), **described.PAGES}
     registry: AsyncRegistry = member
     if guards is not None:
         registry = guards.before(member)

@@ -13,6 +13,8 @@ from treaty.core.rights import PERMISSIONS, Access
 MAX_REQUEST_ID = 200
 """Characters of a request id that are echoed; a longer one is not."""
 REQUEST_ID = b"x-request-id"
+OPEN = frozenset({b"/healthz", b"/readyz", b"/openapi.json", b"/docs"})
+"""Pages for everybody: those who start and stop servers have no credentials, and nothing of what is kept is told there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from treaty.core.refusals import Unavailable
 from treaty.core.rights import ANONYMOUS
 from treaty.wire.confluent.headers import V1, negotiate
 
-Page = Callable[[], Awaitable[Response]]
+Page = Callable[[str], Awaitable[Response]]
+"""A page of the operator: it takes the ``Accept-Encoding`` of its request."""
 Admit = Callable[[Scope], Awaitable[None]]
 """Finds out who asks; raises a refusal where they may not come in."""
 
@@ -70,7 +71,9 @@ class Gate:
             await self.admit(scope)
         if page is not None:
             scope[ROUTE] = scope["raw_path"].decode()
-            response = await page() if scope["method"] in {"GET", "HEAD"} else told(HttpError(405, allow="GET, HEAD"))
+            if scope["method"] not in {"GET", "HEAD"}:
+                raise HttpError(405, allow="GET, HEAD")
+            response = await page(Headers(scope=scope).get("accept-encoding", ""))
             await response(scope, receive, send)
             return
         who = _whose(scope)

@@ -2,13 +2,15 @@
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version as installed
 
 import msgspec
 from starlette.responses import Response
 
+from treaty.api import compression
+from treaty.api.gate import Page
 from treaty.api.hot import Memo
 from treaty.api.member import Member
 from treaty.api.metrics import Metrics
@@ -33,15 +35,15 @@ class Operations:
     """The level of Confluent's API that is spoken."""
     began: float = field(default_factory=time.monotonic)
 
-    def paths(self) -> Mapping[bytes, Callable[[], Awaitable[Response]]]:
+    def paths(self) -> Mapping[bytes, Page]:
         """Endpoints by raw path; all are asked with GET."""
         return {b"/healthz": self.healthy, b"/readyz": self.ready, b"/status": self.status, b"/metrics": self.scraped}
 
-    async def healthy(self) -> Response:
+    async def healthy(self, _accept_encoding: str) -> Response:
         """The process answers; nothing more is said."""
         return _json({"status": "ok"})
 
-    async def ready(self) -> Response:
+    async def ready(self, _accept_encoding: str) -> Response:
         """The log can be looked at; 503 with the reason where it can't."""
         try:
             reply = await self.member.ask(ListContexts(), Call("latest", timeout=READY_SECONDS))
@@ -49,7 +51,7 @@ class Operations:
             return _json({"status": "not ready", "reason": str(reason)}, 503)
         return _json({"status": "ready", "sequence": reply.token.sequence})
 
-    async def status(self) -> Response:
+    async def status(self, _accept_encoding: str) -> Response:
         """What this worker knows of its log and of itself, where the others stand, and the limits in force."""
         known = {
             name.lower(): value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)
@@ -69,10 +71,12 @@ class Operations:
         members = {"server": server, "node": self.member.status(), "worker": worker, "workers": others, "limits": known}
         return _json(members)
 
-    async def scraped(self) -> Response:
+    async def scraped(self, accept_encoding: str) -> Response:
         """Numbers of all workers, for Prometheus."""
         self.metrics.hot(self.memo.hits)
-        return Response(self.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        response = Response(self.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        await compression.fit(response, accept_encoding)
+        return response
 
 
 _SHOWN = {

@@ -16,6 +16,7 @@ class Place(NamedTuple):
 
 COMMANDS = {
     "serve": Place("treaty.cli.serve", "Run a registry on this machine."),
+    "openapi": Place("treaty.cli.openapi", "Print the description of the HTTP interface."),
     "password": Place("treaty.cli.password", "Print a line for a password file."),
     "demo": Place("treaty.cli.demo", "Send 336,776 real flights through registry, Spark and back."),
     "check": Place("treaty.cli.schemas.check", "Compare schemas and say what would break."),

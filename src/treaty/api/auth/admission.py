@@ -15,7 +15,7 @@ from treaty.api.auth.bearer import bearer
 from treaty.api.auth.certificate import certificate
 from treaty.api.auth.settings import AuthSettings, read_settings
 from treaty.api.auth.watched import AuthFileError, Watched
-from treaty.api.caller import Caller, enter, request_id_of
+from treaty.api.caller import OPEN, Caller, enter, request_id_of
 from treaty.api.ticket import PEER, leave_ticket, ticket_of
 from treaty.core.limits import CREDENTIALS_BYTES
 from treaty.core.names import EVERYWHERE
@@ -24,8 +24,6 @@ from treaty.core.rights import ANONYMOUS
 
 log = logging.getLogger("treaty.auth")
 
-OPEN = frozenset({b"/healthz", b"/readyz"})
-"""Pages for everybody: those who start and stop servers have no credentials, and nothing is told there."""
 OPERATORS = frozenset({b"/status"})
 """Pages for who is admin of everything: they name subjects and places."""
 LOOK_SECONDS = 1.0

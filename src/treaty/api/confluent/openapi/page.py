@@ -1,0 +1,187 @@
+"""The description as one page of HTML: it loads nothing from anywhere, and reads without JavaScript too."""
+
+import base64
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+
+from treaty.api.confluent.openapi.parts import Schema
+from treaty.api.confluent.openapi.shapes import PLACE
+
+_TOP = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head><body>
+<h1>{title}</h1><p>{summary}, {version}. As a file for programs: <a href="openapi.json">openapi.json</a></p>
+<p>{about}</p>
+<form hidden><label>Authorization
+<input id="credentials" autocomplete="off" placeholder="Basic … or Bearer …"></label></form>"""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page, and the policy under which a browser runs its own script and nothing else."""
+
+    html: str
+    policy: str
+
+
+def page(described: Schema) -> Page:
+    """Print an OpenAPI document."""
+    style, script = (files(__package__).joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
+    info = described["info"]
+    top = _TOP.format(
+        style=style,
+        title=escape(info["title"]),
+        summary=escape(info["summary"]),
+        version=escape(info["version"]),
+        about=_prose(info["description"]),
+    )
+    groups = (part for tag in described["tags"] for part in _group(described, tag))
+    parts = [top, _contents(described), *groups, *_schemas(described), f"<script>{script}</script></body></html>\n"]
+    policy = (
+        f"default-src 'none'; connect-src 'self'; base-uri 'none'; script-src {_hash(script)}; style-src {_hash(style)}"
+    )
+    return Page("\n".join(parts), policy)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _prose(text: str) -> str:
+    """Text with words in backticks as code."""
+    return "".join(
+        f"<code>{escape(part)}</code>" if at % 2 else escape(part) for at, part in enumerate(text.split("`"))
+    )
+
+
+def _operations(described: Schema, tag: str) -> Iterator[tuple[str, str, Schema]]:
+    for path, methods in described["paths"].items():
+        for method, one in methods.items():
+            if tag in one["tags"]:
+                yield path, method.upper(), one
+
+
+def _contents(described: Schema) -> str:
+    links = [f'<li><a href="#{escape(tag["name"])}">{escape(tag["name"])}</a></li>' for tag in described["tags"]]
+    return f'<nav><ul>{"".join(links)}<li><a href="#schemas-of-bodies">schemas of bodies</a></li></ul></nav>'
+
+
+def _group(described: Schema, tag: Schema) -> Iterator[str]:
+    yield f'<h2 id="{escape(tag["name"])}">{escape(tag["name"])}</h2><p>{_prose(tag["description"])}</p>'
+    for path, method, one in _operations(described, tag["name"]):
+        parameters = [_resolved(described, each) for each in one.get("parameters", ())]
+        yield (
+            f'<details id="{escape(one["operationId"])}"><summary><code class="method {method}">{method}</code> '
+            f"<code>{escape(path)}</code> — {_prose(one['summary'])}</summary><div><p>{_prose(one['description'])}</p>"
+        )
+        yield from _parameters(parameters)
+        yield from _body(one)
+        yield from _answers(described, one)
+        yield from _form(path, method, one, parameters)
+        yield "</div></details>"
+
+
+def _resolved(described: Schema, one: Schema) -> Schema:
+    """Follow a reference to what it names."""
+    while "$ref" in one:
+        found: Schema = described
+        for word in one["$ref"].removeprefix("#/").split("/"):
+            found = found[word]
+        one = found
+    return one
+
+
+def _parameters(parameters: list[Schema]) -> Iterator[str]:
+    if not parameters:
+        return
+    yield "<h3>Parameters</h3><table><tr><th>name</th><th>in</th><th>is</th><th>meaning</th></tr>"
+    for one in parameters:
+        default = one["schema"].get("default")
+        shown = "" if default is None else f", default <code>{escape(json.dumps(default))}</code>"
+        yield (
+            f"<tr><td><code>{escape(one['name'])}</code></td><td>{one['in']}</td><td>{_word(one['schema'])}{shown}</td>"
+            f"<td>{_prose(one['description'])}</td></tr>"
+        )
+    yield "</table>"
+
+
+def _body(one: Schema) -> Iterator[str]:
+    if "requestBody" in one:
+        content = next(iter(one["requestBody"]["content"].values()))
+        yield f"<h3>Body: {_word(content['schema'])}</h3><pre>{_printed(content['example'])}</pre>"
+
+
+def _answers(described: Schema, one: Schema) -> Iterator[str]:
+    yield "<h3>Answers</h3><table><tr><th>status</th><th>meaning</th><th>body</th></tr>"
+    examples = []
+    for status, each in one["responses"].items():
+        answer = _resolved(described, each)
+        content: Schema = next(iter(answer.get("content", {}).values()), {})
+        codes = (
+            content.get("schema", {}).get("allOf", [{}])[-1].get("properties", {}).get("error_code", {}).get("enum", [])
+        )
+        known = f", <code>error_code</code> {', '.join(map(str, codes))}" if codes else ""
+        word = _word(content["schema"]) + known if content else "none"
+        yield f"<tr><td>{status}</td><td>{_prose(answer['description'])}</td><td>{word}</td></tr>"
+        if "example" in content and status.startswith("2"):
+            examples.append(f"<pre>{_printed(content['example'])}</pre>")
+    yield "</table>"
+    yield from examples
+
+
+def _form(path: str, method: str, one: Schema, parameters: list[Schema]) -> Iterator[str]:
+    yield f'<form hidden data-method="{method}" data-path="{escape(path)}"><strong>Try it</strong>'
+    for each in parameters:
+        repeated = ' data-repeated="1"' if each["schema"].get("type") == "array" else ""
+        value = escape(str(each.get("example", ""))) if each["in"] == "path" else ""
+        yield (
+            f'<label>{escape(each["name"])} <input name="{escape(each["name"])}" data-in="{each["in"]}"{repeated} '
+            f'value="{value}"></label>'
+        )
+    if "requestBody" in one:
+        content = next(iter(one["requestBody"]["content"].values()))
+        yield f"<textarea>{_printed(content['example'])}</textarea>"
+    yield "<button>Send</button><pre hidden></pre></form>"
+
+
+def _schemas(described: Schema) -> Iterator[str]:
+    yield '<h2 id="schemas-of-bodies">schemas of bodies</h2>'
+    for name, schema in described["components"]["schemas"].items():
+        needed = schema.get("required", ())
+        yield (
+            f'<details id="schema-{escape(name)}"><summary><code>{escape(name)}</code></summary><div>'
+            f"<p>{_prose(schema.get('description', ''))}</p><table><tr><th>member</th><th>is</th></tr>"
+        )
+        for member, one in schema.get("properties", {}).items():
+            always = ", always there" if member in needed else ""
+            yield f"<tr><td><code>{escape(member)}</code></td><td>{_word(one)}{always}</td></tr>"
+        yield "</table></div></details>"
+
+
+def _word(schema: Schema) -> str:
+    """What a schema allows, in a few words."""
+    if "$ref" in schema:
+        name = escape(schema["$ref"].removeprefix(PLACE))
+        return f'<a href="#schema-{name}">{name}</a>'
+    for key in ("anyOf", "oneOf"):
+        if key in schema:
+            return " or ".join(_word(one) for one in schema[key])
+    if "allOf" in schema:
+        return _word(schema["allOf"][0])
+    if "enum" in schema:
+        return " or ".join(f"<code>{escape(json.dumps(one))}</code>" for one in schema["enum"])
+    kind = schema.get("type", "anything")
+    if kind == "array":
+        pieces = schema.get("prefixItems") or [schema.get("items", {})]
+        return f"list of {', '.join(map(_word, pieces))}"
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {_word(schema['additionalProperties'])}"
+    return escape(" or ".join(kind) if isinstance(kind, list) else kind)
+
+
+def _printed(value: object) -> str:
+    return escape(json.dumps(value, indent=2, ensure_ascii=False), quote=False)

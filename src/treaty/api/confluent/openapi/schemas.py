@@ -1,0 +1,89 @@
+"""Descriptions of the routes of schemas by id and guid."""
+
+from treaty.api.confluent.openapi.parts import (
+    DELETED,
+    FORMAT,
+    GUID,
+    ID,
+    IN_SUBJECT,
+    ONLY_DELETED,
+    PAGE,
+    PREFIX,
+    SHOWN,
+    TAGS,
+    Answer,
+    Operation,
+    Parameter,
+    Table,
+    flag,
+)
+from treaty.api.confluent.openapi.subjects import TEXT, VERSION_MEMBERS
+from treaty.wire.confluent.listings import PlaceBody, UseBody
+from treaty.wire.confluent.versions import SchemaBody
+
+_BY_ID = {name: value for name, value in SHOWN.items() if name != "id"}
+_BY_GUID = {name: value for name, value in _BY_ID.items() if name not in {"subject", "version"}}
+
+TABLE: Table = {
+    "/schemas/ids/{}": {
+        "GET": Operation(
+            "schemas",
+            Answer(
+                "The schema, with one use of it", SchemaBody, needed=("guid", "schemaType", "schema"), example=_BY_ID
+            ),
+            (ID,),
+            (IN_SUBJECT, flag("fetchMaxId", "Tell the highest id of the context too, as `maxId`"), TAGS, FORMAT),
+            errors=(40403,),
+        )
+    },
+    "/schemas/ids/{}/schema": {"GET": Operation("schemas", TEXT, (ID,), (IN_SUBJECT, FORMAT), errors=(40403,))},
+    "/schemas/ids/{}/subjects": {
+        "GET": Operation(
+            "schemas",
+            Answer("Names of subjects, sorted", list[str], example=["orders-value"]),
+            (ID,),
+            (IN_SUBJECT, DELETED, ONLY_DELETED, *PAGE),
+            errors=(40403,),
+        )
+    },
+    "/schemas/ids/{}/versions": {
+        "GET": Operation(
+            "schemas",
+            Answer("Uses of the schema", list[UseBody], example=[{"subject": "orders-value", "version": 1}]),
+            (ID,),
+            (IN_SUBJECT, DELETED, ONLY_DELETED, *PAGE),
+            errors=(40403,),
+        )
+    },
+    "/schemas/guids/{}": {
+        "GET": Operation(
+            "schemas",
+            Answer("The schema", SchemaBody, needed=("guid", "schemaType", "schema"), example=_BY_GUID),
+            (GUID,),
+            (FORMAT,),
+            errors=(40403,),
+        )
+    },
+    "/schemas/guids/{}/ids": {
+        "GET": Operation(
+            "schemas", Answer("Contexts and ids", list[PlaceBody], example=[{"context": ".", "id": 1}]), (GUID,)
+        )
+    },
+    "/schemas/types": {"GET": Operation("schemas", Answer("Names", list[str], example=["JSON", "PROTOBUF", "AVRO"]))},
+    "/schemas": {
+        "GET": Operation(
+            "schemas",
+            Answer("The versions: at most 1,000 at a time", list[SchemaBody], needed=VERSION_MEMBERS, example=[SHOWN]),
+            query=(
+                PREFIX,
+                DELETED,
+                ONLY_DELETED,
+                flag("latestOnly", "The last version of each subject alone"),
+                FORMAT,
+                *PAGE,
+                Parameter("after", "Go on behind this subject, in the place of `offset`", example="orders-key"),
+                Parameter("afterVersion", "and behind this number in it", "integer", default=0),
+            ),
+        )
+    },
+}

@@ -1,0 +1,66 @@
+"""The document and the page, built when they are first asked for and kept in both forms."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import msgspec
+from starlette.responses import Response
+
+from treaty.api.compression import packed, wanted
+from treaty.api.confluent.openapi.document import document
+from treaty.api.confluent.openapi.page import page
+
+JSON = "application/json"
+HTML = "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A finished page in both forms, with headers."""
+
+    plain: bytes
+    packed: bytes
+    headers: Mapping[str, str]
+
+    def response(self, accept_encoding: str) -> Response:
+        """Answer with the form that the client takes."""
+        if wanted(accept_encoding):
+            return Response(self.packed, 200, {**self.headers, "content-encoding": "gzip"})
+        return Response(self.plain, 200, self.headers)
+
+
+@cache
+def openapi() -> bytes:
+    """The document as JSON."""
+    return msgspec.json.encode(document())
+
+
+@cache
+def _document() -> Kept:
+    return _kept(openapi(), {"content-type": JSON})
+
+
+@cache
+def _page() -> Kept:
+    made = page(document())
+    return _kept(made.html.encode(), {"content-type": HTML, "content-security-policy": made.policy})
+
+
+def _kept(body: bytes, headers: dict[str, str]) -> Kept:
+    headers |= {"vary": "accept-encoding", "cache-control": "no-cache", "x-content-type-options": "nosniff"}
+    return Kept(body, packed(body), headers)
+
+
+async def show_document(accept_encoding: str) -> Response:
+    """Answer ``/openapi.json``."""
+    return _document().response(accept_encoding)
+
+
+async def show_page(accept_encoding: str) -> Response:
+    """Answer ``/docs``."""
+    return _page().response(accept_encoding)
+
+
+PAGES: Mapping[bytes, Callable[[str], Awaitable[Response]]] = {b"/openapi.json": show_document, b"/docs": show_page}
+"""Endpoints by raw path; each takes the ``Accept-Encoding`` of its request."""

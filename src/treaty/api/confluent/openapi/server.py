@@ -1,0 +1,125 @@
+"""Descriptions of the routes of contexts, of the server itself, and of the pages for its operator."""
+
+from treaty.api.confluent.openapi.parts import PAGE, Answer, Operation, Parameter, Schema, Table
+from treaty.wire.confluent.listings import ContextBody, OutcomeBody
+
+_EMPTY: Schema = {"type": "object", "maxProperties": 0}
+_ROOT = Operation("server", Answer("An empty object", whole=_EMPTY, example={}))
+
+
+def _object(**members: Schema) -> Schema:
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+
+
+_TEXT: Schema = {"type": "string"}
+_CLUSTERS = _object(**{"kafka-cluster": _TEXT, "schema-registry-cluster": _TEXT})
+_SCOPE = _object(path={"type": "array", "items": _TEXT}, clusters=_CLUSTERS)
+
+TABLE: Table = {
+    "/contexts": {
+        "GET": Operation(
+            "contexts",
+            Answer("Names; `.` is the default context", list[str], example=[".", ".staging"]),
+            query=(Parameter("contextPrefix", "Start of the names", example=".st"), *PAGE),
+        )
+    },
+    "/contexts/{}": {
+        "DELETE": Operation(
+            "contexts",
+            Answer("Nothing: the context is gone, or was not there", status=204),
+            (Parameter("context", "Name of a context", example=".staging"),),
+            errors=(42205, 42211),
+            writes=True,
+        )
+    },
+    "/": {"GET": _ROOT, "POST": _ROOT},
+    "/v1/metadata/id": {
+        "GET": Operation(
+            "server",
+            Answer(
+                "The cluster",
+                whole=_object(id=_TEXT, scope=_SCOPE),
+                example={
+                    "id": "",
+                    "scope": {"path": [], "clusters": {"kafka-cluster": "", "schema-registry-cluster": "treaty"}},
+                },
+            ),
+        )
+    },
+    "/v1/metadata/version": {
+        "GET": Operation(
+            "server",
+            Answer(
+                "The versions",
+                whole=_object(version=_TEXT, commitId=_TEXT),
+                example={"version": "8.2.0", "commitId": "treaty-0.1.0"},
+            ),
+        )
+    },
+    "/v1/metadata/deployment": {
+        "GET": Operation(
+            "server",
+            Answer(
+                "An empty list",
+                whole=_object(attributes={"type": "array", "items": _TEXT, "maxItems": 0}),
+                example={"attributes": []},
+            ),
+        )
+    },
+    "/treaty/contexts/{}": {
+        "PUT": Operation(
+            "contexts",
+            Answer("The context", ContextBody, example={"context": ".staging", "highestId": 100}),
+            (Parameter("context", "Name of a context", example=".staging"),),
+            sent=ContextBody,
+            sent_example={"highestId": 100},
+            errors=(42205,),
+            writes=True,
+        )
+    },
+    "/treaty/outcome/{}": {
+        "GET": Operation(
+            "server",
+            Answer(
+                "What became of the command",
+                OutcomeBody,
+                example={"command": "c1", "sequence": 5, "result": "registered"},
+            ),
+            (Parameter("command", "Id of a command, as sent in `Treaty-Command`", example="c1"),),
+            errors=(40450,),
+        )
+    },
+}
+
+_STATUS = _object(
+    server={"type": "object"},
+    node={"type": "object"},
+    worker={"type": "object"},
+    workers={"type": "object"},
+    limits={"type": "object", "additionalProperties": {"type": "integer"}},
+)
+_READY: Schema = {
+    "type": "object",
+    "properties": {"status": _TEXT, "sequence": {"type": "integer"}, "reason": _TEXT},
+    "required": ["status"],
+    "additionalProperties": False,
+}
+JSON = "application/json"
+
+PAGES: Table = {
+    "/healthz": {
+        "GET": Operation(
+            "operation", Answer("It does", whole=_object(status=_TEXT), example={"status": "ok"}, media=JSON)
+        )
+    },
+    "/readyz": {
+        "GET": Operation(
+            "operation", Answer("It can", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
+        )
+    },
+    "/status": {"GET": Operation("operation", Answer("What it knows", whole=_STATUS, media=JSON))},
+    "/metrics": {"GET": Operation("operation", Answer("Prometheus' text format", whole=_TEXT, media="text/plain"))},
+    "/openapi.json": {"GET": Operation("operation", Answer("This document", whole={"type": "object"}, media=JSON))},
+    "/docs": {"GET": Operation("operation", Answer("The page", whole=_TEXT, media="text/html"))},
+}
+"""Pages that do not belong to the dialect; ``/readyz`` also answers 503."""

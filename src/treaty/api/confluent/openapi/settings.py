@@ -1,0 +1,77 @@
+"""Descriptions of the routes of configs and modes."""
+
+from treaty.api.confluent.openapi.parts import PAGE, PREFIX, RESOLVED, Answer, Operation, Parameter, Table, flag
+from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody
+
+_SCOPE = Parameter(
+    "subject", "A subject, a context (`:.context:`), or everything (`:.__GLOBAL:`)", example="orders-value"
+)
+_CONFIG = Answer("The config", ConfigBody, example={"compatibilityLevel": "BACKWARD"})
+_PUT_CONFIG = Answer("The whole config, its level as `compatibility`", ConfigBody, example={"compatibility": "FULL"})
+_MODE = Answer("The mode", ModeBody, needed=("mode",), example={"mode": "READWRITE"})
+_PUT_MODE = Answer(
+    "What was sent",
+    whole={"type": "object", "properties": {"mode": {"type": ["string", "null"]}}, "additionalProperties": False},
+    example={"mode": "READONLY"},
+)
+
+
+def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, Operation]:
+    return {
+        "GET": Operation("config", _CONFIG, path, (RESOLVED,), errors=unset),
+        "PUT": Operation(
+            "config",
+            _PUT_CONFIG,
+            path,
+            sent=ConfigBody,
+            sent_example={"compatibility": "FULL"},
+            errors=(42203, 42205, 42208, 42209, 42210),
+            writes=True,
+        ),
+        "DELETE": Operation(
+            "config",
+            Answer("What it was", ConfigBody, example=_CONFIG.example),
+            path,
+            errors=(40401, 42205, 42208),
+            writes=True,
+        ),
+    }
+
+
+def _mode(path: tuple[Parameter, ...], *unset: int) -> dict[str, Operation]:
+    force = flag("force", "Enter IMPORT although there are subjects")
+    below = flag("recursive", "Forget the modes of the subjects in the context too")
+    return {
+        "GET": Operation("mode", _MODE, path, (RESOLVED,), errors=unset),
+        "PUT": Operation(
+            "mode", _PUT_MODE, path, (force,), ModeBody, {"mode": "READONLY"}, (42204, 42205, 42206, 42208), writes=True
+        ),
+        "DELETE": Operation(
+            "mode",
+            Answer("What it was", ModeBody, example=_MODE.example),
+            path,
+            (below,),
+            errors=(40401, 42205, 42208),
+            writes=True,
+        ),
+    }
+
+
+TABLE: Table = {
+    "/config": _config(()),
+    "/config/{}": _config((_SCOPE,), 40408),
+    "/mode": _mode(()),
+    "/mode/{}": _mode((_SCOPE,), 40409),
+    "/treaty/settings": {
+        "GET": Operation(
+            "config",
+            Answer("Configs and modes", list[SettingBody], example=[{"context": ".", "mode": "READWRITE"}]),
+            query=(
+                PREFIX,
+                *PAGE,
+                Parameter("afterContext", "Go on behind this context, in the place of `offset`", example="."),
+                Parameter("afterSubject", "and behind this subject in it", example="orders-value"),
+            ),
+        )
+    },
+}

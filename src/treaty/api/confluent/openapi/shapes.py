@@ -1,0 +1,80 @@
+"""JSON Schemas of bodies, made by msgspec from the types that read and print them.
+
+A type is described twice: as sent (members that are not known are ignored, null is as good as absent) and as answered
+(no other members than these, and none that is null). The two have different names: ``SchemaRequest`` and ``Schema``.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from treaty.api.confluent.openapi.parts import Answer, Operation, Schema
+from treaty.wire.confluent.errors import ErrorBody
+
+PLACE = "#/components/schemas/"
+
+
+def shapes(operations: Iterable[Operation]) -> tuple[dict[int, Schema], dict[int, Schema], dict[str, Schema]]:
+    """Return the schema of each operation's body and of each one's answer, by the operation's identity, and all that
+    they refer to, by name.
+    """
+    listed = list(operations)
+    sent = [one for one in listed if one.sent is not None]
+    told = [one for one in listed if one.answer.kind is not None]
+    bodies, needs = _components([one.sent for one in sent], "Request")
+    answers, parts = _components([ErrorBody, *(one.answer.kind for one in told)], "")
+    closed = {name: _closed(part) for name, part in parts.items()}
+    return (
+        {id(one): body for one, body in zip(sent, bodies, strict=True)},
+        {id(one): _needing(one.answer, answer) for one, answer in zip(told, answers[1:], strict=True)},
+        dict(sorted((needs | closed).items())),
+    )
+
+
+def _components(kinds: list[Any], suffix: str) -> tuple[list[Schema], dict[str, Schema]]:
+    """Ask msgspec; names lose their ``Body`` and get a suffix."""
+    template = f"{PLACE}{{name}}{suffix}"
+    schemas, parts = msgspec.json.schema_components(kinds, ref_template=template)
+
+    def named(name: str) -> str:
+        bare = name.removesuffix(suffix) if suffix else name
+        return f"{bare.removesuffix('Body')}{suffix}"
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                key: f"{PLACE}{named(one.removeprefix(PLACE))}" if key == "$ref" else renamed(one)
+                for key, one in value.items()
+                if key != "title"
+            }
+        return [renamed(one) for one in value] if isinstance(value, list) else value
+
+    return [renamed(one) for one in schemas], {named(name): renamed(part) for name, part in parts.items()}
+
+
+def _closed(value: Any) -> Any:
+    """Leave out null, and members that are not named: answers have neither."""
+    if isinstance(value, list):
+        return [_closed(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kinds = value.get("anyOf")
+    if isinstance(kinds, list) and {"type": "null"} in kinds:
+        rest = [one for one in kinds if one != {"type": "null"}]
+        others = {key: one for key, one in value.items() if key not in {"anyOf", "default"}}
+        return _closed({**others, **(rest[0] if len(rest) == 1 else {"anyOf": rest})})
+    found = {key: _closed(one) for key, one in value.items()}
+    if found.get("type") == "object" and "properties" in found:
+        found.setdefault("additionalProperties", False)
+    return found
+
+
+def _needing(answer: Answer, schema: Schema) -> Schema:
+    """Say which members this route always prints."""
+    if not answer.needed:
+        return schema
+    needed = {"required": list(answer.needed)}
+    if schema.get("type") == "array":
+        return {**schema, "items": {"allOf": [schema["items"], needed]}}
+    return {"allOf": [schema, needed]}

@@ -1,0 +1,178 @@
+"""Descriptions of the routes of subjects, their versions, and checks."""
+
+from dataclasses import replace
+
+from treaty.api.confluent.openapi.parts import (
+    DELETED,
+    FORMAT,
+    NORMALIZE,
+    ONLY_DELETED,
+    PAGE,
+    PERMANENT,
+    POSTED,
+    PREFIX,
+    QUALIFIED,
+    SHOWN,
+    SUBJECT,
+    TAGS,
+    VERSION,
+    Answer,
+    Operation,
+    Parameter,
+    Table,
+    flag,
+)
+from treaty.wire.confluent.drafts import DeriveBody, DraftBody
+from treaty.wire.confluent.versions import CheckedBody, SchemaBody
+
+VERSION_MEMBERS = ("subject", "version", "id", "guid", "schemaType", "schema", "ts", "deleted")
+ONE_VERSION = Answer("The version", SchemaBody, needed=VERSION_MEMBERS, example=SHOWN)
+NUMBERS = Answer("Version numbers, ascending", list[int], example=[1, 2])
+TEXT = Answer(
+    "The bare text of the schema, which is JSON unless it is Protobuf",
+    example={"type": "record"},
+    whole={"description": "A schema"},
+)
+_AFTER = Parameter("after", "Go on behind this name, in the place of `offset`", example="orders-key")
+_REGISTERED = {name: value for name, value in SHOWN.items() if name not in {"subject", "ts", "deleted"}}
+_CHECKED = Answer(
+    "The verdict; `messages` where `verbose`, empty where nothing is in the way",
+    CheckedBody,
+    example={"is_compatible": False, "messages": ["{errorType:'TYPE_MISMATCH', …}"]},
+)
+_CHECK = Operation(
+    "compatibility",
+    _CHECKED,
+    (SUBJECT,),
+    (NORMALIZE, flag("verbose", "Say why not, in `messages`")),
+    DraftBody,
+    POSTED,
+    (42201, 42209, 42210),
+)
+
+TABLE: Table = {
+    "/subjects": {
+        "GET": Operation(
+            "subjects",
+            Answer("Names, sorted", list[str], example=["orders-key", "orders-value"]),
+            query=(replace(PREFIX, also=("subject",)), DELETED, ONLY_DELETED, *PAGE, _AFTER),
+        )
+    },
+    "/subjects/{}": {
+        "POST": Operation(
+            "subjects",
+            ONE_VERSION,
+            (SUBJECT,),
+            (NORMALIZE, FORMAT, QUALIFIED, DELETED),
+            DraftBody,
+            POSTED,
+            (40401, 40403, 42201, 42209, 42210),
+        ),
+        "DELETE": Operation(
+            "subjects",
+            Answer("Numbers of the versions that were deleted", list[int], example=[1, 2]),
+            (SUBJECT,),
+            (PERMANENT,),
+            errors=(40401, 40404, 40405, 40904, 42205, 42206),
+            writes=True,
+        ),
+    },
+    "/subjects/{}/versions": {
+        "GET": Operation(
+            "subjects",
+            NUMBERS,
+            (SUBJECT,),
+            (DELETED, ONLY_DELETED, flag("deletedAsNegative", "Softly deleted ones too, as numbers below zero"), *PAGE),
+            errors=(40401,),
+        ),
+        "POST": Operation(
+            "subjects",
+            Answer(
+                "The version, with `ts` and `deleted` where it was there before",
+                SchemaBody,
+                needed=("version", "id", "guid", "schemaType", "schema"),
+                example=_REGISTERED,
+            ),
+            (SUBJECT,),
+            (NORMALIZE, FORMAT, flag("force", "Skip the compatibility policy; the version says that it was forced")),
+            DraftBody,
+            POSTED,
+            (40901, 40950, 40951, 42201, 42205, 42208, 42209, 42210),
+            writes=True,
+        ),
+    },
+    "/subjects/{}/metadata": {
+        "GET": Operation(
+            "subjects",
+            ONE_VERSION,
+            (SUBJECT,),
+            (
+                Parameter("key", "Names of properties", repeated=True, example=["owner"]),
+                Parameter("value", "Their values, in the same order", repeated=True, example=["orders"]),
+                DELETED,
+                FORMAT,
+                QUALIFIED,
+            ),
+            errors=(40401, 40403),
+        )
+    },
+    "/subjects/{}/versions/{}": {
+        "GET": Operation(
+            "subjects",
+            ONE_VERSION,
+            (SUBJECT, VERSION),
+            (DELETED, TAGS, FORMAT, QUALIFIED),
+            errors=(40401, 40402, 42202),
+        ),
+        "DELETE": Operation(
+            "subjects",
+            Answer("The number of the version that was deleted", int, example=1),
+            (SUBJECT, VERSION),
+            (PERMANENT,),
+            errors=(40401, 40402, 40406, 40407, 40907, 42202, 42205, 42206),
+            writes=True,
+        ),
+    },
+    "/subjects/{}/versions/{}/tags": {
+        "POST": Operation(
+            "subjects",
+            Answer(
+                "The new version",
+                SchemaBody,
+                needed=("version", "id", "guid", "schemaType", "schema"),
+                example=_REGISTERED,
+            ),
+            (SUBJECT, VERSION),
+            sent=DeriveBody,
+            sent_example={
+                "tagsToAdd": [{"schemaEntity": {"entityPath": "Order.id", "entityType": "sr_field"}, "tags": ["PII"]}]
+            },
+            errors=(40401, 40402, 40901, 40950, 40951, 42201, 42202, 42205, 42208, 42209, 42210),
+            writes=True,
+        )
+    },
+    "/subjects/{}/versions/{}/schema": {
+        "GET": Operation("subjects", TEXT, (SUBJECT, VERSION), (DELETED, FORMAT), errors=(40401, 40402, 42202))
+    },
+    "/subjects/{}/versions/{}/referencedby": {
+        "GET": Operation(
+            "subjects",
+            Answer("Ids of schemas, ascending", list[int], example=[2, 3]),
+            (SUBJECT, VERSION),
+            (DELETED, *PAGE),
+            errors=(40401, 40402, 42202),
+        )
+    },
+    "/compatibility/subjects/{}/versions": {"POST": _CHECK},
+    "/compatibility/subjects/{}/versions/{}": {
+        "POST": Operation(
+            "compatibility",
+            _CHECKED,
+            (SUBJECT, VERSION),
+            _CHECK.query,
+            DraftBody,
+            POSTED,
+            (40402, 42201, 42202, 42209, 42210),
+        )
+    },
+}
