@@ -122,7 +122,9 @@ def _settings(
 
 
 def own_config(registry: Registry, scope: Scope) -> Config | None:
-    """What is set at a scope. Contexts answer a default where nothing is, which is told by what is in force there."""
+    """What is set at a scope, or None. Some registries answer for contexts a default where nothing is set, which is told by
+    what is in force there. Raises `NotFound` for a subject that has none.
+    """
 
     def ask(one: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_own` calls
         return registry.ask(GetConfig(one, resolve)).answer.config
@@ -140,7 +142,12 @@ def own_mode(registry: Registry, scope: Scope) -> str | None:
 
 
 def _own(scope: Scope, ask: Callable[[Scope, bool], A], default: A) -> A | None:
-    own = ask(scope, False)
+    try:
+        own = ask(scope, False)
+    except NotFound:
+        if scope.name is not None:
+            raise
+        return None
     if scope.name is not None:
         return own
     below = default if scope.context == EVERYWHERE else ask(Scope(EVERYWHERE, None), False)
