@@ -138,6 +138,19 @@ def test_an_unreadable_row_is_shown_and_moved_aside(log: str) -> None:
     assert run("log", "verify", log).exit_code == 0
 
 
+def test_a_state_file_has_the_state_of_the_log_and_can_be_removed(log: str, tmp_path: Path) -> None:
+    told = json.loads(run("log", "state", log, "--json").stdout)
+    file = tmp_path / "log.db-state"
+
+    assert (told["file"], told["bytes"], file.stat().st_mode & 0o777) == (str(file), file.stat().st_size, 0o600)
+    assert told["stateDigest"] == json.loads(run("log", "verify", log, "--json").stdout)["logs"][0]["stateDigest"]
+    assert run("log", "state", log, "--file", str(tmp_path / "other")).exit_code == 0
+    assert not list(tmp_path.glob("*.part"))
+    file.unlink()
+    assert run("log", "state", log).exit_code == 0
+    assert "say where with --file" in run("log", "state", "memory:").output
+
+
 def test_space_is_given_back(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path / 'log.db'}"
     with connect(url) as registry:

@@ -108,13 +108,13 @@ def encode_row(row: Row) -> Encoded:
 
 def decode_row(encoded: Encoded) -> Row:
     """Read a row. Never fails: a value that can't be read becomes an `Alien`, a strange key stands for itself."""
-    key = _key(encoded.key)
+    key = decode_key(encoded.key)
     if encoded.value is None:
         return Row(encoded.table, key, None)
     return Row(encoded.table, key, _value(encoded.table, key, encoded.value))
 
 
-def _key(text: str) -> Key:
+def decode_key(text: str) -> Key:
     """Read a key, two texts never to one key. A text that is no list of words and numbers as this version writes it
     becomes ``(0, text)``, which no table has: as a part it might not be hashable, or equal to another (1, 1.0, true).
     """

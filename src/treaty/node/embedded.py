@@ -25,13 +25,14 @@ class Embedded:
         self._thread = threading.Thread(target=self._loop.run_forever, name="treaty-node", daemon=True)
         self._thread.start()
         try:
-            self.node = self._on_loop(_started(make))
+            self.node = self.run(_started(make))
         except BaseException:
             self._stop()
             raise
         atexit.register(self.close)  # a program that forgets to close still ends in order
 
-    def _on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something on the node's loop and wait for it; raises `Unavailable` where the registry is closed."""
         if not self._thread.is_alive():
             work.close()
             raise Unavailable("this registry is closed")
@@ -44,13 +45,13 @@ class Embedded:
 
     def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         """Answer a request."""
-        return self._on_loop(self.node.ask(request, call))
+        return self.run(self.node.ask(request, call))
 
     def close(self) -> None:
         """Stop the node, its loop and its thread. Closing twice is closing once."""
         if self._thread.is_alive():
             atexit.unregister(self.close)
-            self._on_loop(self.node.close())
+            self.run(self.node.close())
             self._stop()
 
     def _stop(self) -> None:

@@ -104,7 +104,11 @@ class Follower:
         before = self.position
         self._counts.looks += 1
         tip = await self._log.tip()
-        if tip.identity == before.identity and tip.sequence < before.sequence:
+        if (
+            self.tables.damaged
+            or (tip == START != before)
+            or (tip.identity == before.identity and tip.sequence < before.sequence)
+        ):
             await self._read()  # the log has lost what was read from it: it is another history now
         await self.reach(tip)
         self.tip, self.looked_at = tip, self._world.now()

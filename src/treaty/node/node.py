@@ -110,6 +110,7 @@ class Node:
             await self._reach(call.after)
         consistency = call.consistency
         fresh = consistency == "latest" or (not consistency and looks(command.request)) or not self.follower.done
+        fresh = fresh or self._tables.damaged
         if fresh:
             await self.follower.look()
         reason = unfinished(self._tables)

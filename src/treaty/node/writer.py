@@ -73,6 +73,8 @@ class Writer:
 
     async def _round(self) -> None:
         """Decide one chain and see it through to the end."""
+        if self._follower.tables.damaged:
+            await self._follower.look()  # which loads everything anew
         batch = self._queue.take(self._size)
         if not batch:
             return

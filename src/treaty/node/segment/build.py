@@ -6,10 +6,10 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from treaty.core.rows import Alien, Encoded, Key, Value, decode_row
+from treaty.core.rows import Alien, Encoded, Key, Value
 from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES, ORDERS
 from treaty.node.segment.blocks import SAMPLES, BlockWriter, dictionary_of
-from treaty.node.segment.forms import kept_form
+from treaty.node.segment.forms import read_row
 from treaty.node.segment.marks import ROWS, mark, sorted_marks
 
 _MODULUS = 2**256
@@ -52,7 +52,7 @@ class _Work:
 
     def open(self, name: str, rows: list[Encoded]) -> None:
         """Begin a table; its first rows teach the dictionary."""
-        writer = BlockWriter(dictionary_of([_line(row, decode_row(row).value) for row in rows]))
+        writer = BlockWriter(dictionary_of([_line(row, read_row(row)[1]) for row in rows]))
         table = self.tables[name] = _Table(name, writer, self.odd)
         for row in rows:
             table.add(row)
@@ -69,9 +69,8 @@ class _Work:
         return built
 
 
-def _line(row: Encoded, value: Value | None) -> bytes:
-    kept = row.value if value is None or isinstance(value, Alien) else kept_form(row, value)
-    return f"{row.key}\t{kept}".encode("utf-8", "surrogatepass")
+def _line(row: Encoded, form: str) -> bytes:
+    return f"{row.key}\t{form}".encode("utf-8", "surrogatepass")
 
 
 @dataclass(slots=True)
@@ -85,8 +84,8 @@ class _Table:
     digest: int = 0
 
     def add(self, row: Encoded) -> None:
-        decoded = decode_row(row)
-        line = _line(row, decoded.value)
+        decoded, form = read_row(row)
+        line = _line(row, form)
         if isinstance(decoded.value, Alien) or decoded.value is None or line.count(b"\t") != 1 or b"\n" in line:
             self.odd.append(row)
             return

@@ -4,13 +4,14 @@ Which form does is tried when a segment is built: every form gives the very same
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from treaty.core.codec import dumps
 from treaty.core.identity import guid, likeness
-from treaty.core.rows import SHAPES, Encoded, Row, Value, decode_row, encode_row
+from treaty.core.rows import SHAPES, Encoded, Row, Value, decode_key, decode_row, encode_row
 from treaty.core.values import Schema
 
 FAST = "!"
@@ -30,7 +31,13 @@ class _Short(msgspec.Struct, forbid_unknown_fields=True):
     type_name: str = ""
 
 
+class _Full(_Short, forbid_unknown_fields=True, kw_only=True):
+    guid: str
+    likeness: str
+
+
 _SHORT = msgspec.json.Decoder(_Short)
+_FULL = msgspec.json.Decoder(_Full)
 _FAST: dict[str, msgspec.json.Decoder[Any]] = {
     table: msgspec.json.Decoder(shape.value)
     for table, shape in SHAPES.items()
@@ -38,21 +45,29 @@ _FAST: dict[str, msgspec.json.Decoder[Any]] = {
 }
 
 
-def kept_form(row: Encoded, value: Value) -> str:
-    """Return the form in which the value of a row is kept."""
+def read_row(row: Encoded) -> tuple[Row, str]:
+    """Read a live row, and return the form in which its value is kept.
+
+    What is read fast is believed only where it gives the very same text again: then reading it slowly would give the same.
+    """
     text = row.value or ""
-    forms = []
-    if isinstance(value, Schema):
-        forms.append(SHORT + _LIKENESS.sub("", _GUID.sub("", text, count=1), count=1))
-    elif row.table in _FAST:
-        forms.append(FAST + text)
-    for form in forms:
+    if row.table in _READ:
         try:
-            if text_of(form) == text and value_of(row.table, form) == value:
-                return form
+            value = _READ[row.table](text)
+            key = decode_key(row.key)
+            if encode_row(Row(row.table, key, value)) == row:
+                return Row(row.table, key, value), _form(row.table, text, value)
         except (msgspec.DecodeError, UnicodeEncodeError):  # members of its own, half characters
-            continue
-    return text
+            pass
+    return decode_row(row), text
+
+
+def _form(table: str, text: str, value: Value) -> str:
+    if table in _FAST:
+        return FAST + text
+    assert isinstance(value, Schema)
+    short = SHORT + _LIKENESS.sub("", _GUID.sub("", text, count=1), count=1)
+    return short if _schema(short) == value else text
 
 
 def text_of(form: str) -> str:
@@ -76,6 +91,16 @@ def value_of(table: str, form: str) -> Value | None:
     return decode_row(Encoded(table, _ANY_KEY[table], form)).value
 
 
+def _read_schema(text: str) -> Schema:
+    full = _FULL.decode(text)
+    return Schema(full.guid, full.format, full.text, full.likeness, type_name=full.type_name)
+
+
+_READ: dict[str, Callable[[str], Any]] = {
+    "schema": _read_schema,
+    **{table: decoder.decode for table, decoder in _FAST.items()},
+}
+"""What reads the values of a table fast, where they are plain."""
 _ANY_KEY = {table: dumps(tuple(kind() for _, kind in shape.key)) for table, shape in SHAPES.items()}
 """A key that fits each table: what a value is does not depend on it."""
 

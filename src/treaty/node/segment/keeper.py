@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
@@ -41,9 +42,14 @@ class Keeper:
     def open(self) -> None:
         """Stand the tables on the file, if there is one that can be used. The node then reads what came after it."""
         found = self._newer()
-        if found is not None:
+        if found is None:
+            return
+        try:
             self._tables.stand_on(found.segment, found.position)
             self.written = found.written
+        except Unavailable as reason:
+            log.warning("no help from the state file: %s", reason)
+            self._tables.load((), START)
 
     def _newer(self) -> StateFile | None:
         """The file, if it is another one than was seen last, and can be used."""

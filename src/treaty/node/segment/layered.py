@@ -13,7 +13,7 @@ from treaty.node.segment.segment import Segment
 
 _MODULUS = 2**256
 _TABLE_OF = {name: one.table for name, one in INDEXES.items()}
-SMALL = 20_000
+SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
 
 
