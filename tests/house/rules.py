@@ -33,11 +33,12 @@ HOMES: dict[str, frozenset[str]] = {
     "py4j": frozenset({"spark"}),
     "pyarrow": frozenset({"spark"}),
     "pyspark": frozenset({"spark"}),
+    "pytest": frozenset({"testing"}),
     "rich": frozenset({"cli"}),
     "sqlite3": frozenset({"log"}),
     "starlette": frozenset({"api", "web", "assemble"}),
     "urllib3": frozenset({"client"}),
-    "uvicorn": frozenset({"api", "assemble"}),
+    "uvicorn": frozenset({"api", "assemble", "testing"}),
     "uvloop": frozenset({"assemble", "node"}),
     "zstandard": frozenset({"log", "node"}),
 }
