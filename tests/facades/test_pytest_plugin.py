@@ -8,6 +8,60 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
+PROGRAM = """
+import asyncio
+import pytest
+import treaty
+from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
+from treaty.core.refusals import Incompatible
+
+def test_in_process(treaty_registry):
+    made = treaty_registry.register_file("order.avsc", "orders-value")
+    assert (made.schema_id, made.number, made.format) == (1, 1, "AVRO")
+    assert treaty_registry.register_file("ping.proto").subject == "ping"
+    assert treaty_registry.register_file("note.txt", format="JSON").format == "JSON"
+    with pytest.raises(ValueError, match="which format"):
+        treaty_registry.register_file("note.txt")
+    data = AvroSerializer(treaty_registry.registry, made.text)({"id": 7}, "orders").data
+    assert AvroDeserializer(treaty_registry.registry)(data, "orders") == {"id": 7}
+    with pytest.raises(Incompatible):
+        treaty_registry.registry.register("orders-value", '"string"')
+
+def test_is_empty_again(treaty_registry):
+    assert treaty_registry.registry.subjects() == ()
+
+def test_over_http(treaty_registry):
+    treaty_registry.register_file("order.avsc", "orders-value")
+    assert treaty_registry.url == treaty_registry.url
+    with treaty.connect(treaty_registry.url) as client:
+        assert client.subjects() == ("orders-value",)
+        client.register("notes", '"string"')
+    assert treaty_registry.registry.subjects() == ("notes", "orders-value")
+
+def test_confluents_client(treaty_registry):
+    from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+    with SchemaRegistryClient({"url": treaty_registry.url}) as client:
+        assert client.register_schema("s", Schema('"string"', "AVRO")) == 1
+    assert treaty_registry.registry.schema(1).text == '"string"'
+
+def test_asyncio(treaty_registry):
+    async def names():
+        async with treaty.connect_async(treaty_registry.url) as client:
+            await client.register("orders", '"string"')
+            return await client.subjects()
+    assert asyncio.run(names()) == ("orders",)
+
+def test_shared_one(treaty_registry_session):
+    treaty_registry_session.registry.register("shared", '"string"')
+    pytest.url = treaty_registry_session.url
+
+def test_shared_two(treaty_registry_session, treaty_registry):
+    assert treaty_registry_session.registry.subjects() == ("shared",)
+    assert treaty_registry_session.url == pytest.url != treaty_registry.url
+    assert treaty_registry.registry.subjects() == ()
+"""
+"""What a user may write."""
+
 QUIET = ("-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:schemathesis", "-q", "-W", "error")
 
 
@@ -20,60 +74,7 @@ def test_a_registry_for_each_test_and_one_for_all(pytester: pytest.Pytester) -> 
     pytester.makefile(".avsc", order='{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}')
     pytester.makefile(".proto", ping='syntax = "proto3";\nmessage Ping { int32 id = 1; }')
     pytester.makefile(".txt", note='{"type": "object"}')
-    pytester.makepyfile(
-        """
-        import asyncio
-        import pytest
-        import treaty
-        from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
-        from treaty.core.refusals import Incompatible
-
-        def test_in_process(treaty_registry):
-            made = treaty_registry.register_file("order.avsc", "orders-value")
-            assert (made.schema_id, made.number, made.format) == (1, 1, "AVRO")
-            assert treaty_registry.register_file("ping.proto").subject == "ping"
-            assert treaty_registry.register_file("note.txt", format="JSON").format == "JSON"
-            with pytest.raises(ValueError, match="which format"):
-                treaty_registry.register_file("note.txt")
-            data = AvroSerializer(treaty_registry.registry, made.text)({"id": 7}, "orders").data
-            assert AvroDeserializer(treaty_registry.registry)(data, "orders") == {"id": 7}
-            with pytest.raises(Incompatible):
-                treaty_registry.registry.register("orders-value", '"string"')
-
-        def test_is_empty_again(treaty_registry):
-            assert treaty_registry.registry.subjects() == ()
-
-        def test_over_http(treaty_registry):
-            treaty_registry.register_file("order.avsc", "orders-value")
-            assert treaty_registry.url == treaty_registry.url
-            with treaty.connect(treaty_registry.url) as client:
-                assert client.subjects() == ("orders-value",)
-                client.register("notes", '"string"')
-            assert treaty_registry.registry.subjects() == ("notes", "orders-value")
-
-        def test_confluents_client(treaty_registry):
-            from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
-            with SchemaRegistryClient({"url": treaty_registry.url}) as client:
-                assert client.register_schema("s", Schema('"string"', "AVRO")) == 1
-            assert treaty_registry.registry.schema(1).text == '"string"'
-
-        def test_asyncio(treaty_registry):
-            async def names():
-                async with treaty.connect_async(treaty_registry.url) as client:
-                    await client.register("orders", '"string"')
-                    return await client.subjects()
-            assert asyncio.run(names()) == ("orders",)
-
-        def test_shared_one(treaty_registry_session):
-            treaty_registry_session.registry.register("shared", '"string"')
-            pytest.url = treaty_registry_session.url
-
-        def test_shared_two(treaty_registry_session, treaty_registry):
-            assert treaty_registry_session.registry.subjects() == ("shared",)
-            assert treaty_registry_session.url == pytest.url != treaty_registry.url
-            assert treaty_registry.registry.subjects() == ()
-        """
-    )
+    pytester.makepyfile(PROGRAM)
     result = pytester.runpytest_subprocess(*QUIET)
     result.assert_outcomes(passed=7)
 
