@@ -32,7 +32,8 @@ references = click.option(
 )
 
 
-def _draft(found: Connection, file: str, format_name: str | None, given: tuple[str, ...]) -> Draft:
+def draft_of(found: Connection, file: str, format_name: str | None, given: tuple[str, ...]) -> Draft:
+    """The schema in a file, with references as ``NAME=SUBJECT:VERSION``."""
     (one,) = sources([file], format_name, table())
     return Draft(one.text, one.format, tuple(_reference(found, each) for each in given))
 
@@ -77,7 +78,7 @@ def register(
     """  # noqa: D301 - click wants the control character
     pairs = tuple(sorted(_pair(one) for one in properties))
     with asking.asked(registry) as found:
-        draft = _draft(found, file, format_, references)
+        draft = draft_of(found, file, format_, references)
         if pairs:
             draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))
         why = None if force is None else Force("command line", force)
@@ -113,7 +114,7 @@ def lookup(
       treaty schema lookup orders-value order.avsc
     """  # noqa: D301 - click wants the control character
     with asking.asked(registry) as found:
-        version = found.lookup(subject, _draft(found, file, format_, references))
+        version = found.lookup(subject, draft_of(found, file, format_, references))
     asking.say_version(version, as_json=as_json, full=False)
 
 
