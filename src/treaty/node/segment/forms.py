@@ -31,9 +31,13 @@ class _Short(msgspec.Struct, forbid_unknown_fields=True):
     type_name: str = ""
 
 
-class _Full(_Short, forbid_unknown_fields=True, kw_only=True):
+class _Full(msgspec.Struct, forbid_unknown_fields=True):
+    format: str
+    text: str
+    v: int
     guid: str
     likeness: str
+    type_name: str = ""
 
 
 _SHORT = msgspec.json.Decoder(_Short)
