@@ -166,33 +166,6 @@ def test_subjects_are_decoded_once_and_then_qualified(
     assert member.asked == [q.GetVersion(subject, 1)]
 
 
-def test_an_alias_is_followed_once_within_its_context(http: TestClient, member: Fixed) -> None:
-    member.aliases = {(".x", "nick"): "real", (".x", "real"): "further", (".", "far"): ":.x:s"}
-    http.get("/subjects/:.x:nick/versions/1")
-    http.post("/compatibility/subjects/far/versions", json=POSTED)
-    http.get("/schemas/ids/7?subject=far")
-    http.get("/config/far?defaultToGlobal=true")
-    assert member.asked == [
-        q.GetVersion(Subject(".x", "real"), 1),
-        q.Check(Subject(".x", "s"), DRAFT),
-        q.GetSchema(7, Subject(".x", "s")),
-        q.GetConfig(q.Scope(".", "far"), resolve=True),
-    ]
-
-
-def test_aliases_are_remembered_for_reads_and_looked_up_for_writes(member: Fixed) -> None:
-    http = TestClient(application(member).gate)
-    for _ in range(2):
-        http.get("/subjects/s/versions/1")
-        http.post("/subjects/s/versions", json=POSTED)
-    assert member.looked_for == [("s", "eventual"), ("s", "latest"), ("s", "latest")]
-    for forget in member.changed:
-        forget()
-    member.aliases = {(".", "s"): "t"}
-    http.get("/subjects/s/versions/1")
-    assert member.asked[-1] == q.GetVersion(Subject(".", "t"), 1)
-
-
 def test_metadata_encoded_twice_is_tried_as_it_was_meant(http: TestClient, member: Fixed) -> None:
     member.answers[q.FindVersion] = r.SchemaNotFound.of("SCHEMA", "none")
     assert http.get("/subjects/s/metadata?key=a%2520b&value=c").json()["error_code"] == 40403

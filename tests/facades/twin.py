@@ -6,7 +6,6 @@ from typing import TypeVar, cast
 
 from treaty.core import answers as a
 from treaty.core import requests as q
-from treaty.core.refusals import SettingNotFound
 from treaty.core.registry import CALL, Call, Reply, Token
 from treaty.core.requests import Request
 
@@ -49,24 +48,15 @@ ANSWERS: Mapping[type, object] = {
 
 @dataclass
 class Fixed:
-    """Answers by class of request; an exception is raised. What was asked is remembered, alias lookups are not."""
+    """Answers by class of request; an exception is raised. What was asked is remembered."""
 
     answers: dict[type, object] = field(default_factory=lambda: dict(ANSWERS))
-    aliases: dict[tuple[str, str], str] = field(default_factory=dict)
     asked: list[Request[object]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     changed: list[Callable[[], None]] = field(default_factory=list)
-    looked_for: list[tuple[str | None, str]] = field(default_factory=list)
-    """Subjects whose alias was asked for, and how."""
     while_asked: Callable[[], None] | None = None
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
-        if isinstance(request, q.GetConfig) and call.consistency and not request.resolve:
-            self.looked_for.append((request.scope.name, call.consistency))
-            alias = self.aliases.get((request.scope.context, request.scope.name or ""))
-            if alias is None:
-                raise SettingNotFound.of("SETTING", "none")
-            return Reply(cast("A", a.ConfigStored(a.Config(alias=alias))), TOKEN)
         if self.while_asked:
             self.while_asked()
         self.asked.append(request)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from treaty.api.confluent.dialect import Dialect
 from treaty.api.confluent.openapi import served as described
-from treaty.api.confluent.paths import Aliases
 from treaty.api.confluent.server import LEVEL
 from treaty.api.gate import Gate
 from treaty.api.hot import Memo
@@ -31,14 +30,12 @@ class Application:
 def application(
     member: Member, metrics: Metrics | None = None, memo: Memo | None = None, guards: Guards | None = None
 ) -> Application:
-    """Build the application over a running member; its commits make it forget hot reads and aliases.
+    """Build the application over a running member; its commits make it forget hot reads.
 
     With `guards`, dialects have the member only through them.
     """
     metrics, memo = metrics or Metrics(), memo or Memo()
-    aliases = Aliases(member)
     member.on_change(memo.empty)
-    member.on_change(aliases.empty)
     pages = {**Operations(member, metrics, memo, LEVEL).paths(), **described.PAGES}
     registry: AsyncRegistry = member
     if guards is not None:
@@ -46,5 +43,5 @@ def application(
         if guards.admission is not None:
             memo.seal, memo.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
             guards.admission.forget = memo.forget
-    gate = Gate(Dialect(registry, aliases), metrics, pages, admit=guards.admit if guards is not None else None)
+    gate = Gate(Dialect(registry), metrics, pages, admit=guards.admit if guards is not None else None)
     return Application(gate, memo, metrics, member, guards)

@@ -23,6 +23,7 @@ from treaty.api.auth.doorkeeper import Asking
 from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
+from treaty.core.law.aliases import alias_candidate, renamed
 from treaty.core.law.memory import request_digest
 from treaty.core.limits import AUDIT_LINES
 from treaty.core.names import Subject
@@ -155,15 +156,17 @@ class Audit:
         if not call.command_id:
             call = replace(call, command_id=secrets.token_hex(16))
         began, who = time.time(), caller() or Caller()
+        about, alias = await self._meant(request)
         members: Members = {
             "time": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
             "principal": call.principal,
             "request": who.request_id,
             "command": call.command_id,
             "kind": type(request).__name__,
-            **_object(request),
+            **_object(about),
+            **alias,
         }
-        before = await self._before(request)
+        before = await self._before(about)
         try:
             reply = await ask(request, call)
         except RegistryError as failure:
@@ -179,6 +182,18 @@ class Audit:
 
     def _put(self, members: Mapping[str, object]) -> None:
         self.lines.put(msgspec.json.encode(members) + b"\n")
+
+    async def _meant(self, request: Request[Any]) -> tuple[Any, Members]:
+        """The request with the subject that an alias leads to, as this worker sees it; and the alias, for the line."""
+        named = alias_candidate(request)
+        if named is None:
+            return request, {}
+        try:
+            asked = q.GetConfig(q.Scope(*named))
+            target = (await self.registry.ask(asked, Call("eventual", timeout=1.0))).answer.config.alias
+        except RegistryError:
+            return request, {}
+        return (renamed(request, named.sibling(target)), {"alias": str(named)}) if target else (request, {})
 
     async def _before(self, request: Request[Any]) -> object:
         """What stands there now, as this worker sees it; None where nothing does, or it can't be said."""

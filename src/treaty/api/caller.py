@@ -6,9 +6,7 @@ from uuid import uuid4
 
 from starlette.types import Scope
 
-from treaty.core.names import subject_of
-from treaty.core.refusals import Forbidden
-from treaty.core.rights import PERMISSIONS, Access
+from treaty.core.rights import Access
 
 MAX_REQUEST_ID = 200
 """Characters of a request id that are echoed; a longer one is not."""
@@ -59,17 +57,3 @@ def request_id_of(scope: Scope) -> bytes:
 def request_id() -> str:
     """Return the id of the request that this task answers; empty outside of one."""
     return _REQUEST.get()
-
-
-def refuse_hidden_alias(asked: str, alias: str | None) -> None:
-    """Raise `Forbidden`, without its name, where a subject stands for one that the caller has no right to at all."""
-    who = caller()
-    if alias is None or who is None or who.access is None:
-        return
-    if not any(who.access.may(permission, subject_of(alias)) for permission in PERMISSIONS):
-        raise Forbidden.of(
-            "RIGHTS",
-            f"{who.principal} is not allowed to do this: subject '{asked}' stands for one that they have no right to",
-            subject=asked,
-            allowed="a rule for the subject that it stands for",
-        )

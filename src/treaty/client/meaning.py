@@ -34,7 +34,7 @@ def _bindings(
         if place not in known:
             if len(known) >= REFERENCES:
                 raise TooLarge.of("REFERENCES", "the schema leads to too many others", allowed=f"at most {REFERENCES}")
-            found = registry.ask(GetVersion(subject, reference.version, deleted=True)).answer
+            found = registry.ask(GetVersion(subject, reference.version, deleted=True, exact=True)).answer
             inner = _bindings(registry, found.references, subject, known, depth + 1)
             known[place] = Meaning(found.format, found.text, inner)
         bindings.append(Binding(reference.name, str(subject), reference.version, known[place]))

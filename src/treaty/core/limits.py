@@ -66,8 +66,6 @@ MODEL_ENTRIES = 10_000
 """Parsed schemas that a process keeps."""
 MODEL_BYTES = 16_777_216
 """Bytes of schema text whose parsed forms a process keeps; a form takes about ten times its text."""
-ALIASES_KNOWN = 10_000
-"""Subjects whose alias, or that they have none, a worker remembers between commits."""
 GZIP_BYTES = 4_096
 """Bytes of an answer from which on it is compressed, for clients that take that."""
 HOT_BYTES = 67_108_864

@@ -8,9 +8,10 @@ from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.decide import is_command
+from treaty.core.law.aliases import alias_candidate
 from treaty.core.names import subject_of
 from treaty.core.needs import refuse_unless_allowed
-from treaty.core.refusals import NotPermitted, Reason, Referenced, Unauthenticated
+from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
 from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
 from treaty.core.rights import Access
@@ -45,9 +46,8 @@ class Doorkeeper:
         if self.rights and (who is None or who.access is None):
             raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: nobody was let in for this request"))
         who = who or Caller()
-        access = None if who.access is None or who.access.sees_all else who.access
         call = Call(
-            call.consistency, call.after, call.command_id, call.timeout, who.principal, access
+            call.consistency, call.after, call.command_id, call.timeout, who.principal, who.access
         )  # `replace` is slow
         if isinstance(request, q.Register) and request.force is not None:
             request = cast("Request[A]", replace(request, force=replace(request.force, who=who.principal)))
@@ -59,7 +59,7 @@ class Doorkeeper:
         who = caller()
         access = who.access if who is not None else None
         if access is not None:
-            refuse_unless_allowed(access, call.principal, request)
+            await self._refuse_unless_allowed(access, request, call)
         if self.read_only and is_command(request):
             raise NotPermitted.of(
                 "READ_ONLY",
@@ -73,13 +73,33 @@ class Doorkeeper:
             if access is None or _may_hear_of(access, told.reason.old):
                 raise
             raise Referenced(replace(told.reason, old="")) from None
-        if call.access is None:
+        if call.access is None or call.access.sees_all:
             return reply
         if isinstance(request, q.ListContexts):
             return Reply(await self._contexts(reply.answer, call), reply.token)
         if isinstance(request, q.GetOutcome):
             return Reply(_bounded(reply.answer, call.access), reply.token)
         return reply
+
+    async def _refuse_unless_allowed(self, access: Access, request: Request[Any], call: Call) -> None:
+        """Raise `Forbidden` where the caller lacks what a request needs.
+
+        A subject may be an alias of one that they have a right to. Where this member knows of one the law says the rest,
+        which asks for rights to what it leads to in any case; other requests are refused here, and cost nobody anything.
+        """
+        try:
+            refuse_unless_allowed(access, call.principal, request)
+        except Forbidden:
+            named = alias_candidate(request)
+            if named is None:
+                raise
+            try:
+                eventually = Call("eventual", timeout=call.timeout)
+                found = await self.registry.ask(q.GetConfig(q.Scope(*named)), eventually)
+            except NotFound:
+                found = None
+            if found is None or not found.answer.config.alias:
+                raise
 
     async def _contexts(self, found: a.Contexts, call: Call) -> a.Contexts:
         """Keep the contexts that have something to read, the default one, and those that are all the caller's."""

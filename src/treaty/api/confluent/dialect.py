@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from treaty.api import compression
 from treaty.api.bodies import announced
 from treaty.api.confluent.exchange import Exchange, Nothing, Partial, Text
-from treaty.api.confluent.paths import Aliases, in_context
+from treaty.api.confluent.paths import in_context
 from treaty.api.confluent.query import NoSuchPath, Query
 from treaty.api.confluent.routes import ROUTES, Endpoint
 from treaty.api.failures import HttpError, told
@@ -27,7 +27,6 @@ class Dialect:
     """Confluent's REST dialect over a registry."""
 
     registry: AsyncRegistry
-    aliases: Aliases
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -79,10 +78,6 @@ class Dialect:
         if wanted is None:
             raise HttpError(406)
         call = call_of(http.headers.get, query.get("consistency") or "")
-        named, query = await self.aliases.follow(method, segments, query, call)
-        if named is not segments:
-            found = ROUTES.find(named)
-            assert found is not None, "an alias stands where the subject stood"
         return Exchange(self.registry, http, found.values, query, call, details), endpoint
 
 

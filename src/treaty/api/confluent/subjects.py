@@ -78,9 +78,12 @@ async def derive(x: Exchange) -> object:
 
 
 async def get_version(x: Exchange) -> object:
-    """One version, by number, `latest` or -1; `findTags` tells what inside the schema has one of these tags (`*`: any)."""
+    """One version, by number, `latest` or -1; `findTags` tells what inside the schema has one of these tags (`*`: any);
+    `alias=false`, which is Treaty's own, asks for this subject itself where it stands for another one.
+    """
     number = version_of(x.values[1], x.subject)
-    found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"), x.query.tags()))
+    exact = x.query.get("alias") == "false"
+    found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"), x.query.tags(), exact))
     x.hot = number != q.LATEST
     return await _shown(x, found)
 

@@ -88,7 +88,7 @@ async def _meaning(x: Exchange, context: str, found: SchemaFound | VersionFound,
         target = Subject(context, "").sibling(one.subject)
         place = (str(target), one.version)
         if place not in known:
-            referred = await x.registry.ask(GetVersion(target, one.version, deleted=True), x.call)
+            referred = await x.registry.ask(GetVersion(target, one.version, deleted=True, exact=True), x.call)
             known[place] = await _meaning(x, target.context, referred.answer, known)
         bindings.append(Binding(one.name, str(target), one.version, known[place]))
     return Meaning(found.format, found.text, tuple(bindings))

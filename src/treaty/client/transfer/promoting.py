@@ -61,7 +61,7 @@ def promotion(
     for subject in subjects:
         numbers = source.ask(ListVersions(subject)).answer.numbers if every else (LATEST,)
         for number in numbers:
-            collect(source, source.ask(GetVersion(subject, number)).answer, from_context, found)
+            collect(source, source.ask(GetVersion(subject, number, exact=True)).answer, from_context, found)
     steps = (Step(one, Subject(to_context, subject_of(one.subject).name)) for one in found.values())
     return Promotion(tuple(steps), from_context, to_context)
 

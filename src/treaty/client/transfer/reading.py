@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from treaty.client.transfer.snapshot import Problem, Snapshot, order_of, scope_order
-from treaty.core.answers import Config, VersionFound
+from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, scope_order
+from treaty.core.answers import Config, Setting, VersionFound
+from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
-from treaty.core.refusals import NotFound, Refusal
+from treaty.core.refusals import NotFound, NotOffered, Refusal
 from treaty.core.registry import Registry
 from treaty.core.requests import (
     GetConfig,
@@ -17,6 +19,7 @@ from treaty.core.requests import (
     GetVersion,
     ListContexts,
     ListSchemas,
+    ListSettings,
     ListSubjects,
     ListVersions,
     Scope,
@@ -31,6 +34,7 @@ THREADS = 8
 """Questions asked at once."""
 
 DEFAULT_MODE = "READWRITE"
+UNTOLD = "this registry does not list its settings: those of subjects without any version are left out"
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -49,13 +53,37 @@ def read(registry: Registry, prefix: Subject = Subject(EVERYWHERE, ""), told: To
     problems: list[Problem] = []
     contexts = _contexts(registry, prefix)
     versions = tuple(sorted(_versions(registry, prefix, told), key=order_of))
+    try:
+        return _with_listed(registry, prefix, Snapshot(versions, contexts=tuple(contexts)))
+    except (NotFound, NotOffered):
+        pass  # not a server of Treaty
     scopes = [] if prefix.name else [Scope(one, None) for one in contexts]
     if prefix == Subject(EVERYWHERE, ""):
         scopes.append(Scope(EVERYWHERE, None))
     scopes += [Scope(*subject_of(name)) for name in sorted({one.subject for one in versions})]
     configs = sorted(_settings(scopes, partial(own_config, registry), problems, told, "config"), key=scope_order)
     modes = sorted(_settings(scopes, partial(own_mode, registry), problems, told, "mode"), key=scope_order)
-    return Snapshot(versions, tuple(configs), tuple(modes), tuple(contexts), tuple(problems))
+    return Snapshot(
+        versions, tuple(configs), tuple(modes), tuple(contexts), problems=tuple(problems), notes=(UNTOLD,)
+    )
+
+
+def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
+    """The snapshot with all settings, as a server that can list them tells them."""
+    listed: list[Setting] = []
+    page: tuple[Setting, ...] | None = None
+    while page is None or len(page) == SETTINGS_PAGE:
+        after = Scope(listed[-1].context, listed[-1].name) if listed else None
+        page = registry.ask(ListSettings(prefix, offset=len(listed), after=after)).answer.settings
+        listed += page
+    scopes = [(Scope(one.context, one.name), one) for one in listed]
+    return replace(
+        snapshot,
+        configs=tuple(sorted(((scope, one.config) for scope, one in scopes if one.config), key=scope_order)),
+        modes=tuple(sorted(((scope, one.mode) for scope, one in scopes if one.mode), key=scope_order)),
+        native=True,
+        highest=beyond({one.context: one.highest_id for one in listed if one.highest_id}, snapshot.versions),
+    )
 
 
 def _contexts(registry: Registry, prefix: Subject) -> list[str]:
@@ -63,22 +91,24 @@ def _contexts(registry: Registry, prefix: Subject) -> list[str]:
         return [prefix.context]
     try:
         return list(registry.ask(ListContexts()).answer.names)
-    except NotFound:
+    except (NotFound, NotOffered):
         return [DEFAULT_CONTEXT]  # a server without contexts
 
 
 def _versions(registry: Registry, prefix: Subject, told: Told) -> Iterator[VersionFound]:
     """Versions page by page; from a server that can't list them, one by one."""
     offset = 0
+    last: tuple[str, int] | None = None
     try:
         while True:
-            page = registry.ask(ListSchemas(prefix, "all", offset=offset, limit=PAGE)).answer.versions
+            page = registry.ask(ListSchemas(prefix, "all", offset=offset, limit=PAGE, after=last)).answer.versions
             yield from page
+            last = (page[-1].subject, page[-1].number) if page else last
             offset += len(page)
             told("versions", offset, 0)
             if len(page) < PAGE:
                 return
-    except NotFound:
+    except (NotFound, NotOffered):
         if offset:
             raise
     yield from _one_by_one(registry, prefix, told)
@@ -90,7 +120,7 @@ def _one_by_one(registry: Registry, prefix: Subject, told: Told) -> Iterator[Ver
     def versions_of(name: str) -> list[VersionFound]:
         subject = subject_of(name)
         numbers = registry.ask(ListVersions(subject, "all")).answer.numbers
-        return [registry.ask(GetVersion(subject, number, deleted=True)).answer for number in numbers]
+        return [registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer for number in numbers]
 
     for at, found in enumerate(_at_once(versions_of, names), 1):
         yield from found

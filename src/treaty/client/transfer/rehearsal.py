@@ -27,7 +27,7 @@ def stand(registry: Registry, subjects: Iterable[Subject]) -> Snapshot:
         except NotFound:
             continue
         for number in numbers:
-            collect(registry, registry.ask(GetVersion(subject, number, deleted=True)).answer, ANY, versions)
+            collect(registry, registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer, ANY, versions)
     return Snapshot(tuple(sorted(versions.values(), key=order_of)), tuple(configs), tuple(modes))
 
 
@@ -56,4 +56,6 @@ def collect(registry: Registry, root: VersionFound, context: str, found: dict[Pl
         for reference in reversed(one.references):
             target = subject_of(one.subject).sibling(reference.subject)
             if context in {ANY, target.context} and (str(target), reference.version) not in found:
-                waiting.append((registry.ask(GetVersion(target, reference.version, deleted=True)).answer, False))
+                waiting.append(
+                    (registry.ask(GetVersion(target, reference.version, deleted=True, exact=True)).answer, False)
+                )

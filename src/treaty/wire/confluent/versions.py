@@ -88,7 +88,8 @@ def registered_body(registered: Registered, *, details: bool = False) -> SchemaB
     if body.treaty is not None:
         body.treaty.created = registered.created
         body.treaty.context = subject_of(registered.version.subject).context
-    body.subject = None
+    if not details:  # an alias may have led elsewhere than the sender thinks
+        body.subject = None
     if registered.created and not details:
         body.ts = body.deleted = None
     return body

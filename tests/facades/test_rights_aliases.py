@@ -1,0 +1,82 @@
+"""An alias gives nobody a right and takes none: what counts is the subject that it leads to."""
+
+from pathlib import Path
+
+from tests.facades.doors import ROOT, STRING, Door, basic, play
+
+TARGETS = (
+    "GET /subjects/{}/versions/1",
+    "POST /subjects/{}/versions",
+    "DELETE /subjects/{}",
+    "GET /subjects/{}/versions",
+)
+
+
+async def codes(it: Door, name: str, who: dict[str, str]) -> list[int]:
+    found = []
+    for target in TARGETS:
+        method, path = target.format(name).split()
+        found.append(await it.code(method, path, who, {"schema": STRING} if method == "POST" else None))
+    return found
+
+
+def test_a_right_to_what_an_alias_leads_to_is_enough(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.put("open-target", STRING, ROOT)
+        await it.code("PUT", "/config/shut-alias", ROOT, {"alias": "open-target"})
+        assert await codes(it, "shut-alias", basic("reader")) == [200, 40301, 40301, 200]
+        assert await codes(it, "shut-alias", basic("writer")) == [200, 200, 40301, 200]
+        assert await codes(it, "shut-alias", basic("deleter")) == [40301, 40301, 200, 40301]
+        assert await codes(it, "shut-other", basic("writer")) == [40301] * 4, (
+            "a name without an alias, and without a right"
+        )
+
+    play(tmp_path, story)
+
+
+def test_a_right_to_the_alias_is_none_to_what_it_leads_to(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.put("shut-target", STRING, ROOT)
+        await it.code("PUT", "/config/open-alias", ROOT, {"alias": "shut-target"})
+        for who in ("reader", "writer", "deleter", "chief"):
+            assert await codes(it, "open-alias", basic(who)) == [40301] * 4
+            for target in TARGETS:
+                method, path = target.format("open-alias").split()
+                body = {"schema": STRING} if method == "POST" else None
+                told = (await it.ask(method, path, basic(who), body))[1]
+                assert "shut-target" not in told["message"]
+        assert await it.code("GET", "/schemas/ids/1?subject=open-alias", basic("reader")) == 40301
+        assert await it.code("PUT", "/config/open-alias", basic("chief"), {"alias": "open-other"}) == 200
+        assert await it.put("open-alias", STRING, basic("chief")) == 1
+        assert (await it.ask("GET", "/subjects", basic("chief")))[1] == ["open-other"]
+
+    play(tmp_path, story)
+
+
+def test_who_has_some_right_there_hears_which_one_is_missing(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.put("open-target", STRING, ROOT)
+        await it.code("PUT", "/config/nick", ROOT, {"alias": "open-target"})
+        status, told = await it.ask("DELETE", "/subjects/nick", basic("writer"))
+        assert (status, told["error_code"]) == (403, 40301)
+        assert "delete on subject 'open-target'" in told["message"]
+        assert (
+            await it.code("POST", "/subjects/nick/versions?force=true", basic("writer"), {"schema": '"int"'}) == 40301
+        )
+        assert (await it.ask("GET", "/subjects/nick/versions", ROOT))[1] == [1]
+
+    play(tmp_path, story)
+
+
+def test_the_audit_log_names_the_subject_and_the_alias(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.code("PUT", "/config/nick", ROOT, {"alias": "open-target"})
+        await it.put("nick", STRING, ROOT)
+        await it.put("nick", STRING, ROOT)
+
+    play(tmp_path, story, audit=tmp_path / "audit.log")
+    lines = (tmp_path / "audit.log").read_text().splitlines()
+    assert '"subject":"nick"' in lines[0]
+    assert '"subject":"open-target","alias":"nick"' in lines[1]
+    assert '"before":null' in lines[1]
+    assert '"before":{"version":1' in lines[2]
