@@ -99,7 +99,14 @@ def topic(seed: int, count: int) -> Topic:
 
 def settle(made: Topic, subjects: list[str]) -> None:
     """Settings at every kind of scope, of subjects without versions too; some are changed or forgotten again."""
-    for subject in [*made.random.sample(subjects, len(subjects) // 4), None, ":.a:", ":.__GLOBAL:", "never", ":.b:never"]:
+    for subject in [
+        *made.random.sample(subjects, len(subjects) // 4),
+        None,
+        ":.a:",
+        ":.__GLOBAL:",
+        "never",
+        ":.b:never",
+    ]:
         config(made, subject)
     for subject in made.random.sample(subjects, len(subjects) // 20):
         config(made, subject)

@@ -1,32 +1,43 @@
 """Moving a registry: a topic's dump into a registry and out again, cut off and resumed, with conflicts, dry."""
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.dumps import Topic, topic
+from tests.behaviours.scripted import Say, Seen, scripted
+from tests.dumps import Topic, context_of, topic
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
-from treaty.client.transfer.reading import read
+from treaty.client.transfer.reading import UNTOLD, read
 from treaty.client.transfer.snapshot import Snapshot
 from treaty.client.transfer.writing import write
-from treaty.core.answers import Config, VersionFound
+from treaty.core.answers import Config, Forced, VersionFound
 from treaty.core.identity import guid
 from treaty.core.names import Subject, subject_of
-from treaty.core.requests import Scope
+from treaty.core.requests import Force, Scope
 
 SHARE = 300
 ALL = 50_000
 
 
 def told(version: VersionFound) -> tuple[Any, ...]:
-    """What a version says, apart from where and when."""
+    """What a version says, apart from where; a time of 0 is one that nobody knows."""
     references = tuple((one.name, one.subject, one.version) for one in version.references)
-    return (version.schema_id, version.text, version.deleted, references, version.metadata, version.rules)
+    return (version.schema_id, version.text, version.deleted, version.time, references, version.metadata, version.rules)
+
+
+def as_lines(snapshot: Snapshot) -> list[bytes]:
+    return list(write_lines(snapshot))
+
+
+def plain(version: VersionFound) -> VersionFound:
+    """A version as a dump tells it: without its ordinal, and without the mark of who imports."""
+    return replace(version, ordinal=-1, imported=False)
 
 
 def versions(snapshot: Snapshot) -> dict[tuple[str, int], tuple[Any, ...]]:
@@ -38,7 +49,10 @@ def settings(snapshot: Snapshot) -> tuple[Any, ...]:
 
 
 def name_of(scope: Scope) -> str | None:
-    return None if scope.name is None else str(Subject(scope.context, scope.name))
+    """A scope as keys of the topic tell it."""
+    if scope.name is not None:
+        return str(Subject(scope.context, scope.name))
+    return {"*": ":.__GLOBAL:", ".": None}.get(scope.context, f":{scope.context}:")
 
 
 def read_topic(made: Topic) -> Snapshot:
@@ -58,6 +72,15 @@ def test_a_dump_comes_to_what_was_written() -> None:
         subject: value["compatibilityLevel"] for subject, value in made.configs.items()
     }
     assert {name_of(scope): mode for scope, mode in found.modes} == made.modes
+    assert set(found.contexts) == made.contexts == {".a", ".b", ".empty"}
+    assert {one.time for one in found.versions if one.subject == "s1"} == {
+        value.get("ts", 0) for (subject, _), value in made.versions.items() if subject == "s1"
+    }
+    assert dict(found.highest) == {
+        subject_of(prefix or "x").context: highest
+        for prefix, highest in made.highest.items()
+        if highest > max(value["id"] for place, value in made.versions.items() if context_of(place[0]) == prefix)
+    }
     assert any(one.deleted for one in found.versions)
     assert any(one.references for one in found.versions)
     assert any(one.rules for one in found.versions)
@@ -73,8 +96,11 @@ def test_a_dump_goes_in_and_comes_out_the_same(connection: Connection) -> None:
     assert report.written == report.plan.size
     assert versions(back) == versions(source)
     assert settings(back) == settings(source)
-    again = read_lines(write_lines(back))
-    assert [replace(one, ordinal=-1) for one in back.versions] == list(again.versions)
+    assert back.contexts == (".", *source.contexts)
+    assert back.highest == source.highest
+    again = read_lines(as_lines(back))
+    assert [plain(one) for one in back.versions] == list(again.versions)
+    assert all(one.imported for one in back.versions)
     assert settings(again) == settings(source)
     for one in back.versions:
         assert one.guid == guid(one.text, one.references, one.metadata, one.rules)
@@ -181,14 +207,121 @@ def test_a_line_that_is_no_record_is_told_and_the_others_count(line: bytes, why:
     assert why in str(problem)
 
 
-@pytest.mark.soak
-def test_a_large_dump_goes_in_and_comes_out_the_same(figure: Callable[[str], None]) -> None:
-    source = read_topic(topic(7, ALL))
-    with connect("memory:") as registry:
-        report = write(source, registry)
-        back = read(registry)
+def everything(registry: Connection) -> None:
+    """What a registry may hold beyond what topics tell: forced versions, properties, ids that nobody has any more."""
+    write(read_topic(topic(8, 60)), registry)
+    registry.register("extra", '"int"', properties=(("owner", "alice"),))
+    registry.register("extra", '"string"', force=Force("bob", "the old data is gone"))
+    registry.register(":.b:last", '{"type":"enum","name":"Last","symbols":["A"]}')
+    registry.delete_subject(":.b:last")
+    registry.delete_subject(":.b:last", permanent=True)
+    registry.set_config("never", Config(level="FULL", validators=()))
+    registry.set_mode(":.c:", "READONLY")
+
+
+def test_what_is_exported_imported_and_exported_again_is_the_same_line_by_line(connection: Connection) -> None:
+    with connect("memory:") as first:
+        everything(first)
+        lines = as_lines(read(first))
+        report = write(read_lines(lines), connection)
+        direct = connect("memory:")
+        write(read(first), direct)
+        expected = first.register(":.b:next", '"int"').version.schema_id
 
     assert report.problems == ()
+    assert as_lines(read(connection)) == lines
+    assert as_lines(read(direct)) == lines
+    assert connection.version("extra", 2).forced == Forced("bob", "the old data is gone")
+    assert connection.version("extra", 1).properties == (("owner", "alice"),)
+    assert connection.contexts() == (".", ".a", ".b", ".empty")
+    assert connection.register(":.b:next", '"int"').version.schema_id == expected
+    direct.close()
+
+
+def test_modes_of_the_target_that_stand_in_the_way_give_way_and_come_back() -> None:
+    source = replace(read_topic(topic(9, 40)), modes=())
+    subjects = sorted({one.subject for one in source.versions})
+    with connect("memory:") as registry:
+        for scope in ("*", ":.a:", *subjects[::3]):
+            registry.set_mode(scope, "READONLY")
+        before = read(registry).modes
+        report = write(source, registry)
+
+        assert report.problems == ()
+        assert read(registry).modes == before
+        assert versions(read(registry)) == versions(source)
+
+
+def test_a_schema_that_would_get_another_guid_is_told() -> None:
+    source = read_topic(topic(10, 3))
+    wrong = replace(source.versions[0], guid="00000000-0000-0000-0000-000000000000")
+    with connect("memory:") as registry:
+        report = write(replace(source, versions=(wrong, *source.versions[1:])), registry)
+
+    (problem,) = report.problems
+    assert problem.what == "written with another guid"
+
+
+def test_a_line_with_a_strange_mark_is_told() -> None:
+    found = read_lines([b'{"key":{"keytype":"NOOP","magic":0},"value":null,"treaty":{"highestId":"x"}}'])
+
+    assert "the member treaty can't be read" in str(found.problems[0])
+
+
+def another(seen: Seen) -> Say:
+    """A server with Confluent's routes and none of Treaty's, and one subject."""
+    path = seen.target.partition("?")[0]
+    if path == "/schemas":
+        return Say(200, [{"subject": "s", "version": 1, "id": 1, "guid": None, "schema": '"int"', "ts": 5}])
+    if path == "/contexts":
+        return Say(200, ["."])
+    if path in {"/config", "/mode"}:
+        return Say(200, {"compatibilityLevel": "BACKWARD"} if path == "/config" else {"mode": "READWRITE"})
+    if path.startswith(("/config/", "/mode/")):
+        return Say(404, {"error_code": 40408, "message": "Subject 's' does not have subject-level settings"})
+    return Say(404, {"error_code": 404, "message": "HTTP 404 Not Found"})
+
+
+def test_what_a_server_of_another_kind_does_not_tell_or_take_is_said() -> None:
+    source = replace(read_topic(topic(13, 30)), highest=((".", 99),))
+    with scripted(another) as script, connect(script.url) as registry:
+        found = read(registry)
+        report = write(source, registry, dry_run=True)
+
+    assert [(one.subject, one.number, one.time) for one in found.versions] == [("s", 1, 5)]
+    assert (found.configs, found.modes, found.native, found.problems) == ((), (), False, ())
+    assert found.notes == (UNTOLD,)
+    assert report.plan.made == ()
+    assert [one.split(":")[0] for one in report.plan.notes] == [
+        "this registry takes no times of registration",
+        "this registry makes no contexts without a subject",
+        "this registry may give ids again that belonged to versions deleted for good",
+    ]
+
+
+@pytest.mark.slow
+def test_a_dump_of_50_000_schemas_goes_in_and_comes_out_the_same(figure: Callable[[str], None]) -> None:
+    """All kinds of keys, soft and hard deletions, old records, contexts; and once more out and in from what came out."""
+    made = topic(7, ALL)
+    source = read_topic(made)
+    begun = time.process_time()
+    with connect("memory:") as registry:
+        report = write(source, registry)
+        written = time.process_time()
+        back = read(registry)
+    spent = written - begun, time.process_time() - written
+
+    assert report.problems == source.problems == ()
+    assert {key["keytype"] for key, _ in made.lines} == {
+        "SCHEMA", "CONFIG", "MODE", "DELETE_SUBJECT", "CLEAR_SUBJECT", "NOOP", "CONTEXT",
+    }  # fmt: skip
+    assert any(value is None for key, value in made.lines if key["keytype"] == "SCHEMA")
+    assert any(key["magic"] == 0 for key, _ in made.lines if key["keytype"] == "SCHEMA")
     assert versions(back) == versions(source)
     assert settings(back) == settings(source)
-    figure(f"transfer: a dump of {ALL} registrations came to {len(source.versions)} versions, in and out the same")
+    assert back.contexts == (".", *source.contexts)
+    assert as_lines(back) == as_lines(replace(source, versions=back.versions))
+    figure(
+        f"transfer: a dump of {ALL:,} registrations came to {len(source.versions):,} versions, in and out the same; "
+        f"{spent[0]:.0f} s of CPU to write them, {spent[1]:.1f} s to read them back"
+    )

@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from click.testing import CliRunner, Result
 from tests.dumps import topic
 from treaty.assemble import connect
 from treaty.cli.main import group
+from treaty.client.transfer.reading import read
 
 
 def run(*words: str, stdin: bytes | None = None) -> Result:
@@ -112,3 +117,39 @@ def test_a_refused_promotion_writes_nothing(registry: str) -> None:
     assert "incompatible" in done.output
     with connect(registry) as found:
         assert found.versions(":.prod:s") == (1,)
+
+
+def test_an_import_that_was_killed_is_run_again(registry: str, tmp_path: Path) -> None:
+    made = topic(12, 3000)
+    dump = tmp_path / "large.jsonl"
+    dump.write_bytes(made.text())
+    command = [sys.executable, "-m", "treaty.cli.main", "import", str(dump), "--registry", registry]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        begun = 0
+        while begun < 100:
+            assert process.poll() is None, "it ended before it could be killed"
+            time.sleep(0.05)
+            begun = versions_in(tmp_path / "log.db")
+        process.kill()
+    again = run("import", str(dump), "--registry", registry, "--json")
+    figures = json.loads(again.stdout)
+    out = run("export", "--registry", registry)
+
+    assert again.exit_code == out.exit_code == 0, again.output
+    assert 100 <= figures["there_already"] < len(made.versions)
+    assert figures["problems"] == figures["left_out"] == []
+    with connect(registry) as found:
+        back = read(found)
+    assert {(one.subject, one.number): (one.schema_id, one.deleted, one.time) for one in back.versions} == {
+        place: (value["id"], bool(value.get("deleted")), value.get("ts", 0)) for place, value in made.versions.items()
+    }
+    assert {scope.context for scope, mode in back.modes if mode == "IMPORT"} == set()
+
+
+def versions_in(path: Path) -> int:
+    """Versions in a log's file, as an onlooker counts them; 0 while there is no table."""
+    try:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as file:
+            return int(file.execute("SELECT count(*) FROM entry WHERE kind = 'version'").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0

@@ -123,6 +123,12 @@ def say_problems(problems: Iterable[Problem], say: Callable[[str], None]) -> Non
         say(f"... and {len(found) - SHOWN} more; --json prints them all")
 
 
+def say_notes(notes: Iterable[str]) -> None:
+    """Print what is left out, and why."""
+    for one in notes:
+        screen.say(f"left out: {one}", "yellow", err=True)
+
+
 def red(text: str) -> None:
     """Print a problem."""
     screen.say(text, "red", err=True)

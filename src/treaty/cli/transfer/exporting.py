@@ -11,7 +11,7 @@ import click
 
 from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.source import STDIN, UnusableError
-from treaty.cli.transfer.ends import bar, is_topic, red, say_problems, snapshot_of, topic_of
+from treaty.cli.transfer.ends import bar, is_topic, red, say_notes, say_problems, snapshot_of, topic_of
 from treaty.client.kafka.registry_topic import write_topic
 from treaty.client.transfer.dump import write_lines
 from treaty.client.transfer.snapshot import Snapshot
@@ -60,6 +60,7 @@ def command(*, registry: str, output: str, prefix: str, dry_run: bool, kafka_con
             file.write(line)
             lines += 1
     say_problems(found.problems, red)
+    say_notes(found.notes)
     screen.say(f"{lines:,} records, {len(found.versions):,} of them versions, to {output}.", "green", err=True)
     sys.exit(1 if found.problems else 0)
 
@@ -70,6 +71,7 @@ def _to_topic(found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dr
         done = write_topic(found, cluster, topic, dry_run=dry_run, told=told)
     problems = (*found.problems, *done.problems)
     say_problems(problems, red)
+    say_notes(found.notes)
     word = "would be written" if dry_run else "written"
     there = done.records - done.written - len(done.problems)
     colour = "red" if problems else "green"

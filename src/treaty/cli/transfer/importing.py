@@ -6,7 +6,7 @@ from dataclasses import asdict
 import click
 
 from treaty.cli.terminal import kafka, screen
-from treaty.cli.transfer.ends import bar, opened, red, say_problems, snapshot_of
+from treaty.cli.transfer.ends import bar, opened, red, say_notes, say_problems, snapshot_of
 from treaty.client.transfer.writing import Report, write
 
 DONE, PROBLEMS = 0, 1
@@ -37,12 +37,13 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
         found = snapshot_of(source, told=told, kafka_config=kafka_config)
         with opened(registry) as target:
             report = write(found, target, dry_run=dry_run, told=told)
-    problems = (*found.problems, *report.problems)
+    problems, notes = (*found.problems, *report.problems), (*found.notes, *report.plan.notes)
     if as_json:
-        members = {"dry_run": dry_run, **_figures(report), "problems": [asdict(one) for one in problems]}
-        screen.say_json(members)
+        listed = [asdict(one) for one in problems]
+        screen.say_json({"dry_run": dry_run, **_figures(report), "left_out": notes, "problems": listed})
     else:
         say_problems(problems, red)
+        say_notes(notes)
         _say(report, len(problems), dry_run=dry_run)
     sys.exit(PROBLEMS if problems else DONE)
 
@@ -51,6 +52,7 @@ def _figures(report: Report) -> dict[str, int]:
     plan = report.plan
     return {
         "there_already": plan.there,
+        "contexts": len(plan.made),
         "versions": sum(map(len, plan.waves)),
         "soft_deletions": len(plan.deletions),
         "configs": len(plan.configs),

@@ -10,9 +10,9 @@ from treaty.client.kafka.cluster import Cluster
 from treaty.client.kafka.reading import read as read_records
 from treaty.client.kafka.sending import Outgoing, Sender
 from treaty.client.kafka.topics import compacted
+from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.reading import Told, silent
 from treaty.client.transfer.snapshot import Folding, Problem, Snapshot, records
-from treaty.client.transfer.writing import Plan, make_plan
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.wire.confluent.records import RecordError, record_of
 

@@ -77,7 +77,7 @@ def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[R
     if not world.kin and _says_more(request):
         yield from asking(GetMode(Scope(), resolve=True))
         if not world.kin:
-            raise NotOffered("this registry takes no expected version, names or properties: it would pass over them")
+            raise NotOffered("this registry takes no expected version, names, properties or time: it would pass over them")
     reply = yield from asking(request)
     told = reply.answer.version
     if told.number and told.text:
@@ -96,7 +96,11 @@ def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[R
 def _says_more(request: Register) -> bool:
     """Tell whether a registration holds what only Treaty's server understands, and others would pass over."""
     return bool(
-        request.expected is not None or request.names or request.properties or request.create_with != Creation()
+        request.expected is not None
+        or request.names
+        or request.properties
+        or request.create_with != Creation()
+        or request.time >= 0
     )
 
 

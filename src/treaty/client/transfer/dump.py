@@ -1,14 +1,31 @@
-"""Dump files: one record a line, as JSON or as key, tab and value, the way console consumers print a topic."""
+"""Dump files: one record a line, as JSON or as key, tab and value, the way console consumers print a topic.
+
+A line of JSON may have a third member, `treaty`, with what a record has no word for; others overlook it.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from treaty.client.transfer.snapshot import Folding, Problem, Snapshot, records
+from treaty.client.transfer.snapshot import Folding, Mark, Problem, Snapshot, marked
+from treaty.core.answers import Forced
 from treaty.core.limits import DUMP_LINE_BYTES
-from treaty.wire.confluent.records import RecordError, record_of
+from treaty.wire.confluent.bodies import pairs_of
+from treaty.wire.confluent.drafts import ForceBody
+from treaty.wire.confluent.records import Record, RecordError, VersionRecord, record_of
+
+
+class MarkBody(Struct, omit_defaults=True, rename="camel"):
+    """The member `treaty` of a line: of a version's record, or of a NOOP about the ids of a context."""
+
+    forced: ForceBody | None = None
+    properties: dict[str, str | None] | None = None
+    context: str = ""
+    highest_id: int = 0
+
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.encode
@@ -20,6 +37,7 @@ class Line:
 
     key: bytes
     value: bytes | None
+    mark: MarkBody | None = None
 
 
 def line_of(text: bytes) -> Line:
@@ -39,7 +57,12 @@ def line_of(text: bytes) -> Line:
         message = 'expected {"key": …, "value": …}, or key, tab and value'
         raise RecordError(message)
     key, value = members["key"], members.get("value")
-    return Line(_text(key), None if value is None else _text(value))
+    try:
+        mark = msgspec.convert(members.get("treaty"), MarkBody | None)
+    except msgspec.ValidationError as wrong:
+        message = f"the member treaty can't be read: {wrong}"
+        raise RecordError(message) from None
+    return Line(_text(key), None if value is None else _text(value), mark)
 
 
 def _text(member: Any) -> bytes:
@@ -53,7 +76,10 @@ def read_lines(lines: Iterable[bytes]) -> Snapshot:
         if text.strip():
             try:
                 line = line_of(text.strip(b"\r\n"))
-                folding.add(record_of(line.key, line.value), f"line {number}")
+                record = record_of(line.key, line.value)
+                folding.add(record, f"line {number}")
+                if line.mark is not None:
+                    folding.mark(_mark(record, line.mark))
             except RecordError as wrong:
                 folding.problems.append(Problem(f"line {number}", "a record", str(wrong)))
     return folding.snapshot()
@@ -61,5 +87,17 @@ def read_lines(lines: Iterable[bytes]) -> Snapshot:
 
 def write_lines(snapshot: Snapshot) -> Iterator[bytes]:
     """A dump of a snapshot: JSON lines with `key` and `value` as objects."""
-    for key, value in records(snapshot):
-        yield b'{"key":' + key + b',"value":' + value + b"}\n"
+    for key, value, mark in marked(snapshot):
+        beside = b"" if mark is None else b',"treaty":' + _encode(_body(mark))
+        yield b'{"key":' + key + b',"value":' + (value or b"null") + beside + b"}\n"
+
+
+def _mark(record: Record, body: MarkBody) -> Mark:
+    forced = None if body.forced is None else Forced(body.forced.who, body.forced.why)
+    place = (record.subject, record.number) if isinstance(record, VersionRecord) else ("", 0)
+    return Mark(*place, forced, pairs_of(body.properties), body.context, body.highest_id)
+
+
+def _body(mark: Mark) -> MarkBody:
+    forced = None if mark.forced is None else ForceBody(mark.forced.who, mark.forced.why)
+    return MarkBody(forced, dict(mark.properties) or None, mark.context, mark.highest_id)

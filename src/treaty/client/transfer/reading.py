@@ -63,9 +63,7 @@ def read(registry: Registry, prefix: Subject = Subject(EVERYWHERE, ""), told: To
     scopes += [Scope(*subject_of(name)) for name in sorted({one.subject for one in versions})]
     configs = sorted(_settings(scopes, partial(own_config, registry), problems, told, "config"), key=scope_order)
     modes = sorted(_settings(scopes, partial(own_mode, registry), problems, told, "mode"), key=scope_order)
-    return Snapshot(
-        versions, tuple(configs), tuple(modes), tuple(contexts), problems=tuple(problems), notes=(UNTOLD,)
-    )
+    return Snapshot(versions, tuple(configs), tuple(modes), tuple(contexts), problems=tuple(problems), notes=(UNTOLD,))
 
 
 def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:

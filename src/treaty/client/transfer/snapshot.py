@@ -1,13 +1,15 @@
 """`Snapshot`: all that a registry holds, as a value."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from treaty.core.answers import Config, VersionFound
-from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, subject_of
+from treaty.core.answers import Config, Forced, VersionFound
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
+from treaty.core.schema import Pairs
 from treaty.wire.confluent.records import (
+    NOOP,
     ClearedRecord,
     ConfigRecord,
     ContextRecord,
@@ -45,19 +47,37 @@ class Problem:
 class Snapshot:
     """Versions by context, id, subject and number (softly deleted ones say so), and settings by scope.
 
-    `contexts` are those that stand without a version too. `problems` say what the source holds and this does not.
+    `contexts` are those that stand without a version too; `highest` has the highest id that a context ever gave, where
+    no version has it any more. `problems` say what the source holds and this does not, `notes` what its kind of source
+    never tells.
     """
 
     versions: tuple[VersionFound, ...] = ()
     configs: tuple[tuple[Scope, Config], ...] = ()
     modes: tuple[tuple[Scope, str], ...] = ()
     contexts: tuple[str, ...] = ()
+    highest: tuple[tuple[str, int], ...] = ()
     problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    native: bool = False
+    """Whether it was read from a registry of Treaty's kind, which can take over more than others."""
 
 
 def order_of(version: VersionFound) -> tuple[str, int, str, int]:
     """The place of a version in a snapshot."""
     return (subject_of(version.subject).context, version.schema_id, version.subject, version.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a record of a version, or (`context`) no record at all, has no word for."""
+
+    subject: str = ""
+    number: int = 0
+    forced: Forced | None = None
+    properties: Pairs = ()
+    context: str = ""
+    highest_id: int = 0
 
 
 @dataclass(slots=True)
@@ -68,7 +88,10 @@ class Folding:
     configs: dict[Scope, Config] = field(default_factory=dict)
     modes: dict[Scope, str] = field(default_factory=dict)
     contexts: dict[str, bool] = field(default_factory=dict)
+    highest: dict[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    _numbers: dict[str, set[int]] = field(default_factory=dict)
+    """By subject: the numbers of its versions."""
     _ids: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
     """By context and id: the digest of what has it, and how many versions do."""
 
@@ -82,8 +105,9 @@ class Folding:
             case DeletedRecord(subject, number):
                 self._delete(subject, number)
             case ClearedRecord(scope):
-                for place in [one for one, kept in self.versions.items() if kept.deleted and _inside(one[0], scope)]:
-                    self._drop(place)
+                for place in self._places(scope):
+                    if self.versions[place].deleted:
+                        self._drop(place)
             case ConfigRecord(scope, config):
                 _set(self.configs, scope, config)
             case ModeRecord(scope, mode):
@@ -93,22 +117,34 @@ class Folding:
             case OtherRecord("ASSOC", tombstone=False):
                 self.problems.append(Problem(where, "an association", "associations are not carried over"))
 
+    def mark(self, mark: Mark) -> None:
+        """Read what a line of Treaty's says beside its record: about the version that it was, or about a context."""
+        if mark.context:
+            self.highest[mark.context] = max(self.highest.get(mark.context, 0), mark.highest_id)
+        found = self.versions.get((mark.subject, mark.number))
+        if found is not None:
+            self.versions[mark.subject, mark.number] = replace(found, forced=mark.forced, properties=mark.properties)
+
     def _version(self, found: VersionFound, where: str) -> None:
         context = subject_of(found.subject).context
         place, key = (found.subject, found.number), (context, found.schema_id)
         self._drop(place)
-        text, uses = self._ids.get(key, (_identity(found), 0))
-        if text != _identity(found):
+        self.highest[context] = max(self.highest.get(context, 0), found.schema_id)
+        identity = _identity(found)
+        text, uses = self._ids.get(key, (identity, 0))
+        if text != identity:
             why = f"id {found.schema_id} of context {context} belongs to another schema already"
             self.problems.append(Problem(where, f"{found.subject} version {found.number}", why))
             return
         self._ids[key] = (text, uses + 1)
         self.versions[place] = found
+        self._numbers.setdefault(place[0], set()).add(place[1])
 
     def _drop(self, place: Place) -> None:
         gone = self.versions.pop(place, None)
         if gone is None:
             return
+        self._numbers[place[0]].discard(place[1])
         key = (subject_of(gone.subject).context, gone.schema_id)
         text, uses = self._ids[key]
         if uses > 1:
@@ -117,9 +153,15 @@ class Folding:
             del self._ids[key]
 
     def _delete(self, subject: str, number: int) -> None:
-        for place, kept in self.versions.items():
-            if place[0] == subject and place[1] <= number and not kept.deleted:
-                self.versions[place] = replace(kept, deleted=True)
+        for each in self._numbers.get(subject, ()):
+            if each <= number:
+                self.versions[subject, each] = replace(self.versions[subject, each], deleted=True)
+
+    def _places(self, scope: Scope) -> list[Place]:
+        """The places of all versions in a scope."""
+        name = None if scope.name is None else str(Subject(scope.context, scope.name))
+        subjects = [one for one in self._numbers if _inside(one, scope)] if name is None else [name]
+        return [(one, number) for one in subjects for number in self._numbers.get(one, ())]
 
     def snapshot(self) -> Snapshot:
         """What has been read so far."""
@@ -128,8 +170,18 @@ class Folding:
             tuple(sorted(self.configs.items(), key=scope_order)),
             tuple(sorted(self.modes.items(), key=scope_order)),
             tuple(sorted(self.contexts)),
+            beyond(self.highest, self.versions.values()),
             tuple(self.problems),
         )
+
+
+def beyond(highest: Mapping[str, int], versions: Iterable[VersionFound]) -> tuple[tuple[str, int], ...]:
+    """The highest ids that contexts gave, of those where it is no version's."""
+    there: dict[str, int] = {}
+    for one in versions:
+        context = subject_of(one.subject).context
+        there[context] = max(there.get(context, 0), one.schema_id)
+    return tuple(sorted((context, each) for context, each in highest.items() if each > there.get(context, 0)))
 
 
 def _set(table: dict[K, V], key: K, value: V | None) -> None:
@@ -166,8 +218,16 @@ def records(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
 
     A mode of IMPORT or READONLY comes last, as it would have been set.
     """
+    return ((key, value) for key, value, _ in marked(snapshot) if value is not None)
+
+
+def marked(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes | None, Mark | None]]:
+    """The same records, and with them what they have no word for; what no record is about comes with a NOOP."""
     named = {subject_of(one.subject).context for one in snapshot.versions} | set(snapshot.contexts)
-    yield from (context_record(context) for context in sorted(named - {DEFAULT_CONTEXT}))
-    yield from (config_record(scope, config) for scope, config in snapshot.configs)
-    yield from (version_record(one) for one in snapshot.versions)
-    yield from (mode_record(scope, mode) for scope, mode in snapshot.modes)
+    yield from ((*context_record(context), None) for context in sorted(named - {DEFAULT_CONTEXT}))
+    yield from ((NOOP, None, Mark(context=context, highest_id=each)) for context, each in snapshot.highest)
+    yield from ((*config_record(scope, config), None) for scope, config in snapshot.configs)
+    for one in snapshot.versions:
+        mark = Mark(one.subject, one.number, one.forced, one.properties) if one.forced or one.properties else None
+        yield (*version_record(one), mark)
+    yield from ((*mode_record(scope, mode), None) for scope, mode in snapshot.modes)

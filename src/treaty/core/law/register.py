@@ -210,6 +210,8 @@ def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
     tags = request.add_tags or request.remove_tags or request.propagate_tags
     if not case.live or not request.draft.text or tags or any((*extras, *rules)):
         return None
+    if case.importing and request.number > 0 and all(kept[1].number != request.number for kept in case.live):
+        return None  # nothing has the number that is given; the text need not be read for that
     # Asked strictly first: for a new schema the same question comes again, and is answered already.
     for strict in (True, False):
         one = read(

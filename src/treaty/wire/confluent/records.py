@@ -28,6 +28,10 @@ from treaty.wire.confluent.bodies import (
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_body, config_of, scope_of, scope_text
 
 
+NOOP = b'{"keytype":"NOOP","magic":0}'
+"""The key of a record that says nothing; its value is null."""
+
+
 class RecordError(ValueError):
     """A record that can't be read; the message says why, and what was expected."""
 

@@ -1,0 +1,159 @@
+"""`Plan`: what a registry lacks of a snapshot, in the order in which it can be written."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from treaty.client.transfer.snapshot import Place, Problem, Snapshot
+from treaty.core.answers import Config, VersionFound
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, subject_of
+from treaty.core.requests import Scope
+
+NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
+NO_CONTEXTS = "this registry makes no contexts without a subject: {} left out"
+NO_HIGHEST = "this registry may give ids again that belonged to versions deleted for good"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What has to be written: versions in waves (each needs only earlier ones), deletions after all of them, settings.
+
+    `there` counts versions that the target has already. `conflicts` are those that can't be written: the place or the
+    id belongs to another schema. `notes` say what this kind of target can't take over.
+    """
+
+    waves: tuple[tuple[VersionFound, ...], ...]
+    deletions: tuple[VersionFound, ...]
+    configs: tuple[tuple[Scope, Config], ...]
+    modes: tuple[tuple[Scope, str], ...]
+    made: tuple[tuple[str, int], ...] = ()
+    """Contexts to be made, or whose ids count from higher up: name, and highest id."""
+    lifted: tuple[tuple[Scope, str | None], ...] = ()
+    """Modes of the target that have to give way to IMPORT meanwhile, and are given back; None: there is none."""
+    there: int = 0
+    conflicts: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    native: bool = False
+
+    @property
+    def size(self) -> int:
+        """Commands that the plan takes, apart from modes that give way while it runs."""
+        return sum(map(len, (*self.waves, self.deletions, self.configs, self.modes, self.made)))
+
+
+def make_plan(source: Snapshot, target: Snapshot) -> Plan:
+    """Compare two snapshots: what the target lacks is written, what it has otherwise is a conflict."""
+    there = {(one.subject, one.number): one for one in target.versions}
+    ids = {(subject_of(one.subject).context, one.schema_id): one for one in target.versions}
+    fresh: list[VersionFound] = []
+    deletions: list[VersionFound] = []
+    conflicts: list[Problem] = []
+    for one in source.versions:
+        found = there.get((one.subject, one.number))
+        holder = ids.get((subject_of(one.subject).context, one.schema_id))
+        wrong = _conflict(one, found, holder)
+        if wrong:
+            conflicts.append(Problem(f"{one.subject} version {one.number}", "not written", wrong))
+            continue
+        if found is None:
+            fresh.append(one)
+        if one.deleted and not (found and found.deleted):
+            deletions.append(one)
+    configs, modes = dict(target.configs), dict(target.modes)
+    wanted = tuple((scope, config) for scope, config in source.configs if configs.get(scope) != config)
+    made = _made(source, target)
+    return Plan(
+        waves=tuple(_waves(fresh)),
+        deletions=tuple(deletions),
+        configs=wanted,
+        modes=tuple((scope, mode) for scope, mode in source.modes if modes.get(scope) != mode),
+        made=made if target.native else (),
+        lifted=_lifted((*fresh, *deletions), [scope for scope, _ in wanted], made if target.native else (), modes),
+        there=len(source.versions) - len(fresh) - len(conflicts),
+        conflicts=tuple(conflicts),
+        notes=() if target.native else _notes(fresh, made, {subject_of(one.subject).context for one in fresh}),
+        native=target.native,
+    )
+
+
+def _made(source: Snapshot, target: Snapshot) -> tuple[tuple[str, int], ...]:
+    """Contexts that the target has not, and those where it counts ids from further below."""
+    contexts = dict.fromkeys(sorted({*source.contexts} - {*target.contexts, DEFAULT_CONTEXT}), 0)
+    highest = dict(target.highest)
+    contexts |= {context: each for context, each in source.highest if each > highest.get(context, 0)}
+    return tuple(sorted(contexts.items()))
+
+
+def _notes(fresh: list[VersionFound], made: tuple[tuple[str, int], ...], filled: set[str]) -> tuple[str, ...]:
+    empty = [context for context, _ in made if context not in filled | {DEFAULT_CONTEXT}]
+    notes = [NO_TIMES] if any(one.time for one in fresh) else []
+    notes += [NO_CONTEXTS.format(", ".join(empty))] if empty else []
+    return (*notes, *([NO_HIGHEST] if any(highest for _, highest in made) else ()))
+
+
+def _lifted(
+    touched: tuple[VersionFound, ...], settled: list[Scope], made: tuple[tuple[str, int], ...], modes: dict[Scope, str]
+) -> tuple[tuple[Scope, str | None], ...]:
+    """Scopes whose mode would forbid the import: contexts take IMPORT, and what has a mode below or above them gives it up."""
+    subjects = {subject_of(one.subject) for one in touched}
+    contexts = {one.context for one in subjects} | {context for context, _ in made}
+    if modes:  # some of them may be read-only
+        contexts |= {one.context for one in settled if one.context != EVERYWHERE}
+    scopes = {Scope(*one) for one in subjects} | {one for one in settled if one.name is not None}
+    scopes = {one for one in scopes if one in modes} | {Scope(context) for context in contexts}
+    if any(one.context == EVERYWHERE for one in settled) and Scope(EVERYWHERE) in modes:
+        scopes.add(Scope(EVERYWHERE))
+    own = {scope: mode for scope, mode in modes.items() if mode != "IMPORT"}  # left behind by a run that was cut off
+    return tuple((scope, own.get(scope)) for scope in sorted(scopes, key=lambda one: (one.context, one.name or "")))
+
+
+def _conflict(one: VersionFound, found: VersionFound | None, holder: VersionFound | None) -> str:
+    if found is not None and (found.schema_id != one.schema_id or differs(found, one)):
+        return f"the target has another schema there, with id {found.schema_id}"
+    if found is not None and found.deleted and not one.deleted:
+        return "the target has it softly deleted; delete it there for good, or register it again"
+    if holder is not None and differs(holder, one):
+        return f"id {one.schema_id} belongs to another schema there ({holder.subject} version {holder.number})"
+    return ""
+
+
+def differs(left: VersionFound, right: VersionFound) -> bool:
+    """Tell two schemas apart: by guid, where both sides tell one, else by what they say."""
+    if left.guid and right.guid:
+        return left.guid != right.guid
+    return (left.format, left.text, left.references) != (right.format, right.text, right.references)
+
+
+def _waves(versions: list[VersionFound]) -> Iterator[tuple[VersionFound, ...]]:
+    """Versions in waves: what a schema refers to comes before it, and so does the version before it.
+
+    What goes in circles comes last, all at once.
+    """
+    waiting = {(one.subject, one.number): one for one in versions}
+    needs = {place: {each for each in _needs(one) if each in waiting} for place, one in waiting.items()}
+    before: dict[str, Place] = {}
+    for place in sorted(waiting):
+        if place[0] in before:
+            needs[place].add(before[place[0]])
+        before[place[0]] = place
+    users: dict[Place, list[Place]] = {}
+    for place, needed in needs.items():
+        for each in needed:
+            users.setdefault(each, []).append(place)
+    ready = [place for place, needed in needs.items() if not needed]
+    while ready:
+        yield tuple(waiting.pop(place) for place in ready)
+        freed: list[Place] = []
+        for place in ready:
+            for user in users.get(place, ()):
+                needs[user].discard(place)
+                if not needs[user]:
+                    freed.append(user)
+        ready = freed
+    if waiting:
+        yield tuple(waiting.values())
+
+
+def _needs(version: VersionFound) -> Iterator[Place]:
+    home = subject_of(version.subject)
+    for one in version.references:
+        yield str(home.sibling(one.subject)), one.version
