@@ -47,9 +47,21 @@ class Program:
         self._loops += 1
         if self._loops > MAX_NESTED:
             raise UnsuitedError(f"more than {MAX_NESTED} arrays or maps inside each other")
-        with self.under(head):
+        try:
+            with self.under(head):
+                yield
+        finally:
+            self._loops -= 1
+
+    @contextmanager
+    def or_else(self, error: type[Exception], line: str) -> Iterator[None]:
+        """Lines that one line takes the place of, where writing them fails with this error."""
+        before = len(self._lines)
+        try:
             yield
-        self._loops -= 1
+        except error:
+            del self._lines[before:]
+            self.add(line)
 
     def name(self, letter: str) -> str:
         """A name that nothing else has."""

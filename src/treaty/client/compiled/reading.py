@@ -30,7 +30,7 @@ def reader(schema: Any, named: Mapping[str, Any], *, tagged: bool = False) -> Re
     `tagged`: a value of a union with more than one branch beside null comes as ``(branch, value)``.
     """
     try:
-        return _Reader(named, tagged=tagged).program(schema)
+        return Reading(named, tagged=tagged).program(schema)
     except (UnsuitedError, RecursionError, SyntaxError, MemoryError, KeyError):
         return None
 
@@ -75,54 +75,71 @@ def count(data: bytes, at: int) -> tuple[int, int]:
     return value >> 1, at
 
 
-class _Reader:
+class Reading:
+    """A program that reads, under construction."""
+
     def __init__(self, named: Mapping[str, Any], *, tagged: bool) -> None:
+        """Begin one for schemas with these named types."""
         self._named = named
         self._tagged = tagged
-        self._code = Program()
+        self.code = Program()
         self._functions: dict[str, str] = {}
         self._waiting: list[tuple[str, Any]] = []
-        self._code.constants.update(
+        self.code.constants.update(
             long=long, length=length, int32=int32, count=count, wrong=RoughError,
             float_=Struct("<f").unpack_from, double_=Struct("<d").unpack_from,
         )  # fmt: skip
 
     def program(self, schema: Any) -> Read:
-        code = self._code
+        """The program for a schema."""
+        return self.made(lambda to: self.value(schema, to, 0))
+
+    def made(self, value: Callable[[str], None], functions: Callable[[], None] = lambda: None) -> Read:
+        """The program that reads one value into a variable; `functions` writes those that its lines call."""
+        code = self.code
         with code.under("def read(d):"):
             code.add("z = len(d)", "k = 0", "p = 0")
-            self._value(schema, "v", 0)
+            value("v")
             code.add("if p != z: raise wrong", "return v")
+        functions()
         while self._waiting:
             self._function(*self._waiting.pop())
         made: Read = code.made("read")
         return made
 
     def _function(self, name: str, schema: Any) -> None:
-        code = self._code
+        code = self.code
         with code.under(f"def {name}(d, p, z, k):"):
             code.add(f"if k > {MAX_DEPTH}: raise wrong")
             parts = []
             for field in schema["fields"]:
                 variable = code.name("f")
-                self._value(field["type"], variable, 1)
+                self.value(field["type"], variable, 1)
                 parts.append(f"{field['name']!r}: {variable}")
             code.add(f"return {{{', '.join(parts)}}}, p")
 
-    def _value(self, schema: Any, to: str, depth: int) -> None:
+    def value(self, schema: Any, to: str, depth: int) -> None:
         """Write the lines that read a value into a variable; `depth` counts what it stands in, inside its function."""
+        self.raw(schema, to, depth)
+        self.logical(schema, to)
+
+    def logical(self, schema: Any, to: str) -> None:
+        """The line that makes of a plain value what its logical type says, where it has one."""
+        made = LOGICAL_READERS.get(logical_of(schema))
+        if made is not None:
+            self.code.add(f"{to} = {self.code.constant(made)}({to}, {self.code.constant(schema)})")
+
+    def raw(self, schema: Any, to: str, depth: int) -> None:
+        """The lines that read a value as it is stored, whatever its logical type."""
         kind = kind_of(schema)
-        logical = LOGICAL_READERS.get(logical_of(schema))
         scalar = _SCALARS.get(kind)
         if scalar is not None:
-            self._code.add(*(line.replace("@", to) for line in scalar))
+            self.code.add(*(line.replace("@", to) for line in scalar))
         else:
             self._made_of_parts(schema, kind, to, depth)
-        if logical is not None:
-            self._code.add(f"{to} = {self._code.constant(logical)}({to}, {self._code.constant(schema)})")
 
     def _made_of_parts(self, schema: Any, kind: str, to: str, depth: int) -> None:
-        code = self._code
+        code = self.code
         if kind == "union":
             self._union(schema, to, depth)
         elif kind in {"record", "error"}:
@@ -130,33 +147,33 @@ class _Reader:
         elif kind == "array":
             code.add(f"{to} = []")
             item = code.name("i")
-            self._blocks(lambda: self._value(schema["items"], item, depth + 1), f"{to}.append({item})", depth)
+            self.blocks(lambda: self.value(schema["items"], item, depth + 1), f"{to}.append({item})", depth)
         elif kind == "map":
             code.add(f"{to} = {{}}")
             key, item = code.name("n"), code.name("i")
 
             def pair() -> None:
-                self._value("string", key, depth + 1)
-                self._value(schema["values"], item, depth + 1)
+                self.value("string", key, depth + 1)
+                self.value(schema["values"], item, depth + 1)
 
-            self._blocks(pair, f"{to}[{key}] = {item}", depth)
+            self.blocks(pair, f"{to}[{key}] = {item}", depth)
         elif kind == "enum":
-            code.add(*_LENGTH, f"{to} = {code.constant(tuple(schema['symbols']))}[n]")
+            code.add(*LENGTH, f"{to} = {code.constant(tuple(schema['symbols']))}[n]")
         elif kind == "fixed":
             code.add(f"e = p + {int(schema['size'])}", f"{to} = d[p:e]", "p = e")
         else:
-            self._value(self._named[kind], to, depth)
+            self.value(self._named[kind], to, depth)
 
     def _record(self, schema: Any) -> str:
         name = schema["name"]
         if name not in self._functions:
-            self._functions[name] = self._code.name("r")
+            self._functions[name] = self.code.name("r")
             self._waiting.append((self._functions[name], schema))
         return self._functions[name]
 
-    def _blocks(self, item: Callable[[], None], keep: str, depth: int) -> None:
+    def blocks(self, item: Callable[[], None], keep: str, depth: int) -> None:
         """Blocks of items. More items than bytes are left to who counts items that take none."""
-        code = self._code
+        code = self.code
         left = code.name("m")
         code.add(f"if k + {depth} > {MAX_DEPTH}: raise wrong")
         with code.loop("while True:"):
@@ -171,21 +188,28 @@ class _Reader:
                 code.add(keep)
 
     def _union(self, branches: list[Any], to: str, depth: int) -> None:
-        """One byte tells the branch; of more than 64 the later ones are left to others."""
-        code = self._code
         tagged = self._tagged and len([each for each in branches if each != "null"]) > 1
+
+        def branch(at: int) -> None:
+            self.value(branches[at], to, depth)
+            if tagged and branches[at] != "null":
+                self.code.add(f"{to} = ({self.code.constant(branch_of(branches[at]))}, {to})")
+
+        self.branches(len(branches), branch)
+
+    def branches(self, count: int, branch: Callable[[int], None]) -> None:
+        """One byte tells the branch; of more than 64 the later ones are left to others."""
+        code = self.code
         index = code.name("u")
         code.add(f"{index} = d[p]", "p += 1")
-        for at, branch in enumerate(branches[:64]):
+        for at in range(min(count, 64)):
             with code.under(f"{'elif' if at else 'if'} {index} == {at * 2}:"):
-                self._value(branch, to, depth)
-                if tagged and branch != "null":
-                    code.add(f"{to} = ({code.constant(branch_of(branch))}, {to})")
-        code.add("else: raise wrong" if branches else "raise wrong")
+                branch(at)
+        code.add("else: raise wrong" if count else "raise wrong")
 
 
-_LENGTH = ("n = d[p]", "if n & 129: n, p = length(d, p)", "else:", "    n >>= 1", "    p += 1")
-_SLICE = (*_LENGTH, "e = p + n")
+LENGTH = ("n = d[p]", "if n & 129: n, p = length(d, p)", "else:", "    n >>= 1", "    p += 1")
+_SLICE = (*LENGTH, "e = p + n")
 _SCALARS: Mapping[str, tuple[str, ...]] = {
     "null": ("@ = None",),
     "boolean": ("n = d[p]", "p += 1", "if n > 1: raise wrong", "@ = n == 1"),

@@ -10,7 +10,7 @@ import io
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from fastavro.schema import SchemaParseException, UnknownType
 from fastavro.validation import ValidationError
 
 from treaty.client.compiled.reading import Read, reader
+from treaty.client.compiled.resolving import resolver
 from treaty.client.compiled.writing import Write, writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.skim import Malformed, Skip, skimmer
@@ -42,6 +43,8 @@ ROUGH = (
 """What a program may raise for a value or a payload that it doesn't take."""
 _CODEC_ERRORS = (ValueError, TypeError, LookupError, EOFError, ArithmeticError, AttributeError, struct.error)
 _SAID = frozenset({"doc", "aliases", "default", "order"})
+MAX_WAYS = 20
+"""Readers for which one writer's payloads are kept ready."""
 MAX_REFERENCES = 1000
 """Schemas that one schema may lead to, directly or not."""
 
@@ -55,35 +58,49 @@ class Ready:
     named: Mapping[str, Any]
     name: str
     raw: bool
+    ways: dict[tuple[str, str, bool], Read | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def skim(self) -> Skip:
         """The walker of payloads."""
-        return skimmer(self._payload, self.named)
+        return skimmer(self.payload, self.named)
 
     @cached_property
     def reads(self) -> Read | None:
         """The program that reads payloads."""
-        return reader(self._payload, self.named)
+        return reader(self.payload, self.named)
 
     @cached_property
     def reads_tagged(self) -> Read | None:
         """The program that reads payloads and tells the branches of unions."""
-        return reader(self._payload, self.named, tagged=True)
+        return reader(self.payload, self.named, tagged=True)
+
+    def way(self, reader: "Ready | None", *, tagged: bool) -> Read | None:
+        """The program that reads payloads as another schema's values (None: as they are)."""
+        if reader is None or reader.likeness == self.likeness:
+            return self.reads_tagged if tagged else self.reads
+        key = (reader.likeness, reader.text, tagged)
+        if key not in self.ways:
+            if len(self.ways) >= MAX_WAYS:
+                self.ways.clear()
+            wanted = (reader.payload, reader.named)
+            self.ways[key] = resolver((self.payload, self.named), wanted, tagged=tagged)
+        return self.ways[key]
 
     @cached_property
     def writes(self) -> Write | None:
         """The program that writes payloads."""
-        return writer(self._payload, self.named)
+        return writer(self.payload, self.named)
 
     @cached_property
     def likeness(self) -> str:
         """Equal for two schemas whose payloads read the same: everything but what people read and readers fall back on."""
         named = {name: _bare(one) for name, one in self.named.items() if name != _WRAPPER}
-        return json.dumps([_bare(self._payload), named], sort_keys=True)
+        return json.dumps([_bare(self.payload), named], sort_keys=True)
 
     @property
-    def _payload(self) -> Any:
+    def payload(self) -> Any:
+        """The schema itself, out of its wrapping."""
         return self.schema["fields"][0]["type"]
 
 
@@ -173,8 +190,8 @@ def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str,
         if reader is None or reader.raw:
             return bytes(payload)
         payload = _with_length(payload)
-    elif reader is None or reader.likeness == writer.likeness:
-        quick = writer.reads_tagged if tagged else writer.reads
+    else:
+        quick = writer.way(reader, tagged=tagged)
         if quick is not None:
             try:
                 return quick(payload)

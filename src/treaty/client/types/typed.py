@@ -27,10 +27,12 @@ class Typed:
 def typed_avro(kind: Any, namespace: str = "") -> Typed:
     """Derive an Avro schema from a type: a class with fields, or any annotation.
 
-    Names without a namespace get `namespace`. Raises `NoSchemaError` with the path to what Avro has no type for.
+    Names without a namespace get `namespace`. A class that `class_of` made has the schema it was made of. Raises `NoSchemaError` with the path to what Avro has no type for.
     """
     derived = derive(kind, namespace)
-    text = json.dumps(avro_schema(derived), ensure_ascii=False, separators=(",", ":"))
+    text = getattr(kind, "__dict__", {}).get("__schema_text__")
+    if text is None:
+        text = json.dumps(avro_schema(derived), ensure_ascii=False, separators=(",", ":"))
     ways = Converter(derived, AVRO).ways(derived.shape)
     name = derived.shape.name if isinstance(derived.shape, Use) else ""
     return Typed(kind, Draft(text), name, ways.take, ways.make)
