@@ -112,6 +112,28 @@ def associations(ask: Asker) -> tied.ListAssociations:
     return tied.ListAssociations(ask.chance.choice(places))
 
 
+def wish(ask: Asker) -> tied.Wish:
+    return tied.Wish(
+        ask.chance.choice(tied.KINDS),
+        ask.subject() if ask.often(0.9) else None,
+        ask.chance.choice(("", "STRONG", "WEAK")),
+        ask.chance.choice((None, None, None, False, True)),
+        asked.Register(ask.subject(), ask.draft(), ask.normalize()) if ask.often(0.3) else None,
+    )
+
+
+def resource(ask: Asker) -> tied.Resource:
+    topic = ask.chance.choice(TOPICS)
+    return tied.Resource(topic, "ns", f"id-{topic}")
+
+
+def change(ask: Asker) -> tied.Change:
+    steps = ask.chance.randint(1, 2)
+    ops: tuple[tied.Op, ...] = ("CREATE", "UPSERT", "DELETE")
+    operations = (tied.Operation(ask.chance.choice(ops), wish(ask), ask.often(0.3)) for _ in range(steps))
+    return tied.Change(resource(ask), tuple(operations))
+
+
 Generator = Callable[[Asker], Request[Any]]
 
 GENERATORS: Mapping[type, tuple[float, Generator]] = {
@@ -142,6 +164,12 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.UsesOf: (1, lambda a: asked.UsesOf(a.chance.randint(1, MOST_IDS), visible=a.visible())),
     asked.ReferencedBy: (1, lambda a: asked.ReferencedBy(a.subject(), a.number(), a.often(0.3))),
     tied.ListAssociations: (2, associations),
+    tied.Associate: (4, lambda a: tied.Associate(resource(a), (wish(a),), a.often(0.5), dry_run=a.often(0.1))),
+    tied.Dissociate: (
+        4,
+        lambda a: tied.Dissociate(resource(a).id, kinds=a.chance.choice([(), ("key",)]), cascade=a.often(0.3)),
+    ),
+    tied.ChangeAssociations: (2, lambda a: tied.ChangeAssociations((change(a), change(a)), a.often(0.1))),
     tied.GetAssociations: (1, lambda a: tied.GetAssociations((associations(a),), schemas=a.often(0.5))),
     asked.ListContexts: (1, lambda a: asked.ListContexts()),
     asked.GetOutcome: (2, lambda a: asked.GetOutcome(a.chance.choice(a.command_ids) if a.command_ids else "none")),

@@ -22,6 +22,7 @@ import msgspec
 from treaty.api.auth.doorkeeper import Asking
 from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
+from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.law.aliases import alias_candidate, renamed
 from treaty.core.law.memory import request_digest
@@ -207,6 +208,8 @@ class Audit:
                 asked = q.GetConfig(scope)
             case q.SetMode(scope=scope) | q.DeleteMode(scope=scope):
                 asked = q.GetMode(scope)
+            case t.Associate(resource=t.Resource(id=resource_id)) | t.Dissociate(resource_id=resource_id):
+                asked = t.ListAssociations(t.OfId(resource_id))
             case _:
                 return None
         try:
@@ -219,7 +222,7 @@ class Audit:
 
 
 def _object(request: Request[Any]) -> Members:
-    """What a command is about: a subject, or a context."""
+    """What a command is about: a subject, a context, or a resource."""
     match request:
         case q.DeleteContext(context=context):
             return {"context": context}
@@ -231,12 +234,18 @@ def _object(request: Request[Any]) -> Members:
                 if scope.name is None
                 else {"subject": str(Subject(scope.context, scope.name))}
             )
+        case t.Associate(resource=resource, wishes=wishes):
+            return {"resource": resource.id, "subjects": [str(t.subject_for(resource, one)) for one in wishes]}
+        case t.Dissociate(resource_id=resource_id, cascade=cascade):
+            return {"resource": resource_id, "cascade": cascade}
+        case t.ChangeAssociations(changes=changes):
+            return {"resources": [one.resource.id for one in changes]}
         case _:
             return {"subject": str(getattr(request, "subject", ""))}
 
 
 def _after(answer: object) -> object:
-    """What stands there, with its digest: a version's guid, or a digest of a config."""
+    """What stands there, with its digest: a version's guid, a digest of a config; associations as they are."""
     match answer:
         case a.Registered(version=version):
             return _after(version)
@@ -248,6 +257,12 @@ def _after(answer: object) -> object:
             return {"digest": request_digest(config), "level": config.level}
         case a.ModeStored(mode=mode):
             return {"mode": mode}
+        case t.Associations(associations=tied) | t.ResourceBound(bound=tied):
+            return [{"kind": one.kind, "subject": one.subject, "lifecycle": one.lifecycle} for one in tied]
+        case t.AssociationResults(results=results):
+            return [
+                _after(one.done) if one.refused is None else {"refused": one.refused.reason.rule} for one in results
+            ]
         case _:
             return None
 

@@ -8,7 +8,23 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, Setting, VersionFound
-from treaty.core.limits import SETTINGS_PAGE
+from treaty.core.associating import (
+    Associate,
+    Association,
+    AssociationResult,
+    Change,
+    ChangeAssociations,
+    Dissociate,
+    GetAssociations,
+    ListAssociations,
+    OfId,
+    OfName,
+    OfSubject,
+    Resource,
+    ResourceBound,
+    Wish,
+)
+from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
 from treaty.core.registry import CALL, Call, Registry, Reply
 from treaty.core.requests import (
@@ -228,6 +244,44 @@ class Connection:
     def delete_context(self, context: str) -> None:
         """Forget an empty context."""
         self._answer(DeleteContext(context_of(context)))
+
+    # ------------------------------------------------------------------------------------------------ associations
+
+    def associations(
+        self,
+        of: OfSubject | OfName | OfId | str,
+        *,
+        kinds: tuple[str, ...] = (),
+        lifecycle: str = "",
+        offset: int = 0,
+        limit: int = ASSOCIATIONS_LISTED,
+    ) -> tuple[Association, ...]:
+        """Return the associations of a subject (a string names one) or of resources; at most `limit` of them."""
+        place = OfSubject(subject_of(of)) if isinstance(of, str) else of
+        request = ListAssociations(place, kinds=kinds, lifecycle=lifecycle, offset=offset, limit=limit)
+        return self._answer(request).associations
+
+    def find_associations(
+        self, gets: tuple[ListAssociations, ...], *, schemas: bool = False
+    ) -> tuple[AssociationResult, ...]:
+        """Return the associations of several resources, entry by entry; `schemas` tells the latest schemas too."""
+        return self._answer(GetAssociations(gets, schemas)).results
+
+    def associate(
+        self, resource: Resource, *wishes: Wish, update: bool = False, dry_run: bool = False
+    ) -> ResourceBound:
+        """Bind kinds of a resource to subjects, all or none; `update` changes what is bound already."""
+        return self._answer(Associate(resource, wishes, update, dry_run))
+
+    def dissociate(self, resource_id: str, *kinds: str, cascade: bool = False, dry_run: bool = False) -> None:
+        """Forget associations of a resource; with `cascade` the subjects of strong ones go for good."""
+        self._answer(Dissociate(resource_id, kinds=kinds, cascade=cascade, dry_run=dry_run))
+
+    def change_associations(self, *changes: Change, dry_run: bool = False) -> tuple[AssociationResult, ...]:
+        """Create, change and delete associations of several resources; returns what became of each entry."""
+        return self._answer(ChangeAssociations(changes, dry_run)).results
+
+    # ---------------------------------------------------------------------------------------------------- outcomes
 
     def outcome(self, command_id: str) -> Outcome:
         """Return what became of a command; raises `NotFound` where nobody remembers it."""

@@ -4,18 +4,21 @@ A STRONG association ties a subject to one resource: nobody may refer to the sub
 WEAK one only says where the schemas of a resource are; a subject may have many of them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 
 from treaty.core import refusals
-from treaty.core.answers import VersionFound
+from treaty.core.answers import Deleted, VersionFound
 from treaty.core.finding import Fault, Finding
+from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible, InvalidSchema, Reason, Refusal, RegistryError, Unavailable
-from treaty.core.requests import Request
+from treaty.core.requests import Register, Request
 
 TOPIC = "topic"
 KINDS = ("key", "value")
 """What of a topic a subject describes."""
+Op = Literal["CREATE", "UPSERT", "DELETE"]
 LIFECYCLES = ("STRONG", "WEAK")
 ANY = "-"
 """In place of a namespace or a name of a resource: whichever there is."""
@@ -156,12 +159,96 @@ class ListAssociations(Request[Associations]):
     kinds: tuple[str, ...] = ()
     lifecycle: str = ""
     offset: int = 0
-    limit: int = 1000
+    limit: int = ASSOCIATIONS_LISTED
 
 
 @dataclass(frozen=True, slots=True)
 class GetAssociations(Request[AssociationResults]):
     """Several lists at once, each of one resource. `schemas` tells the latest schema of every subject too."""
 
-    gets: tuple[ListAssociations, ...] = field(default=())
+    gets: tuple[ListAssociations, ...]
     schemas: bool = False
+
+
+# ------------------------------------------------------------------------------------------------------- commands
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an association brings along from elsewhere; may be given where the mode lets ids be given."""
+
+    guid: str
+    created: int = 0
+    updated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """An association as it is to be.
+
+    Without a `subject` it is the usual one (`subject_for`). An empty `lifecycle` and a `frozen` of None stay as they
+    are, and begin as WEAK and not frozen. `schema` is registered with it; its own subject does not count.
+    """
+
+    kind: str = "value"
+    subject: Subject | None = None
+    lifecycle: str = ""
+    frozen: bool | None = None
+    schema: Register | None = None
+    given: Given | None = None
+
+
+def subject_for(resource: Resource, wish: Wish) -> Subject:
+    """Return the subject that a wish means: the one it names, else ``:.namespace:name-kind``."""
+    return wish.subject or Subject(f".{resource.namespace}", f"{resource.name}-{wish.kind}")
+
+
+@dataclass(frozen=True, slots=True)
+class Associate(Request[ResourceBound]):
+    """Bind kinds of a resource to subjects, all or none. `update` changes those that are bound already, else they must
+    be as wished. With `dry_run` nothing is written, and the resource may lack its id.
+    """
+
+    resource: Resource
+    wishes: tuple[Wish, ...]
+    update: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dissociate(Request[Deleted]):
+    """Forget associations of the resource with this id: those of these `kinds`, or all.
+
+    With `cascade` the subjects of strong ones go too, with all their versions, and frozen ones may go.
+    """
+
+    resource_id: str
+    type: str = TOPIC
+    kinds: tuple[str, ...] = ()
+    cascade: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One step of a batch. Of a DELETE's wish only the kind counts."""
+
+    op: Op
+    wish: Wish
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of a batch: steps for one resource, in order, all or none."""
+
+    resource: Resource
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeAssociations(Request[AssociationResults]):
+    """Entries one after the other. What is refused leaves the others as they are; the rest becomes one commit."""
+
+    changes: tuple[Change, ...]
+    dry_run: bool = False

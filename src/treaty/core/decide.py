@@ -13,7 +13,19 @@ from typing import Any
 from treaty.core import associating, requests
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.grammar import Grammar
-from treaty.core.law import associations, contexts, deletion, derivation, listings, lookup, queries, register, tuning
+from treaty.core.law import (
+    associations,
+    binding,
+    contexts,
+    deletion,
+    derivation,
+    listings,
+    lookup,
+    parting,
+    queries,
+    register,
+    tuning,
+)
 from treaty.core.law.aliases import meant
 from treaty.core.law.memory import recall, remember
 from treaty.core.law.schemas import Unanswered
@@ -67,6 +79,9 @@ LAWS: Mapping[type, Law] = {
     requests.ListContexts: Law(contexts.list_contexts),
     associating.ListAssociations: Law(associations.list_associations),
     associating.GetAssociations: Law(associations.get_associations),
+    associating.Associate: Law(binding.associate, writes=True),
+    associating.Dissociate: Law(parting.dissociate, writes=True),
+    associating.ChangeAssociations: Law(binding.change_associations, writes=True),
     requests.GetOutcome: Law(queries.get_outcome),
 }
 """Every kind of request, and its law."""

@@ -1,7 +1,7 @@
 """What each kind of request needs: which permission, on what. One table, and a request that is not in it is refused."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treaty.core import associating as t
@@ -132,6 +132,17 @@ def _somewhere(*permissions: Permission) -> Callable[[Any], tuple[Need, ...]]:
     return lambda _request: (Need(permissions),)
 
 
+def _associate(request: t.Associate) -> tuple[Need, ...]:
+    """Where a topic's schemas stand is decided by who may register them there."""
+    found: list[Need] = []
+    for wish in request.wishes:
+        subject = t.subject_for(request.resource, wish)
+        found.append(Need(("register",), subject))
+        if wish.schema is not None:
+            found.extend(_register(replace(wish.schema, subject=subject)))
+    return tuple(dict.fromkeys(found)) or (Need(("register",)),)
+
+
 def _associations(request: t.ListAssociations) -> tuple[Need, ...]:
     return (Need(("read",), request.of.subject if isinstance(request.of, t.OfSubject) else None),)
 
@@ -165,6 +176,9 @@ NEEDS: Mapping[type, Callable[[Any], tuple[Need, ...]]] = {
     q.ListContexts: _somewhere("read"),
     t.ListAssociations: _associations,
     t.GetAssociations: _somewhere("read"),
+    t.Associate: _associate,
+    t.Dissociate: _somewhere("register"),
+    t.ChangeAssociations: _somewhere("register"),
     q.GetOutcome: _somewhere(*PERMISSIONS),
 }
 """Every kind of request, and what it needs. Those that need a permission "somewhere" are shown only what may be read."""

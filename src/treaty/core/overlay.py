@@ -30,10 +30,10 @@ class Overlay:
         """Sequence of the last commit shown."""
         return self._sequence
 
-    def put(self, rows: Iterable[Row]) -> None:
-        """Show one more commit."""
+    def put(self, rows: Iterable[Row], commits: int = 1) -> None:
+        """Show one more commit, or (0) rows of the one that is being decided."""
         self._waiting.extend(rows)
-        self._sequence += 1
+        self._sequence += commits
 
     def _settle(self) -> None:
         for row in self._waiting:

@@ -24,6 +24,7 @@ FOUND: Mapping[str, How] = {
     "association.subject": "entry",
     "association.name": "associated",
     "association.resource": "associated",
+    "association.guid": "associated",
 }
 """Where an index says whose rows it finds: in the entry, in the keys of the rows (associated: at their end), or
 (schemas) in who uses them.

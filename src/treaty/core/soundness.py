@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from treaty.core import values
 from treaty.core.identity import guid
-from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
 from treaty.core.view import Tables, View
@@ -124,6 +124,30 @@ def _outcome(view: View, key: Key) -> Iterator[Unsound]:
         yield Unsound("OUTCOME_AHEAD", "outcome", key, f"of sequence {value.sequence}, which is to come")
 
 
+def _association(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("association", key)
+    if not isinstance(value, values.Association):
+        return
+
+    def wrong(rule: str, message: str) -> Unsound:
+        return Unsound(rule, "association", key, message)
+
+    resource_id, kind, subject = key
+    if (kind, subject) != (value.kind, value.subject):
+        yield wrong("ASSOCIATION_KEY", f"its value is about the {value.kind} and subject {value.subject}")
+    if value.frozen and value.lifecycle != "STRONG":
+        yield wrong("ASSOCIATION_FROZEN", "it is frozen and not strong")
+    context, name = subject_of(value.subject)
+    versions = (view.get("version", one) for one in view.find("version.subject", (context, name)))
+    if not any(isinstance(one, values.Version) and one.state == "live" for one in versions):
+        yield wrong("ASSOCIATION_DANGLING", f"subject {value.subject} has no live version")
+    if value.lifecycle == "STRONG" and len(view.find("association.subject", (context, name))) > 1:
+        yield wrong("ASSOCIATION_SHARED", f"it is strong, and subject {value.subject} has others")
+    for other in view.find("association.name", (value.namespace, value.resource)):
+        if other < key and (other[0] != resource_id or other[1] == kind):
+            yield wrong("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
+
+
 def _moved_here(view: View) -> bool:
     """Whether rows may speak of sequences of another log."""
     return view.get("lineage", ("origin",)) is not None
@@ -141,6 +165,7 @@ CHECKS: tuple[tuple[str, Callable[[View, Key], Iterator[Unsound]]], ...] = (
     ("name", _name),
     ("encoding", _encoding),
     ("subject", _subject),
+    ("association", _association),
     ("outcome", _outcome),
 )
 """Each table that has laws of its own, and its check."""

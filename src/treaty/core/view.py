@@ -140,6 +140,10 @@ def _named_resource_entries(_key: Key, value: Value) -> tuple[Key, ...]:
     return tuple(dict.fromkeys(((value.namespace, value.resource), ("-", value.resource), (value.namespace, "-"))))
 
 
+def _association_entries(_key: Key, value: Value) -> tuple[Key, ...]:
+    return ((value.guid,),) if isinstance(value, values.Association) and value.guid else ()
+
+
 def _resource_entries(key: Key, _value: Value) -> tuple[Key, ...]:
     return ((key[0],),)
 
@@ -162,12 +166,13 @@ INDEXES: Mapping[str, Index] = {
     "association.subject": Index("association", _associated_entries),
     "association.name": Index("association", _named_resource_entries),
     "association.resource": Index("association", _resource_entries, of_key=True),
+    "association.guid": Index("association", _association_entries),
     "outcome.sequence": Index("outcome", _outcome_entries),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
 (context, subject) · (context, subject, number) · (state live or soft, context, subject) · (context, schema id) ·
 (SHA-256) · (context, subject, ordinal) · (context, subject) · (namespace, name), either of them ``-`` for any ·
-(resource id) · (sequence)."""
+(resource id) · (guid) · (sequence)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))

@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
+from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.decide import is_command
 from treaty.core.law.aliases import alias_candidate
@@ -49,10 +50,10 @@ class Doorkeeper:
         call = Call(
             call.consistency, call.after, call.command_id, call.timeout, who.principal, who.access
         )  # `replace` is slow
-        if isinstance(request, q.Register) and request.force is not None:
-            request = cast("Request[A]", replace(request, force=replace(request.force, who=who.principal)))
-        if self.scribe is not None and is_command(request):
-            return await self.scribe.told(request, call, self._ask)
+        if is_command(request):
+            request = cast("Request[A]", _signed(request, who.principal))
+            if self.scribe is not None:
+                return await self.scribe.told(request, call, self._ask)
         return await self._ask(request, call)
 
     async def _ask(self, request: Request[Any], call: Call) -> Reply[Any]:
@@ -113,6 +114,24 @@ class Doorkeeper:
     async def close(self) -> None:
         """Close the registry."""
         await self.registry.close()
+
+
+def _signed(request: Any, principal: str) -> Any:
+    """Who forces something is who asks for it, whatever name was sent."""
+    match request:
+        case q.Register(force=q.Force() as force):
+            return replace(request, force=replace(force, who=principal))
+        case t.Wish(schema=q.Register() as schema):
+            return replace(request, schema=_signed(schema, principal))
+        case t.Associate(wishes=wishes):
+            return replace(request, wishes=tuple(_signed(one, principal) for one in wishes))
+        case t.Operation(wish=wish):
+            return replace(request, wish=_signed(wish, principal))
+        case t.Change(operations=operations):
+            return replace(request, operations=tuple(_signed(one, principal) for one in operations))
+        case t.ChangeAssociations(changes=changes):
+            return replace(request, changes=tuple(_signed(one, principal) for one in changes))
+    return request
 
 
 def _may_hear_of(access: Access, place: str) -> bool:

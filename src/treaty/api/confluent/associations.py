@@ -1,10 +1,25 @@
 """Associations of topics with subjects."""
 
-from treaty.api.confluent.exchange import Exchange, Partial
+from dataclasses import replace
+
+from treaty.api.confluent.exchange import Exchange, Nothing, Partial
 from treaty.api.confluent.query import NoSuchPath
 from treaty.core import associating as t
+from treaty.core.law.associations import invalid
 from treaty.core.limits import ASSOCIATIONS_LISTED
-from treaty.wire.confluent.associations import GetsBody, association_body, get_of, results_body
+from treaty.core.names import DEFAULT_CONTEXT, context_of
+from treaty.wire.confluent.associations import (
+    AssociateBody,
+    ChangesBody,
+    GetsBody,
+    ResourceBody,
+    associate_of,
+    association_body,
+    changes_of,
+    get_of,
+    resource_body,
+    results_body,
+)
 
 
 async def of_subject(x: Exchange) -> object:
@@ -43,3 +58,52 @@ async def batch_get(x: Exchange) -> object:
     body = await x.body(GetsBody)
     request = t.GetAssociations(tuple(get_of(one) for one in body.requests or ()), x.query.flag("includeSchemas"))
     return Partial(results_body(await x.ask(request), details=x.details))
+
+
+async def create(x: Exchange) -> object:
+    """Binds a resource to subjects, and registers the schemas that are sent along; `dryRun=true` only says what would come of it."""
+    body = await x.body(AssociateBody)
+    return await _bound(x, associate_of(body, _context(x), update=False, dry_run=x.query.flag("dryRun")))
+
+
+async def update(x: Exchange) -> object:
+    """Binds a resource to subjects, or changes lifecycle and `frozen` of what is bound; the id stands in the path."""
+    body = await x.body(AssociateBody)
+    request = associate_of(body, _context(x), update=True, dry_run=x.query.flag("dryRun"))
+    if request.resource.id not in {"", x.values[0]}:
+        raise invalid("resourceId", "is another one than that in the path", request.resource.id, allowed=x.values[0])
+    return await _bound(x, replace(request, resource=replace(request.resource, id=x.values[0])))
+
+
+async def _bound(x: Exchange, request: t.Associate) -> ResourceBody:
+    body = resource_body(await x.ask(request), details=x.details)
+    if request.dry_run and not x.details:
+        body.associations = None
+    return body
+
+
+async def delete(x: Exchange) -> object:
+    """Forgets associations of a resource; `cascadeLifecycle=true` removes the subjects of strong ones for good. Answers nothing, with 204."""
+    kinds = tuple(one for one in x.query.all("associationType") if one)
+    type_ = x.query.get("resourceType") or t.TOPIC
+    flags = x.query.flag("cascadeLifecycle"), x.query.flag("dryRun")
+    await x.ask(t.Dissociate(x.values[0], type_, kinds, *flags))
+    return Nothing()
+
+
+async def batch_change(x: Exchange) -> object:
+    """Creates, changes and deletes associations of several resources; 207, entry by entry, and one commit for all that is not refused."""
+    body = await x.body(ChangesBody)
+    answer = await x.ask(changes_of(body, _context(x), dry_run=x.query.flag("dryRun")))
+    results = results_body(answer, details=x.details)
+    if x.query.flag("dryRun") and not x.details:
+        for one in results.results:
+            if one.result is not None:
+                one.result.associations = None
+    return Partial(results)
+
+
+def _context(x: Exchange) -> str:
+    """The context of subjects that name none."""
+    word = x.query.get("context")
+    return context_of(word) if word else DEFAULT_CONTEXT

@@ -26,6 +26,8 @@ def in_context(segments: Segments, query: Query) -> tuple[Segments, Query]:
         return rest, query.with_member("subjectPrefix", _qualified(prefix, query.get("subjectPrefix") or ""))
     if rest[:2] == ("schemas", "ids"):
         return rest, query.with_member("subject", _qualified(prefix, query.get("subject") or ""))
+    if rest[0] in {"associations", "associations:batchMutate"}:
+        query = query.with_member("context", context)
     at = _subject_place(rest)
     return (rest if at is None else (*rest[:at], _qualified(prefix, rest[at]), *rest[at + 1 :])), query
 

@@ -13,6 +13,7 @@ from treaty.client.settings import Settings
 from treaty.client.steps import Lost, Pause, Talk
 from treaty.client.talk.attempt import asked_pause, exchanged, hopeless, may_be_done, understood
 from treaty.client.talk.world import World
+from treaty.core.associating import Associate
 from treaty.core.decide import is_command
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
@@ -149,7 +150,7 @@ def _repeatable(request: Request[Any]) -> bool:
     """Tell whether a command says the same when it is done again; the others are refused where they were done before."""
     if isinstance(request, Register):
         return not request.number and request.expected is None
-    return isinstance(request, (SetConfig, SetMode, MakeContext)) or not is_command(request)
+    return isinstance(request, (SetConfig, SetMode, MakeContext, Associate)) or not is_command(request)
 
 
 def _remembers(event: Received | Lost) -> bool:

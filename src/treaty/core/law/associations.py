@@ -1,5 +1,7 @@
 """Associations as they stand: which there are, who has them, and how they are told."""
 
+from collections.abc import Iterable
+
 from treaty.core.associating import (
     ANY,
     TOPIC,
@@ -22,9 +24,18 @@ from treaty.core.grammar import Grammar
 from treaty.core.law.versions import found, shown
 from treaty.core.limits import ASSOCIATION_BATCH
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import AssociationNotFound, InvalidAssociation, Refusal
+from treaty.core.refusals import (
+    AssociationNotFound,
+    Frozen,
+    InvalidAssociation,
+    NoLiveVersion,
+    NotPermitted,
+    Refusal,
+    SubjectAssociated,
+)
 from treaty.core.rows import Key
 from treaty.core.values import Association as Value
+from treaty.core.values import Used
 from treaty.core.view import View
 
 Tied = tuple[Key, Value]
@@ -56,6 +67,21 @@ def _rows(view: View, keys: tuple[Key, ...]) -> list[Tied]:
 def is_strong(view: View, subject: Subject) -> bool:
     """Tell whether a subject goes with a resource. A strong association is the only one of its subject."""
     return any(value.lifecycle == "STRONG" for _, value in _rows(view, of_subject(view, subject)[:1]))
+
+
+def refuse_strong_targets(view: View, parent: Subject, references: Iterable[Used]) -> None:
+    """Raise `NotPermitted` where a schema would refer to a subject that may go with its resource."""
+    for one in references:
+        target = parent.sibling(one.subject)
+        if is_strong(view, target):
+            raise NotPermitted.of(
+                "REFERENCE_STRONG",
+                f"Subject '{target}' has a strong association and cannot be referenced",
+                path=f"/references/{one.name}",
+                subject=str(parent),
+                new=f"{target} version {one.version}",
+                allowed="a subject without one, or make that association WEAK first",
+            )
 
 
 def resource_of(one: Tied) -> Resource:
@@ -166,6 +192,36 @@ def invalid(member: str, detail: str, new: str, *, allowed: str = "") -> Invalid
         path=f"/{member}",
         new=new,
         allowed=allowed or detail,
+    )
+
+
+def associated(subject: Subject) -> SubjectAssociated:
+    """Return the refusal of what an association of the subject stands in the way of."""
+    return SubjectAssociated.of(
+        "SUBJECT_ASSOCIATED",
+        f"An association already exists for subject '{subject}'",
+        subject=str(subject),
+        allowed="delete the association first",
+    )
+
+
+def no_live_version(subject: Subject, *, allowed: str = "register a schema first, or send one along") -> NoLiveVersion:
+    """Return the refusal of what would leave an associated subject without a live version."""
+    return NoLiveVersion.of(
+        "NO_LIVE_VERSION",
+        f"No active (non-deleted) version exists for subject '{subject}'",
+        subject=str(subject),
+        allowed=allowed,
+    )
+
+
+def frozen(value: Value) -> Frozen:
+    """Return the refusal of a change of a frozen association."""
+    return Frozen.of(
+        "ASSOCIATION_FROZEN",
+        f"The association of type  '{value.kind}' is frozen for subject '{value.subject}'",
+        subject=value.subject,
+        allowed="frozen=false in the change; to delete it, cascadeLifecycle=true",
     )
 
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from treaty.core.answers import Deleted
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
+from treaty.core.law.associations import associated, no_live_version, of_subject
 from treaty.core.law.references import refuse_if_referenced
 from treaty.core.law.removal import remove_version, remove_versions
 from treaty.core.law.settings import refuse_if_readonly, scope_key
-from treaty.core.law.versions import Kept, kept, no_subject, select, shown
+from treaty.core.law.versions import Kept, kept, no_subject, select, shown, subject_of_key
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
@@ -41,6 +42,8 @@ def delete_version(view: View, command: Command[Deleted], grammar: Grammar) -> D
             allowed="delete it without permanent=true first",
             **facts,
         )
+    if of_subject(view, subject) and not _lives_without(view, one):
+        raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
     refuse_if_referenced(view, one, deleted=request.permanent)
     refuse_if_readonly(view, Scope(*subject))
     answer = Deleted((version.number,))
@@ -48,7 +51,7 @@ def delete_version(view: View, command: Command[Deleted], grammar: Grammar) -> D
         return Decision((Row("version", key, replace(version, state="soft")),), answer)
     rows = remove_version(view, one)
     if len(shown(view, subject, "all")) == 1:
-        rows = _whole_subject(view, subject)
+        rows = whole_subject(view, subject)
     return Decision(tuple(rows), answer)
 
 
@@ -74,21 +77,27 @@ def delete_subject(view: View, command: Command[Deleted], grammar: Grammar) -> D
             subject=str(subject),
             allowed="delete it without permanent=true first",
         )
+    if of_subject(view, subject):
+        raise associated(subject)
     taken = there if request.permanent else live
     for one in taken:
         refuse_if_referenced(view, one, deleted=request.permanent, inside=frozenset((subject,)))
     refuse_if_readonly(view, Scope(*subject))
     answer = Deleted(tuple(version.number for _, version in taken))
     if request.permanent:
-        return Decision(tuple(_whole_subject(view, subject)), answer)
+        return Decision(tuple(whole_subject(view, subject)), answer)
     return Decision(tuple(_softly(one) for one in live), answer)
+
+
+def _lives_without(view: View, one: Kept) -> bool:
+    return any(other[0] != one[0] for other in shown(view, subject_of_key(one[0])))
 
 
 def _softly(one: Kept) -> Row:
     return Row("version", one[0], replace(one[1], state="soft"))
 
 
-def _whole_subject(view: View, subject: Subject) -> list[Row]:
+def whole_subject(view: View, subject: Subject) -> list[Row]:
     """Everything of a subject but its counters: what is made again under its name is somebody else."""
     rows = remove_versions(view, kept(view, subject))
     rows.append(Row("subject", tuple(subject), None))

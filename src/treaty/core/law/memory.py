@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import fields, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 from treaty.core import answers
+from treaty.core.associating import AssociationResult, AssociationResults, Bound, Refused, ResourceBound
 from treaty.core.codec import decode, dumps, encode
 from treaty.core.command import Command, Decision
 from treaty.core.law.versions import found
@@ -21,7 +22,15 @@ from treaty.core.view import View
 
 _KINDS: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (answers.Deleted, answers.ConfigStored, answers.ModeStored, answers.VersionFound, answers.ContextMade)
+    for kind in (
+        answers.Deleted,
+        answers.ConfigStored,
+        answers.ModeStored,
+        answers.VersionFound,
+        answers.ContextMade,
+        ResourceBound,
+        AssociationResults,
+    )
 }
 
 _SCALARS = frozenset({str, int, bool, float, type(None)})
@@ -45,7 +54,7 @@ def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Deci
 
 def _members(answer: Any) -> tuple[str, Pairs]:
     if not isinstance(answer, answers.Registered):
-        return type(answer).__name__, (("answer", dumps(encode(answer))),)
+        return type(answer).__name__, (("answer", dumps(encode(_told(answer, _bare)))),)
     version = answer.version
     facts = {
         "subject": version.subject,
@@ -96,21 +105,56 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
         )
     if outcome.kind != "Registered":
         answer, _ = decode(_KINDS[outcome.kind], json.loads(members["answer"]), ignore=True)
-        return answer
+        return _told(answer, partial(_found, view))
     return answers.Registered(_version(view, members), created=True)
 
 
 def _version(view: View, members: dict[str, str]) -> answers.VersionFound:
-    key: Key = (*subject_of(members["subject"]), int(members["ordinal"]))
+    return _found(
+        view,
+        answers.VersionFound(
+            subject=members["subject"],
+            number=int(members["number"]),
+            ordinal=int(members["ordinal"]),
+            schema_id=int(members["id"]),
+            guid=members["guid"],
+            format="",
+            text="",
+        ),
+    )
+
+
+def _found(view: View, bare: answers.VersionFound) -> answers.VersionFound:
+    """Fill in what is not remembered of a version; itself where its schema is gone."""
+    key: Key = (*subject_of(bare.subject), bare.ordinal)
     value = view.get("version", key)
     if isinstance(value, Version) and isinstance(view.get("schema", (key[0], value.schema_id)), Schema):
         return replace(found(view, (key, value)), deleted=False)  # as it was told then, whatever came after
-    return answers.VersionFound(
-        subject=members["subject"],
-        number=int(members["number"]),
-        ordinal=int(members["ordinal"]),
-        schema_id=int(members["id"]),
-        guid=members["guid"],
-        format="",
-        text="",
-    )
+    return bare
+
+
+def _bare(one: answers.VersionFound) -> answers.VersionFound:
+    """What is remembered of a version: its names, and no text."""
+    return answers.VersionFound(one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="")
+
+
+def _told(answer: Any, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Any:
+    """Change the versions inside an answer about associations. Of a refusal the facts count, not all that was found."""
+    if isinstance(answer, AssociationResults):
+        return AssociationResults(tuple(_result(one, change) for one in answer.results))
+    if not isinstance(answer, ResourceBound):
+        return answer
+    return replace(answer, bound=tuple(_bound(one, change) for one in answer.bound))
+
+
+def _result(
+    one: AssociationResult, change: Callable[[answers.VersionFound], answers.VersionFound]
+) -> AssociationResult:
+    if one.refused is None:
+        return AssociationResult(_told(one.done, change))
+    reason = replace(one.refused.reason, details=())
+    return AssociationResult(refused=Refused(one.refused.kind, reason))
+
+
+def _bound(one: Bound, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Bound:
+    return one if one.schema is None else replace(one, schema=change(one.schema))

@@ -10,6 +10,7 @@ from treaty.core.answers import Config, Registered
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar, Invalid
 from treaty.core.law.admission import Bar, judge
+from treaty.core.law.associations import refuse_strong_targets
 from treaty.core.law.extras import metadata_for, rules_for
 from treaty.core.law.inspection import inspect, refuse_faults
 from treaty.core.law.lookup import matching, same_version
@@ -120,6 +121,7 @@ def admitted(
     request = case.request
     new = _read_new(view, case, draft, grammar)
     if not case.importing:
+        refuse_strong_targets(view, request.subject, new.used)
         metadata = metadata_for(
             draft.metadata, inherited[0], case.config, next_number(view, request.subject), asked=bool(request.number)
         )

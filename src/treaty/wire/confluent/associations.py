@@ -7,20 +7,32 @@ from msgspec import Struct
 from treaty.core.associating import (
     ANY,
     TOPIC,
+    Associate,
     Association,
     AssociationResult,
     AssociationResults,
     Associations,
     Bound,
+    Change,
+    ChangeAssociations,
+    Given,
     ListAssociations,
     OfId,
     OfName,
+    Op,
+    Operation,
     Refused,
     Resource,
     ResourceBound,
+    Wish,
 )
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.wire.confluent.drafts import DraftBody, register_body, register_of
 from treaty.wire.confluent.errors import ErrorBody, error_body, error_of
 from treaty.wire.confluent.versions import SchemaBody, version_body, version_of
+
+NOWHERE = Subject(DEFAULT_CONTEXT, "")
+"""The subject of a schema whose association says where it is to stand."""
 
 
 class AssociationBody(Struct, omit_defaults=True, rename="camel"):
@@ -87,6 +99,66 @@ class GetsBody(Struct):
     """Questions of a batch."""
 
     requests: list[GetBody | None] | None = None
+
+
+class GivenBody(Struct, omit_defaults=True, rename="camel"):
+    """What an association brings along from elsewhere; Confluent's bodies have no word for it."""
+
+    guid: str
+    create_ts: int = 0
+    update_ts: int = 0
+
+
+class WishBody(Struct, omit_defaults=True, rename="camel"):
+    """An association as it is to be."""
+
+    subject: str | None = None
+    association_type: str | None = None
+    lifecycle: str | None = None
+    frozen: bool | None = None
+    schema: DraftBody | None = None
+    normalize: bool | None = None
+    treaty: GivenBody | None = None
+
+
+class AssociateBody(Struct, omit_defaults=True, rename="camel"):
+    """A resource and the associations that it is to have."""
+
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    associations: list[WishBody | None] | None = None
+
+
+class OperationBody(Struct, omit_defaults=True, rename="camel"):
+    """One step of a batch."""
+
+    op_type: Op
+    subject: str | None = None
+    association_type: str | None = None
+    lifecycle: str | None = None
+    frozen: bool | None = None
+    schema: DraftBody | None = None
+    normalize: bool | None = None
+    cascade_lifecycle: bool | None = None
+    treaty: GivenBody | None = None
+
+
+class ChangeBody(Struct, omit_defaults=True, rename="camel"):
+    """One entry of a batch."""
+
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    associations: list[OperationBody] | None = None
+
+
+class ChangesBody(Struct):
+    """Entries of a batch."""
+
+    requests: list[ChangeBody | None] | None = None
 
 
 # ---------------------------------------------------------------------------------------------------------- lists
@@ -162,6 +234,88 @@ def get_body(request: ListAssociations) -> GetBody:
         case OfName(name, namespace):
             body.resource_name, body.resource_namespace = name, namespace
     return body
+
+
+# -------------------------------------------------------------------------------------------------------- changes
+
+
+def associate_of(body: AssociateBody, context: str, *, update: bool, dry_run: bool) -> Associate:
+    """Read what is to be bound; subjects without a context of their own belong to `context`."""
+    resource = _resource(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
+    wishes = tuple(_wish(each or WishBody(), context) for each in body.associations or ())
+    return Associate(resource, wishes, update, dry_run)
+
+
+def associate_body(request: Associate) -> AssociateBody:
+    """Print what is to be bound."""
+    one = request.resource
+    wishes: list[WishBody | None] = [_wish_body(each) for each in request.wishes]
+    return AssociateBody(one.name, one.namespace, one.id or None, one.type, wishes)
+
+
+def changes_of(body: ChangesBody, context: str, *, dry_run: bool) -> ChangeAssociations:
+    """Read a batch."""
+    changes = tuple(_change(each or ChangeBody(), context) for each in body.requests or ())
+    return ChangeAssociations(changes, dry_run)
+
+
+def changes_body(request: ChangeAssociations) -> ChangesBody:
+    """Print a batch."""
+    return ChangesBody([_change_body(each) for each in request.changes])
+
+
+def _wish(body: WishBody | OperationBody, context: str) -> Wish:
+    subject = subject_of(body.subject, context) if body.subject else None
+    schema = None
+    if body.schema is not None:
+        schema = register_of(subject or NOWHERE, body.schema, normalize=body.normalize or None, force=None)
+    more = body.treaty
+    given = None if more is None else Given(more.guid, more.create_ts, more.update_ts)
+    lifecycle = (body.lifecycle or "").upper()
+    return Wish(body.association_type or "value", subject, lifecycle, body.frozen, schema, given)
+
+
+def _wish_body(wish: Wish) -> WishBody:
+    given = wish.given
+    return WishBody(
+        subject=None if wish.subject is None else str(wish.subject),
+        association_type=wish.kind,
+        lifecycle=wish.lifecycle or None,
+        frozen=wish.frozen,
+        schema=None if wish.schema is None else register_body(wish.schema),
+        normalize=wish.schema.normalize if wish.schema else None,
+        treaty=None if given is None else GivenBody(given.guid, given.created, given.updated),
+    )
+
+
+def _change(body: ChangeBody, context: str) -> Change:
+    resource = _resource(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
+    operations = (
+        Operation(each.op_type, _wish(each, context), bool(each.cascade_lifecycle)) for each in body.associations or ()
+    )
+    return Change(resource, tuple(operations))
+
+
+def _change_body(change: Change) -> ChangeBody:
+    one = change.resource
+    return ChangeBody(
+        one.name, one.namespace, one.id or None, one.type, [_operation_body(each) for each in change.operations]
+    )
+
+
+def _operation_body(one: Operation) -> OperationBody:
+    wish = _wish_body(one.wish)
+    return OperationBody(
+        op_type=one.op,
+        subject=wish.subject,
+        association_type=wish.association_type,
+        lifecycle=wish.lifecycle,
+        frozen=wish.frozen,
+        schema=wish.schema,
+        normalize=wish.normalize,
+        cascade_lifecycle=one.cascade or None,
+        treaty=wish.treaty,
+    )
 
 
 def resource_body(done: ResourceBound, *, details: bool = False) -> ResourceBody:

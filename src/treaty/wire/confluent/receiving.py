@@ -11,7 +11,14 @@ from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.refusals import RegistryError, Unavailable
 from treaty.core.registry import Reply, Token
-from treaty.wire.confluent.associations import AssociationBody, ResultsBody, associations_of, results_of
+from treaty.wire.confluent.associations import (
+    AssociationBody,
+    ResourceBody,
+    ResultsBody,
+    associations_of,
+    resource_bound_of,
+    results_of,
+)
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.listings import ContextBody, OutcomeBody, PlaceBody, UseBody
@@ -146,6 +153,9 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.GetConfig: _config,
     q.GetMode: _mode,
     t.ListAssociations: lambda _r, b: associations_of(msgspec.json.decode(b, type=list[AssociationBody])),
+    t.Associate: lambda _r, b: resource_bound_of(msgspec.json.decode(b, type=ResourceBody)),
+    t.Dissociate: lambda _r, _b: a.Deleted(()),
+    t.ChangeAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
     t.GetAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
     q.ListContexts: lambda _r, b: a.Contexts(_words(b)),
     q.GetOutcome: _outcome,

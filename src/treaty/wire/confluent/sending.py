@@ -10,7 +10,7 @@ import msgspec
 from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.limits import COUNTER
-from treaty.wire.confluent.associations import GetsBody, get_body, list_members
+from treaty.wire.confluent.associations import GetsBody, associate_body, changes_body, get_body, list_members
 from treaty.wire.confluent.drafts import derive_body, draft_body, register_body
 from treaty.wire.confluent.listings import ContextBody
 from treaty.wire.confluent.settings import ModeBody, scope_text, set_config_body
@@ -168,6 +168,20 @@ def _get_associations(request: t.GetAssociations) -> Sent:
     return _post("/associations:batchGet" + _query(includeSchemas=request.schemas), body)
 
 
+def _associate(request: t.Associate) -> Sent:
+    path = _path("associations", "resources", request.resource.id) if request.update else "/associations"
+    body = msgspec.json.encode(associate_body(request))
+    return Sent("PUT" if request.update else "POST", path + _query(dryRun=request.dry_run), body)
+
+
+def _dissociate(request: t.Dissociate) -> Sent:
+    members = [("resourceType", request.type), *(("associationType", kind) for kind in request.kinds)]
+    flags = [("cascadeLifecycle", request.cascade), ("dryRun", request.dry_run)]
+    members += [(name, "true") for name, value in flags if value]
+    path = _path("associations", "resources", request.resource_id)
+    return Sent("DELETE", f"{path}?{urlencode(members, quote_via=quote)}")
+
+
 _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     q.Register: _register,
     q.Derive: _derive,
@@ -201,6 +215,9 @@ _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     q.GetMode: lambda r: Sent("GET", _setting("mode", r.scope) + _query(defaultToGlobal=r.resolve)),
     t.ListAssociations: _list_associations,
     t.GetAssociations: _get_associations,
+    t.Associate: _associate,
+    t.Dissociate: _dissociate,
+    t.ChangeAssociations: lambda r: _post("/associations:batchMutate" + _query(dryRun=r.dry_run), changes_body(r)),
     q.ListContexts: lambda r: Sent("GET", "/contexts" + _query(contextPrefix=r.prefix or None)),
     q.GetOutcome: lambda r: Sent("GET", _path("treaty", "outcome", r.command_id)),
 }

@@ -1,7 +1,16 @@
 """Descriptions of the routes of associations."""
 
-from treaty.api.confluent.openapi.parts import PAGE, SUBJECT, Answer, Operation, Parameter, Table, flag
-from treaty.wire.confluent.associations import AssociationBody, GetsBody, ResultsBody
+from dataclasses import replace
+
+from treaty.api.confluent.openapi.parts import PAGE, POSTED, SUBJECT, Answer, Operation, Parameter, Table, flag
+from treaty.wire.confluent.associations import (
+    AssociateBody,
+    AssociationBody,
+    ChangesBody,
+    GetsBody,
+    ResourceBody,
+    ResultsBody,
+)
 
 _ONE = {
     "subject": "orders-value",
@@ -13,6 +22,12 @@ _ONE = {
     "lifecycle": "WEAK",
     "frozen": False,
 }
+_RESOURCE = {name: _ONE[name] for name in ("resourceName", "resourceNamespace", "resourceId", "resourceType")}
+_BOUND = {name: _ONE[name] for name in ("subject", "associationType", "lifecycle", "frozen")}
+_ID = Parameter("resource", "Id of a resource", example="r1")
+_CONTEXT = Parameter("context", "The context of subjects that name none", example=".")
+_DRY = flag("dryRun", "Say what would come of it, and write nothing")
+_CASCADE = flag("cascadeLifecycle", "Remove the subjects of strong associations too, for good; frozen ones may go")
 _LIST = Answer("Associations, at most 1,000 at a time", list[AssociationBody], example=[_ONE])
 _CHOSEN = (
     Parameter("resourceType", "What kind of resource", default="topic"),
@@ -27,10 +42,43 @@ _RESULTS = Answer(
     example={"results": [{"error": {"error_code": 40410, "message": "Association for 'r2' not found."}}]},
 )
 
+_ASSOCIATE = Operation(
+    "associations",
+    Answer("The resource, and what is bound to it", ResourceBody, example={**_RESOURCE, "associations": [_BOUND]}),
+    query=(_CONTEXT, _DRY),
+    sent=AssociateBody,
+    sent_example={**_RESOURCE, "associations": [{**_BOUND, "schema": POSTED}]},
+    errors=(40901, 40902, 40903, 40904, 40905, 40907, 40908, 42201, 42205, 42208, 42209, 42210, 42212),
+    writes=True,
+)
+
 TABLE: Table = {
+    "/associations": {"POST": _ASSOCIATE},
+    "/associations:batchMutate": {
+        "POST": Operation(
+            "associations",
+            _RESULTS,
+            query=(_CONTEXT, _DRY),
+            sent=ChangesBody,
+            sent_example={
+                "requests": [{**_RESOURCE, "associations": [{"opType": "UPSERT", **_BOUND, "schema": POSTED}]}]
+            },
+            errors=(42212,),
+            writes=True,
+        )
+    },
     "/associations/subjects/{}": {"GET": Operation("associations", _LIST, (SUBJECT,), _CHOSEN)},
     "/associations/resources/{}": {
-        "GET": Operation("associations", _LIST, (Parameter("resource", "Id of a resource", example="r1"),), _CHOSEN)
+        "GET": Operation("associations", _LIST, (_ID,), _CHOSEN),
+        "PUT": replace(_ASSOCIATE, path=(_ID,)),
+        "DELETE": Operation(
+            "associations",
+            Answer("They are forgotten", status=204),
+            (_ID,),
+            (*_CHOSEN[:2], _CASCADE, _DRY),
+            errors=(40410, 40908, 42205, 42206),
+            writes=True,
+        ),
     },
     "/associations/resources/{}/{}": {
         "GET": Operation(

@@ -1,0 +1,41 @@
+"""A stage: commands that come to their rows step by step, each step seeing those before it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.core.command import Command
+from treaty.core.grammar import Grammar
+from treaty.core.overlay import Overlay
+from treaty.core.rows import Key, Row
+from treaty.core.view import View
+
+
+@dataclass(slots=True)
+class Stage:
+    """A view with the rows that a command has come to so far."""
+
+    base: View
+    command: Command[Any]
+    grammar: Grammar
+    view: Overlay = field(init=False)
+    made: dict[tuple[str, Key], Row] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Show just the base."""
+        self.view = Overlay(self.base)
+
+    def put(self, rows: Iterable[Row]) -> None:
+        """Add rows; the last one with a key counts."""
+        rows = tuple(rows)
+        self.view.put(rows, 0)
+        for row in rows:
+            self.made.pop((row.table, row.key), None)
+            self.made[row.table, row.key] = row
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows; what came and went again is not among them."""
+        return tuple(
+            row for row in self.made.values() if row.value is not None or self.base.get(row.table, row.key) is not None
+        )

@@ -1,0 +1,290 @@
+"""Associations as laws: what may be bound, changed and deleted, and every way in which the law says no."""
+
+import pytest
+
+from tests.laws.tied import NEXT, TOPIC, listed, made, refused, schema, strong, weak
+from tests.laws.toy import OTHER, Bench, S, toy
+from treaty.core import associating as t
+from treaty.core import refusals as r
+from treaty.core import requests as q
+from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT
+from treaty.core.names import Subject
+from treaty.core.rows import Row, encode_row
+from treaty.core.schema import Reference
+from treaty.core.soundness import unsound
+from treaty.core.values import Association
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return made()
+
+
+# ---------------------------------------------------------------------------------------------------------- binding
+
+
+def test_schemas_and_associations_are_one_commit() -> None:
+    bench = Bench()
+    wishes = (t.Wish("key", S, schema=schema("k")), t.Wish("value", OTHER, "STRONG", schema=schema("v")))
+    done = bench.do(t.Associate(TOPIC, wishes))
+
+    assert len(bench.commits) == 1
+    assert [(one.subject, one.lifecycle, one.schema and one.schema.text) for one in done.bound] == [
+        ("s", "WEAK", '["k"]'),
+        ("other", "STRONG", '["v"]'),
+    ]
+    assert listed(bench) == [("key", "s", "WEAK"), ("value", "other", "STRONG")]
+    assert bench.do(q.ListSubjects()).names == ("other", "s")
+
+
+def test_what_is_refused_in_the_end_leaves_nothing_of_the_beginning() -> None:
+    bench = Bench()
+    wishes = (t.Wish("key", S, schema=schema("k")), t.Wish("value", OTHER))
+
+    assert isinstance(refused(bench, t.Associate(TOPIC, wishes)), r.NoLiveVersion)
+    with pytest.raises(r.NoLiveVersion, match="version exists for subject 'other'"):
+        bench.do(t.Associate(TOPIC, wishes))
+    assert not bench.commits
+
+
+def test_an_association_without_a_subject_has_the_usual_one() -> None:
+    bench = Bench()
+    done = bench.do(t.Associate(TOPIC, (t.Wish(schema=schema()),)))
+
+    assert done.bound[0].subject == ":.lkc:orders-value"
+    assert bench.do(q.ListContexts()).names == (".", ".lkc")
+
+
+def test_a_dry_run_answers_and_writes_nothing(bench: Bench) -> None:
+    before = bench.tables.digest
+    wish = strong(Subject(".", "new"), schema=schema())
+    done = bench.do(t.Associate(t.Resource("orders", "lkc"), (wish,), dry_run=True))
+
+    assert (done.resource.id, done.bound[0].subject) == ("", "new")
+    assert bench.tables.digest == before
+    bench.do(t.Associate(TOPIC, (strong(),)))
+    before = bench.tables.digest
+    bench.do(t.Associate(TOPIC, (weak(),), update=True, dry_run=True))
+    bench.do(t.Dissociate("id-1", cascade=True, dry_run=True))
+    bench.do(t.ChangeAssociations((t.Change(TOPIC, (t.Operation("DELETE", t.Wish()),)),), dry_run=True))
+    assert bench.tables.digest == before
+
+
+def test_creating_what_is_there_writes_nothing_and_something_else_is_refused(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (weak(),)))
+    before = len(bench.commits)
+
+    assert bench.do(t.Associate(TOPIC, (weak(),))).bound[0].lifecycle == "WEAK"
+    assert len(bench.commits) == before
+    no = refused(bench, t.Associate(TOPIC, (strong(),)))
+    assert (type(no), str(no)) == (
+        r.ResourceAssociated,
+        "An association of type 'value' already exists for resource 'orders'",
+    )
+    assert isinstance(refused(bench, t.Associate(TOPIC, (weak(OTHER),))), r.ResourceAssociated)
+
+
+def test_an_update_changes_lifecycle_and_keeps_guid_and_birth(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (weak(),)))
+    (born,) = bench.do(t.ListAssociations(t.OfId("id-1"))).associations
+    bench.do(t.Associate(TOPIC, (strong(),), update=True))
+    (now,) = bench.do(t.ListAssociations(t.OfId("id-1"))).associations
+
+    assert (now.guid, now.created, now.lifecycle) == (born.guid, born.created, "STRONG")
+    assert now.updated > born.updated
+    bench.do(t.Associate(TOPIC, (t.Wish(subject=S),), update=True))
+    assert bench.do(t.ListAssociations(t.OfId("id-1"))).associations == (now,), "nothing was said, nothing changes"
+    assert "cannot be changed" in str(refused(bench, t.Associate(TOPIC, (strong(OTHER),), update=True)))
+
+
+def test_a_strong_association_stands_alone(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (weak(),)))
+    bench.do(t.Associate(NEXT, (weak(),)))
+
+    assert isinstance(refused(bench, t.Associate(TOPIC, (strong(),), update=True)), r.SubjectAssociated)
+    assert isinstance(refused(bench, t.Associate(TOPIC, (strong(kind="key"),))), r.SubjectAssociated)
+    bench.do(t.Dissociate("id-2"))
+    bench.do(t.Associate(TOPIC, (strong(),), update=True))
+    no = refused(bench, t.Associate(NEXT, (weak(),)))
+    assert (type(no), str(no)) == (r.StronglyAssociated, "A strong association already exists for subject 's'")
+    assert isinstance(refused(bench, t.Associate(NEXT, (strong(),))), r.SubjectAssociated)
+
+
+def test_a_frozen_association_stays_until_it_is_thawed(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (t.Wish(subject=S, frozen=True),)))
+    assert listed(bench) == [("value", "s", "STRONG")], "what is frozen is strong"
+
+    no = refused(bench, t.Associate(TOPIC, (weak(),), update=True))
+    assert (type(no), str(no)) == (r.Frozen, "The association of type  'value' is frozen for subject 's'")
+    assert isinstance(refused(bench, t.Dissociate("id-1")), r.Frozen)
+    bench.do(t.Associate(TOPIC, (t.Wish(subject=S),), update=True))
+    bench.do(t.Associate(TOPIC, (weak(frozen=False),), update=True))
+    assert listed(bench) == [("value", "s", "WEAK")]
+    bench.do(t.Dissociate("id-1"))
+    assert listed(bench) == []
+
+
+def test_the_schema_of_a_frozen_association_may_evolve(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (t.Wish(subject=S, frozen=True),)))
+    done = bench.do(t.Associate(TOPIC, (t.Wish(subject=S, schema=schema("a?", "c?")),), update=True))
+
+    assert done.bound[0].schema is not None
+    assert (done.bound[0].frozen, done.bound[0].schema.number) == (True, 2)
+
+
+def test_a_topic_made_anew_must_lose_the_associations_of_the_old_one_first(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (weak(),)))
+
+    again = t.Resource("orders", "lkc", "id-9")
+    assert isinstance(refused(bench, t.Associate(again, (weak(kind="key"),))), r.ResourceAssociated)
+    other = t.Resource("other", "lkc", "id-1")
+    assert "the id belongs to 'orders' in 'lkc'" in str(refused(bench, t.Associate(other, (weak(),))))
+    bench.do(t.Associate(t.Resource("orders", "elsewhere", "id-3"), (weak(),)))
+    assert len(bench.do(t.ListAssociations(t.OfName("orders"))).associations) == 2
+
+
+NAME = "must be a name of printable characters, and not '-'"
+LONG = tuple(weak(Subject(".", f"s{number}")) for number in range(ASSOCIATIONS_PER_RESOURCE + 1))
+
+
+@pytest.mark.parametrize(
+    ("resource", "wishes", "member", "detail"),
+    [
+        (t.Resource("", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (t.Resource("-", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (t.Resource("a\n", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (t.Resource("a" * 5000, "lkc", "i"), (weak(),), "resourceName", NAME),
+        (t.Resource("a", "", "i"), (weak(),), "resourceNamespace", NAME),
+        (t.Resource("a", "-", "i"), (weak(),), "resourceNamespace", NAME),
+        (t.Resource("a", "lkc", ""), (weak(),), "resourceId", "cannot be null or empty"),
+        (t.Resource("a", "lkc", "i", "queue"), (weak(),), "resourceType", "must be 'topic'"),
+        (TOPIC, (), "associations", "cannot be null or empty"),
+        (TOPIC, LONG, "associations", "at most 100"),
+        (TOPIC, (weak(kind="header"),), "associationType", "must be either 'key' or 'value'"),
+        (TOPIC, (weak(), weak(OTHER)), "associationType", "'value' is listed twice"),
+        (TOPIC, (t.Wish(subject=S, lifecycle="LOOSE"),), "lifecycle", "must be one of STRONG, WEAK"),
+        (TOPIC, (weak(frozen=True),), "frozen", "association with lifecycle of WEAK cannot be frozen"),
+        (TOPIC, (weak(given=t.Given("x")),), "guid", "may be given in mode IMPORT only, not in READWRITE"),
+    ],
+)
+def test_what_cannot_be_right(
+    bench: Bench, resource: t.Resource, wishes: tuple[t.Wish, ...], member: str, detail: str
+) -> None:
+    no = refused(bench, t.Associate(resource, wishes))
+
+    told = f"The association specified an invalid value for property: '{member}', detail: {detail}"
+    assert (type(no), str(no), no.reason.path) == (r.InvalidAssociation, told, f"/{member}")
+    assert no.reason.allowed
+
+
+def test_a_subject_that_no_schema_may_have_is_refused(bench: Bench) -> None:
+    assert isinstance(refused(bench, t.Associate(TOPIC, (weak(Subject(".", "__EMPTY")),))), r.InvalidSubject)
+
+
+def test_an_embedded_schema_is_judged_as_any_other(bench: Bench) -> None:
+    no = refused(bench, t.Associate(TOPIC, (weak(schema=schema("a?", "new")),)))
+    assert isinstance(no, r.Incompatible)
+    assert isinstance(refused(bench, t.Associate(TOPIC, (weak(schema=schema("-x")),))), r.InvalidSchema)
+    bench.do(t.Associate(TOPIC, (weak(schema=schema("a?")),)))
+    assert bench.do(q.ListVersions(S)).numbers == (1,), "it was there already"
+
+
+def test_a_subject_has_so_many_associations_and_no_more() -> None:
+    bench = Bench()
+    bench.do(q.Register(S, toy("a?")))
+    rows = [
+        Row("association", (f"x-{n}", "value", "s"), Association("s", f"topic-{n}", "lkc", "value"))
+        for n in range(ASSOCIATIONS_PER_SUBJECT)
+    ]
+    bench.tables.apply([encode_row(row) for row in rows], bench.position)
+
+    no = refused(bench, t.Associate(TOPIC, (weak(),)))
+    assert (type(no), str(no)) == (r.TooManyAssociations, "A maximum of 10000 associations already exist")
+    bench.do(t.Dissociate("x-7"))
+    bench.do(t.Associate(TOPIC, (weak(),)))
+
+
+# --------------------------------------------------------------------------------------------------------- deleting
+
+
+def test_a_subject_with_an_association_is_not_deleted(bench: Bench) -> None:
+    bench.do(q.Register(S, toy("a?", "b?")))
+    bench.do(t.Associate(TOPIC, (weak(),)))
+
+    no = refused(bench, q.DeleteSubject(S))
+    assert (type(no), str(no)) == (r.SubjectAssociated, "An association already exists for subject 's'")
+    bench.do(q.DeleteVersion(S, 1))
+    no = refused(bench, q.DeleteVersion(S, 2))
+    assert (type(no), str(no)) == (r.NoLiveVersion, "No active (non-deleted) version exists for subject 's'")
+    bench.do(q.DeleteVersion(S, 1, permanent=True))
+    assert isinstance(refused(bench, q.DeleteVersion(S, q.LATEST)), r.NoLiveVersion)
+    bench.do(t.Dissociate("id-1"))
+    bench.do(q.DeleteSubject(S))
+
+
+def test_deleting_an_association_leaves_its_subject(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (strong(), weak(OTHER, "key"))))
+    bench.do(t.Dissociate("id-1", kinds=("key",), cascade=True))
+    assert listed(bench) == [("value", "s", "STRONG")]
+    bench.do(t.Dissociate("id-1"))
+    assert bench.do(q.ListSubjects()).names == ("other", "s")
+    no = refused(bench, t.Dissociate("id-1"))
+    assert (type(no), str(no)) == (r.AssociationNotFound, "Association for 'id-1' not found.")
+
+
+def test_a_cascade_takes_the_subjects_of_strong_associations_with_all_they_had(bench: Bench) -> None:
+    bench.do(q.Register(S, toy("a?", "c?")))
+    bench.do(q.DeleteVersion(S, 1))
+    bench.do(q.SetMode(q.Scope(*S), "READWRITE"))
+    bench.do(t.Associate(TOPIC, (strong(frozen=True), weak(OTHER, "key"))))
+    bench.do(t.Dissociate("id-1", cascade=True))
+
+    assert bench.do(q.ListSubjects(visible="all")).names == ("other",)
+    assert isinstance(refused(bench, q.GetMode(q.Scope(*S))), r.SettingNotFound)
+    assert not list(unsound(bench.tables))
+
+
+def test_a_cascade_stops_at_what_others_refer_to(bench: Bench) -> None:
+    bench.do(q.Register(OTHER, toy("b?", "d?", references=(Reference("r", "s", 1),))))
+    bench.do(t.Associate(TOPIC, (strong(),)))
+
+    no = refused(bench, t.Dissociate("id-1", cascade=True))
+    assert isinstance(no, r.Referenced)
+    assert "other version 2" in no.reason.old
+    assert listed(bench) == [("value", "s", "STRONG")]
+
+
+def test_nobody_may_refer_to_a_subject_that_belongs_to_a_resource(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (strong(),)))
+    request = q.Register(OTHER, toy("b?", "d?", references=(Reference("r", "s", 1),)))
+    no = refused(bench, request)
+
+    assert (type(no), str(no)) == (r.NotPermitted, "Subject 's' has a strong association and cannot be referenced")
+    bench.do(t.Associate(TOPIC, (weak(),), update=True))
+    bench.do(request)
+    bench.do(t.Associate(TOPIC, (strong(),), update=True))
+    assert not bench.do(request).created, "what is there already is there"
+
+
+def test_nothing_changes_where_the_subject_is_read_only(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (weak(),)))
+    bench.do(q.SetMode(q.Scope(*S), "READONLY"))
+
+    for request in (
+        t.Associate(TOPIC, (weak(kind="key"),)),
+        t.Associate(TOPIC, (strong(),), update=True),
+        t.Dissociate("id-1"),
+    ):
+        assert isinstance(refused(bench, request), r.NotPermitted), request
+    bench.do(t.Associate(TOPIC, (weak(),)))
+
+
+def test_what_comes_from_elsewhere_keeps_its_guid_where_ids_may_be_given(bench: Bench) -> None:
+    bench.do(q.SetMode(q.Scope(*S), "IMPORT", force=True))
+    given_ = t.Given("00000000-0000-4000-8000-000000000001", 5, 7)
+    bench.do(t.Associate(TOPIC, (weak(given=given_),)))
+
+    (found,) = bench.do(t.ListAssociations(t.OfId("id-1"))).associations
+    assert (found.guid, found.created, found.updated) == ("00000000-0000-4000-8000-000000000001", 5, 7)
+    assert "belongs to another" in str(refused(bench, t.Associate(NEXT, (weak(given=given_),))))
+    assert "must be a UUID" in str(refused(bench, t.Associate(NEXT, (weak(given=t.Given("x")),))))

@@ -1,0 +1,193 @@
+"""Associations as laws: batches, lists, and who may do what."""
+
+from typing import Any
+
+import pytest
+
+from tests.laws.tied import NEXT, TOPIC, batch, listed, made, refused, schema, step, strong, weak
+from tests.laws.toy import OTHER, Bench, S
+from treaty.core import associating as t
+from treaty.core import refusals as r
+from treaty.core import requests as q
+from treaty.core.command import Command, Decision
+from treaty.core.decide import decide
+from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_PER_RESOURCE
+from treaty.core.names import Subject
+from treaty.core.refusals import Forbidden
+from treaty.core.rights import Access, Permission, Rule, complete
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return made()
+
+
+# ---------------------------------------------------------------------------------------------------------- batches
+
+
+def test_steps_of_an_entry_follow_each_other_and_entries_stand_for_themselves(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (weak(kind="key"),)))
+    first = t.Change(
+        TOPIC, (step("CREATE", strong(OTHER)), step("UPSERT", strong(kind="key")), step("DELETE", t.Wish("key")))
+    )
+    wrong = t.Change(NEXT, (step("CREATE", weak(Subject(".", "new"), schema=schema())), step("CREATE", weak(OTHER))))
+    last = t.Change(NEXT, (step("UPSERT", weak(S, "key")),))
+    before = len(bench.commits)
+    results = bench.do(batch(first, wrong, last)).results
+
+    assert len(bench.commits) == before + 1, "one commit for all that is not refused"
+    assert [one.kind for one in results[0].done.bound] == ["value"]  # type: ignore[union-attr]  # fails if there is none
+    assert results[1].refused is not None
+    assert isinstance(results[1].refused.error, r.ResourceAssociated | r.StronglyAssociated)
+    assert listed(bench) == [("value", "other", "STRONG")]
+    assert listed(bench, NEXT) == [("key", "s", "WEAK")]
+    assert bench.do(q.ListSubjects()).names == ("other", "s"), "the refused entry has left nothing"
+
+
+def test_a_batch_of_refusals_writes_nothing(bench: Bench) -> None:
+    before = len(bench.commits)
+    results = bench.do(batch(t.Change(TOPIC, (step("DELETE", t.Wish()),)), t.Change(TOPIC, ()))).results
+
+    assert [one.refused and one.refused.kind for one in results] == ["AssociationNotFound", "InvalidAssociation"]
+    assert len(bench.commits) == before
+
+
+def test_a_batch_that_comes_twice_is_done_once(bench: Bench) -> None:
+    request = batch(
+        t.Change(TOPIC, (step("CREATE", strong(schema=schema("a?", "e?"))),)),
+        t.Change(TOPIC, (step("CREATE", weak(OTHER)),)),
+    )
+    told = bench.do(request, "same")
+    before = bench.tables.digest
+
+    assert bench.do(request, "same") == told
+    assert bench.tables.digest == before
+    delete = batch(t.Change(TOPIC, (step("DELETE", t.Wish(), cascade=True),)))
+    gone = bench.do(delete, "again")
+    assert bench.do(delete, "again") == gone, "though there is nothing left to delete"
+    late = bench.do(request, "same").results[0].done
+    assert late is not None
+    assert [(one.subject, one.schema and one.schema.number) for one in late.bound] == [("s", 2)]
+
+
+def test_a_command_about_one_resource_that_comes_twice_is_done_once(bench: Bench) -> None:
+    request = t.Associate(TOPIC, (strong(schema=schema("a?", "e?")), weak(OTHER, "key")))
+    told = bench.do(request, "same")
+    assert bench.do(request, "same") == told
+    bench.do(t.Dissociate("id-1"), "gone")
+    assert bench.do(t.Dissociate("id-1"), "gone").numbers == ()
+
+
+def test_a_batch_has_so_many_entries_and_no_more(bench: Bench) -> None:
+    one = t.Change(TOPIC, (step("DELETE", t.Wish()),))
+    assert "cannot be null or empty" in str(refused(bench, batch()))
+    assert "at most 100 in one batch" in str(refused(bench, batch(*[one] * (ASSOCIATION_BATCH + 1))))
+    assert "at most 100 in one batch" in str(
+        refused(bench, t.GetAssociations((t.ListAssociations(t.OfId("i")),) * (ASSOCIATION_BATCH + 1)))
+    )
+    long = t.Change(TOPIC, (step("UPSERT", weak()),) * (ASSOCIATIONS_PER_RESOURCE + 1))
+    (result,) = bench.do(batch(long)).results
+    assert result.refused is not None
+    assert "at most 100" in result.refused.reason.message
+
+
+def test_a_batch_of_questions(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (strong(), weak(OTHER, "key"))))
+    bench.do(t.Associate(t.Resource("orders", "elsewhere", "id-3"), (weak(OTHER),)))
+    gets = (
+        t.ListAssociations(t.OfId("id-1")),
+        t.ListAssociations(t.OfName("orders", "elsewhere")),
+        t.ListAssociations(t.OfId("id-1"), kinds=("key",)),
+        t.ListAssociations(t.OfName("orders")),
+        t.ListAssociations(t.OfId("none")),
+        t.ListAssociations(t.OfSubject(S)),
+    )
+    results = bench.do(t.GetAssociations(gets, schemas=True)).results
+
+    assert [one.done and [each.subject for each in one.done.bound] for one in results] == [
+        ["other", "s"], ["other"], ["other"], None, None, None,
+    ]  # fmt: skip
+    assert results[0].done is not None
+    assert [one.schema and one.schema.text for one in results[0].done.bound] == ['["b?"]', '["a?"]']
+    assert [one.refused and one.refused.kind for one in results[3:]] == [
+        "InvalidAssociation", "AssociationNotFound", "InvalidAssociation",
+    ]  # fmt: skip
+    plain = bench.do(t.GetAssociations(gets[:1])).results[0].done
+    assert plain is not None
+    assert [one.schema for one in plain.bound] == [None, None]
+
+
+# ------------------------------------------------------------------------------------------------------------ lists
+
+
+def test_lists_by_subject_by_name_and_by_id(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (weak(), weak(OTHER, "key"))))
+    bench.do(t.Associate(NEXT, (weak(),)))
+    bench.do(t.Associate(t.Resource("orders", "zone", "id-3"), (weak(),)))
+
+    def of(place: t.OfSubject | t.OfName | t.OfId, **more: Any) -> list[str]:
+        found = bench.do(t.ListAssociations(place, **more)).associations
+        return [f"{one.resource.namespace}/{one.resource.name}.{one.kind}" for one in found]
+
+    everything = ["lkc/orders.key", "lkc/orders.value", "lkc/payments.value", "zone/orders.value"]
+    assert of(t.OfSubject(S)) == everything[1:]
+    assert of(t.OfName("orders")) == [everything[0], everything[1], everything[3]]
+    assert of(t.OfName("orders", "lkc")) == everything[:2]
+    assert of(t.OfName("-", "lkc")) == everything[:3]
+    assert of(t.OfName("-", "-")) == everything
+    assert of(t.OfId("id-1")) == everything[:2]
+    assert of(t.OfId("id-1"), kinds=("value",)) == everything[1:2]
+    assert of(t.OfId("id-1"), type="queue") == []
+    assert of(t.OfId("id-1"), lifecycle="STRONG") == []
+    assert of(t.OfName("-"), offset=1, limit=2) == everything[1:3]
+    assert of(t.OfSubject(Subject(".", "none"))) == of(t.OfName("none")) == of(t.OfId("none")) == []
+
+
+# ----------------------------------------------------------------------------------------------------------- rights
+
+
+def access(*may: Permission, subjects: tuple[str, ...] = ("*",)) -> Access:
+    return Access((Rule(("user:a",), complete(may), subjects, (".",)),))
+
+
+def asked(bench: Bench, request: q.Request[Any], who: Access) -> Any:
+    verdict = decide(bench.tables, Command(request, "another", 1, "user:a", who), bench.grammar)
+    return verdict.answer if isinstance(verdict, Decision) else verdict
+
+
+def test_what_may_not_be_read_is_not_listed_and_not_deleted(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (weak(), weak(OTHER, "key"))))
+    seen = access("register", subjects=("s",))
+
+    for place in (t.OfId("id-1"), t.OfName("orders"), t.OfName("-", "-")):
+        assert [one.subject for one in asked(bench, t.ListAssociations(place), seen).associations] == ["s"]
+    (result,) = asked(bench, t.GetAssociations((t.ListAssociations(t.OfId("id-1")),)), seen).results
+    assert [one.subject for one in result.done.bound] == ["s"]
+    hidden = asked(bench, t.Dissociate("id-1", kinds=("key",)), seen)
+    assert isinstance(hidden, r.AssociationNotFound)
+    verdict = decide(bench.tables, Command(t.Dissociate("id-1"), "another", 1, "user:a", seen), bench.grammar)
+    assert isinstance(verdict, Decision)
+    assert [row.key for row in verdict.rows if row.table == "association"] == [("id-1", "value", "s")]
+
+
+def test_deleting_needs_what_the_state_says(bench: Bench) -> None:
+    bench.do(t.Associate(TOPIC, (strong(), weak(OTHER, "key"))))
+
+    reads = Access((*access("read").rules, *access("register", subjects=("other",)).rules))
+    no = asked(bench, t.Dissociate("id-1"), reads)
+    assert isinstance(no, Forbidden)
+    assert "permission register on subject 's'" in str(no)
+    registers = access("register")
+    assert "permission delete on subject 's'" in str(asked(bench, t.Dissociate("id-1", cascade=True), registers))
+    assert asked(bench, t.Dissociate("id-1", cascade=True), access("register", "delete")).numbers == ()
+
+
+def test_each_entry_of_a_batch_needs_its_own_rights(bench: Bench) -> None:
+    mine = access("register", subjects=("s",))
+    request = batch(
+        t.Change(TOPIC, (step("CREATE", weak(OTHER, schema=schema())),)), t.Change(NEXT, (step("CREATE", weak()),))
+    )
+    first, second = asked(bench, request, mine).results
+
+    assert first.refused.kind == "Forbidden"
+    assert second.done is not None

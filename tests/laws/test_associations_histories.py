@@ -1,0 +1,117 @@
+"""Associations as laws: what holds whatever is bound, registered and deleted."""
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.laws.tied import NEXT, TOPIC, batch, schema
+from tests.laws.toy import Bench, toy
+from treaty.core import associating as t
+from treaty.core import requests as q
+from treaty.core.law.versions import shown
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import Refusal
+from treaty.core.schema import Reference
+from treaty.core.soundness import unsound
+from treaty.core.values import Association
+
+# ---------------------------------------------------------------------------------------------- whatever happens
+
+NAMES = (Subject(".", "a"), Subject(".", "b"), Subject(".lkc", "orders-value"))
+RESOURCES = (TOPIC, NEXT, t.Resource("orders", "zone", "id-3"), t.Resource("payments", "lkc", "id-1"))
+
+
+@st.composite
+def wished(draw: st.DrawFn) -> t.Wish:
+    text = draw(st.sampled_from(["p?", "q?", "r"]))
+    references = (Reference("r", str(draw(st.sampled_from(NAMES))), -1),) if draw(st.integers(0, 4)) == 0 else ()
+    return t.Wish(
+        draw(st.sampled_from(t.KINDS)),
+        draw(st.sampled_from([*NAMES, None])),
+        draw(st.sampled_from(["", "STRONG", "WEAK"])),
+        draw(st.sampled_from([None, None, True, False])),
+        schema(text, references=references) if draw(st.booleans()) else None,
+    )
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> q.Request[Any]:
+    resource, subject = draw(st.sampled_from(RESOURCES)), draw(st.sampled_from(NAMES))
+    wishes = tuple(draw(st.lists(wished(), min_size=1, max_size=2)))
+    match draw(st.integers(0, 9)):
+        case 0 | 1 | 2:
+            return t.Associate(resource, wishes, update=draw(st.booleans()))
+        case 3:
+            return t.Dissociate(resource.id, kinds=draw(st.sampled_from([(), ("key",)])), cascade=draw(st.booleans()))
+        case 4 | 5:
+            kinds: tuple[t.Op, ...] = ("CREATE", "UPSERT", "DELETE")
+            ops = st.sampled_from(kinds)
+            operations = tuple(t.Operation(draw(ops), one, draw(st.booleans())) for one in wishes)
+            return batch(t.Change(resource, operations), t.Change(draw(st.sampled_from(RESOURCES)), operations[:1]))
+        case 6:
+            references = (Reference("r", str(draw(st.sampled_from(NAMES))), -1),) if draw(st.booleans()) else ()
+            return q.Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references))
+        case 7:
+            return q.DeleteSubject(subject, draw(st.booleans()))
+        case 8:
+            return q.DeleteVersion(subject, draw(st.integers(1, 2)), draw(st.booleans()))
+        case _:
+            return q.SetMode(
+                q.Scope(*subject), draw(st.sampled_from(["READONLY", "IMPORT", None])), draw(st.booleans())
+            )
+
+
+def hold(bench: Bench) -> None:
+    """Every law about associations that rows can show."""
+    rows = {key: bench.tables.get("association", key) for key in bench.tables.keys("association")}
+    values = [value for value in rows.values() if isinstance(value, Association)]
+    assert len(values) == len(rows)
+    for key, value in rows.items():
+        assert isinstance(value, Association)
+        assert key[1:] == (value.kind, value.subject)
+        assert shown(bench.tables, subject_of(value.subject)), f"{value.subject} has no live version"
+        assert value.lifecycle == "STRONG" or not value.frozen
+        assert value.created <= value.updated
+    kinds = Counter((key[0], key[1]) for key in rows)
+    names = Counter((value.namespace, value.resource, value.kind) for value in values)
+    assert not [one for one, times in (kinds + Counter(names)).items() if times > 1]
+    assert len({key[0] for key in rows}) == len({(value.namespace, value.resource) for value in values})
+    assert len({value.guid for value in values}) == len(values)
+    shared = Counter(value.subject for value in values)
+    assert all(shared[value.subject] == 1 for value in values if value.lifecycle == "STRONG")
+    assert not list(unsound(bench.tables))
+
+
+@given(st.lists(steps(), min_size=1, max_size=25))
+@settings(max_examples=300)
+def test_whatever_happens_associations_stay_sound(requests: list[q.Request[Any]]) -> None:
+    bench = Bench()
+    for request in requests:
+        digest = bench.tables.digest
+        try:
+            bench.do(request)
+        except Refusal:
+            assert bench.tables.digest == digest
+        hold(bench)
+
+
+@given(st.lists(steps(), min_size=1, max_size=12), steps())
+def test_a_dry_run_says_what_the_real_run_does(before: list[q.Request[Any]], request: q.Request[Any]) -> None:
+    if not isinstance(request, t.Associate | t.Dissociate | t.ChangeAssociations):
+        return
+    bench = Bench()
+    for one in before:
+        with suppress(Refusal):
+            bench.do(one)
+    rehearsed = bench.verdict(replace(request, dry_run=True), "same")
+    real = bench.verdict(request, "same")
+    if isinstance(real, Refusal) or isinstance(rehearsed, Refusal):
+        assert type(real) is type(rehearsed)
+        assert str(real) == str(rehearsed)
+    else:
+        assert rehearsed.rows == ()
+        assert rehearsed.answer == real.answer

@@ -1,0 +1,51 @@
+"""Two topics and wishes for them, for the laws about associations."""
+
+from typing import Any
+
+from tests.laws.toy import OTHER, Bench, S, toy
+from treaty.core import associating as t
+from treaty.core import requests as q
+from treaty.core.names import Subject
+from treaty.core.refusals import Refusal
+
+TOPIC = t.Resource("orders", "lkc", "id-1")
+NEXT = t.Resource("payments", "lkc", "id-2")
+
+
+def schema(*names: str, **members: Any) -> q.Register:
+    return q.Register(S, toy(*(names or ("a?",)), **members))
+
+
+def weak(subject: Subject = S, kind: str = "value", **members: Any) -> t.Wish:
+    return t.Wish(kind, subject, "WEAK", **members)
+
+
+def strong(subject: Subject = S, kind: str = "value", **members: Any) -> t.Wish:
+    return t.Wish(kind, subject, "STRONG", **members)
+
+
+def made() -> Bench:
+    """Two subjects with one version each."""
+    bench = Bench()
+    bench.do(q.Register(S, toy("a?")))
+    bench.do(q.Register(OTHER, toy("b?")))
+    return bench
+
+
+def refused(bench: Bench, request: q.Request[Any]) -> Refusal:
+    verdict = bench.verdict(request, "another")
+    assert isinstance(verdict, Refusal), verdict
+    return verdict
+
+
+def listed(bench: Bench, resource: t.Resource = TOPIC) -> list[tuple[str, str, str]]:
+    found = bench.do(t.ListAssociations(t.OfId(resource.id))).associations
+    return [(one.kind, one.subject, one.lifecycle) for one in found]
+
+
+def batch(*changes: t.Change) -> t.ChangeAssociations:
+    return t.ChangeAssociations(changes)
+
+
+def step(op: t.Op, wish: t.Wish, *, cascade: bool = False) -> t.Operation:
+    return t.Operation(op, wish, cascade)
