@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from treaty.core import answers as a
+from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.registry import CALL, Call, Reply, Token
 from treaty.core.requests import Request
@@ -39,6 +40,8 @@ ANSWERS: Mapping[type, object] = {
     q.UsesOf: a.Uses((("s", 1), ("s", 3), ("t", 1))),
     q.ReferencedBy: a.Ids((4, 9)),
     q.ListContexts: a.Contexts((".", ".x")),
+    t.ListAssociations: t.Associations(()),
+    t.GetAssociations: t.AssociationResults(()),
     q.Derive: a.Registered(VERSION, created=True),
     q.ListSettings: a.Settings(()),
     q.MakeContext: a.ContextMade(".x", 7),

@@ -122,6 +122,9 @@ TAGS = Parameter(
     repeated=True,
     example=["PII"],
 )
+ITSELF = Parameter(
+    "alias", "`false` asks for this subject itself where it is an alias", choices=("false", "true"), default="true"
+)
 IN_SUBJECT = Parameter("subject", "A subject or a context (`:.context:`) in which the id is meant")
 PREFIX = Parameter("subjectPrefix", "Start of the names, which may be a context: `:.context:`, or `:*:` for all")
 

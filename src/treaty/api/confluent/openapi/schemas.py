@@ -9,6 +9,7 @@ from treaty.api.confluent.openapi.parts import (
     ONLY_DELETED,
     PAGE,
     PREFIX,
+    QUALIFIED,
     SHOWN,
     TAGS,
     Answer,
@@ -32,7 +33,13 @@ TABLE: Table = {
                 "The schema, with one use of it", SchemaBody, needed=("guid", "schemaType", "schema"), example=_BY_ID
             ),
             (ID,),
-            (IN_SUBJECT, flag("fetchMaxId", "Tell the highest id of the context too, as `maxId`"), TAGS, FORMAT),
+            (
+                IN_SUBJECT,
+                flag("fetchMaxId", "Tell the highest id of the context too, as `maxId`"),
+                TAGS,
+                FORMAT,
+                QUALIFIED,
+            ),
             errors=(40403,),
         )
     },

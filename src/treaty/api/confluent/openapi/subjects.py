@@ -5,6 +5,7 @@ from dataclasses import replace
 from treaty.api.confluent.openapi.parts import (
     DELETED,
     FORMAT,
+    ITSELF,
     NORMALIZE,
     ONLY_DELETED,
     PAGE,
@@ -121,7 +122,7 @@ TABLE: Table = {
             "subjects",
             ONE_VERSION,
             (SUBJECT, VERSION),
-            (DELETED, TAGS, FORMAT, QUALIFIED),
+            (DELETED, TAGS, FORMAT, QUALIFIED, ITSELF),
             errors=(40401, 40402, 42202),
         ),
         "DELETE": Operation(
