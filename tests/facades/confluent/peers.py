@@ -32,7 +32,7 @@ def _said(turn: Turn, names: Names, ask: Ask) -> str:
     target = names.inside(turn.target)
     body = _body(turn, names)
     headers = {"Content-Type": V1} if body else {}
-    headers |= {name: names.inside(value or "") for name, value in turn.members.get("headers", {}).items()}
+    headers |= {name: names.filled(value or "") for name, value in turn.members.get("headers", {}).items()}
     given = ask(turn.method, target, {name: value for name, value in headers.items() if value}, body)
     wrong = _told_difference(turn, given, names) or _body_difference(turn, given, names)
     if given.status != turn.status:
