@@ -28,6 +28,7 @@ SETTINGS: Mapping[str, str] = {
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
     "auto.create.topics.enable": "false",
+    "log.retention.ms": "-1",  # tests write records of any time
     # Internal topics have one replica, and one partition to create and not fifty.
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "1",

@@ -40,7 +40,7 @@ def command(data: str, *, header: str | None, key: bool, registry: str, as_json:
     if as_json:
         screen.say_json(_members(told))
     else:
-        _say(told)
+        say_explained(told)
     sys.exit(WRONG if told.wrong else FINE)
 
 
@@ -77,12 +77,13 @@ def _members(told: Explained) -> dict[str, object]:
     return {"fine": not told.wrong, "wrong": told.wrong, "schema": written, "steps": steps}
 
 
-def _say(told: Explained) -> None:
+def say_explained(told: Explained, *, err: bool = False) -> None:
+    """Print the pieces of a record."""
     if told.written is not None:
         one = told.written
         used = f", {one.subject} version {one.number}" if one.subject else ""
-        screen.say(f"written with id {one.schema_id}{used} ({one.format}, guid {one.guid})", bold=True)
-    screen.say_rows(("offset", "bytes", "path", "what", "says"), [_row(step) for step in told.steps])
+        screen.say(f"written with id {one.schema_id}{used} ({one.format}, guid {one.guid})", bold=True, err=err)
+    screen.say_rows(("offset", "bytes", "path", "what", "says"), [_row(step) for step in told.steps], err=err)
     if told.wrong:
         screen.say(told.wrong, "red", err=True)
 

@@ -93,12 +93,12 @@ def say_facts(facts: dict[str, str], *, err: bool = False) -> None:
         say(f"   {name + ':':<{width}} {fact}", err=err)
 
 
-def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool = False) -> None:
     """Print a table of words; the last column may be as long as it likes."""
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
     for line, row in enumerate((heads, *rows)):
         words = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        say("  ".join(words).rstrip(), bold=line == 0)
+        say("  ".join(words).rstrip(), bold=line == 0, err=err)
 
 
 def watched(items: Sequence[T], what: str, *, printing: bool = False) -> Iterator[T]:

@@ -5,7 +5,7 @@ partition may have no record.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -18,7 +18,7 @@ from treaty.client.serializers.framing import Headers
 
 SECONDS = 30.0
 """How long nothing may come before the end is reached."""
-ASK = 15.0
+ASK = 10.0
 """How long a question about a topic may take, in seconds."""
 BATCH = 500
 """Records fetched at once."""
@@ -70,7 +70,7 @@ class _Ends:
             del self.left[partition]
 
 
-def read(cluster: Cluster, topic: str, span: Span = Span()) -> Iterator[Record | None]:
+def read(cluster: Cluster, topic: str, span: Span = Span()) -> Generator[Record | None]:
     """The records of a topic; None now and then while nothing comes.
 
     Raises `KafkaFailure` where there is no such topic, and where nothing comes for `SECONDS` before the end.

@@ -7,8 +7,9 @@ from types import ModuleType, TracebackType
 from typing import Any, Self
 
 from treaty.client.kafka.cluster import Cluster
-from treaty.client.kafka.failures import Heard, failure, told
+from treaty.client.kafka.failures import Heard, KafkaFailure, failure, told
 from treaty.client.kafka.library import LOGGER, library
+from treaty.client.kafka.reading import partitions_of
 from treaty.client.serializers.framing import Headers
 
 SECONDS = 60.0
@@ -67,6 +68,13 @@ class Sender(AbstractContextManager["Sender"]):
 
     def __enter__(self) -> Self:
         return self
+
+    def see(self, topic: str, partition: int = ANY) -> None:
+        """See that there is such a topic, with such a partition; raises `KafkaFailure` where there is not."""
+        with told(self._kafka, self.cluster.servers, self._heard):
+            found = partitions_of(self._kafka, self._producer, self.cluster, topic)
+        if partition not in {ANY, *found}:
+            raise KafkaFailure(f"the topic {topic!r} has no partition {partition}; it has 0 to {max(found)}")
 
     def send(self, record: Outgoing, name: str) -> None:
         """Send a record; `name` is what `lost` is told if it does not arrive. Raises `KafkaFailure`."""

@@ -1,0 +1,124 @@
+"""Which schema records are written with: the latest of a subject, one by its id, or one in a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from treaty.cli.nouns.schema import draft_of
+from treaty.cli.terminal.source import UnusableError
+from treaty.client.connection import Connection
+from treaty.client.records.encoding import Encoder, encoder
+from treaty.client.serializers.choosing import Text, text_of
+from treaty.client.serializers.failures import BadValue
+from treaty.client.serializers.framing import Headers, Part
+from treaty.client.serializers.names import STRATEGIES, Associated, NameOf, Naming
+from treaty.core.answers import VersionFound
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import NotFound
+from treaty.core.requests import LATEST, GetSchema, GetVersion, Lookup, Register
+from treaty.core.schema import Draft
+
+HOW: Final[Mapping[str, NameOf | Associated]] = {**STRATEGIES, "associated": Associated()}
+"""Subject strategies by their names."""
+LATEST_WORD = "latest"
+UNKNOWN_ID = "????????"
+"""Stands in a dry run for the id of a schema that is not registered yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a command was told about the schema of a record's half: `word` is ``latest``, an id or a file."""
+
+    word: str
+    topic: str
+    part: Part
+    subject: str = ""
+    strategy: str = "topic"
+    record: str = ""
+    format: str | None = None
+    references: tuple[str, ...] = ()
+    must_exist: bool = False
+    normalize: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A schema made ready; `schema_id` is None where it would only now be registered."""
+
+    encoder: Encoder
+    what: str
+    part: Part
+    schema_id: int | None = None
+    guid: str = ""
+
+    def framed(self, value: object, framing: str) -> tuple[bytes, Headers]:
+        """Half a record in its frame. Raises `BadValue`."""
+        return self.encoder.encode(value).framed(self.schema_id or 0, self.guid or "0" * 32, self.part, framing)
+
+
+def choose(found: Connection, wanted: Wanted, *, dry_run: bool = False) -> Chosen:
+    """Find or register the schema; a dry run only checks that it could be registered.
+
+    Raises `UnusableError` where it can't be used, and what the registry raises.
+    """
+    try:
+        if wanted.word == LATEST_WORD:
+            subject = _subject(found, wanted, wanted.record)
+            return _ready(found, wanted, subject, found.ask(GetVersion(subject, LATEST)).answer)
+        if wanted.word.isascii() and wanted.word.isdecimal():
+            return _by_id(found, wanted, int(wanted.word))
+        return _from_file(found, wanted, dry_run=dry_run)
+    except BadValue as error:
+        raise UnusableError(f"{wanted.part} schema {wanted.word}: {error}") from error
+    except ValueError as error:
+        raise UnusableError(f"{error} (--strategy), or name the subject with --subject") from error
+
+
+def _subject(found: Connection, wanted: Wanted, record: str) -> Subject:
+    if wanted.subject:
+        return subject_of(wanted.subject)
+    return Naming(found, HOW[wanted.strategy]).subject(wanted.topic, wanted.part, record)
+
+
+def _ready(found: Connection, wanted: Wanted, subject: Subject, version: VersionFound) -> Chosen:
+    made = encoder(found, version.format, Text(version.text, version.references, subject), wanted.record)
+    what = f"{version.subject} version {version.number}, id {version.schema_id}, {version.format}"
+    return Chosen(made, what, wanted.part, version.schema_id, version.guid)
+
+
+def _by_id(found: Connection, wanted: Wanted, schema_id: int) -> Chosen:
+    within = subject_of(wanted.subject) if wanted.subject else None
+    one = found.ask(GetSchema(schema_id, within)).answer
+    made = encoder(found, one.format, text_of(one), wanted.record)
+    return Chosen(made, f"id {schema_id}, {one.format}", wanted.part, schema_id, one.guid)
+
+
+def _from_file(found: Connection, wanted: Wanted, *, dry_run: bool) -> Chosen:
+    draft = draft_of(found, wanted.word, wanted.format, wanted.references)
+    home = subject_of(wanted.subject) if wanted.subject else Subject(".", "")
+    made = encoder(found, draft.format, Text(draft.text, draft.references, home), wanted.record)
+    subject = _subject(found, wanted, made.record)
+    normalize = wanted.normalize or None
+    if not (wanted.must_exist or dry_run):
+        return _ready(found, wanted, subject, found.ask(Register(subject, draft, normalize)).answer.version)
+    try:
+        return _ready(found, wanted, subject, found.ask(Lookup(subject, draft, normalize)).answer)
+    except NotFound:
+        if wanted.must_exist:
+            raise
+    return _not_yet(found, wanted, subject, draft, made)
+
+
+def _not_yet(found: Connection, wanted: Wanted, subject: Subject, draft: Draft, made: Encoder) -> Chosen:
+    told = found.check(str(subject), draft)
+    if not told.compatible:
+        reasons = "\n".join(f"  {one}" for one in told.messages)
+        raise UnusableError(f"{wanted.word} would be refused as a version of {subject}:\n{reasons}")
+    return Chosen(made, f"{wanted.word}, a version that {subject} does not have yet", wanted.part)
+
+
+def named(part: Part, chosen: Chosen | None) -> dict[str, object]:
+    """A schema as JSON members of a summary."""
+    if chosen is None:
+        return {}
+    return {f"{part}_schema": {"what": chosen.what, "id": chosen.schema_id, "guid": chosen.guid or None}}

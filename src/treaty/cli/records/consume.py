@@ -1,0 +1,211 @@
+"""`treaty consume TOPIC`: the records of a topic as JSON, each read by the schema that it names."""
+
+import json
+import sys
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from treaty.cli.nouns import asking
+from treaty.cli.records.decode import say_explained
+from treaty.cli.terminal import kafka, screen
+from treaty.client.connection import Connection
+from treaty.client.explain.record import explain
+from treaty.client.kafka.cluster import cluster_of
+from treaty.client.kafka.reading import Record, Span, Start, read
+from treaty.client.records.decoding import As, Decoder, Half, shown, shown_bytes
+from treaty.client.serializers.failures import BadRecord
+from treaty.client.serializers.framing import HEADER_OF, Part
+from treaty.core.names import DEFAULT_CONTEXT, context_of
+
+DONE, WRONG = 0, 1
+"""Exit codes: every record was read; one was not."""
+EXPLAINED = 3
+"""Bad records that are told byte by byte; of the others the reason is told."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class From(click.ParamType[Start]):
+    """Where to begin: ``beginning``, ``end``, an offset, ``-N`` for the last N, or a time in ISO 8601."""
+
+    name = "place"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Start:
+        """Read a word."""
+        if isinstance(value, Start):
+            return value
+        if value == "beginning":
+            return Start("beginning")
+        if value == "end":
+            return Start("end")
+        bare = value.removeprefix("-")
+        if bare.isascii() and bare.isdecimal():
+            return Start("offset" if bare == value else "last", int(bare))
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(
+                f"{value!r} is none of beginning, end, an offset, -N, or a time like 2026-02-28T10:00Z", param, ctx
+            )
+        if time.tzinfo is None:
+            self.fail(f"{value!r} has no zone; put Z behind it for UTC", param, ctx)
+        return Start("time", int((time - EPOCH).total_seconds() * 1000))
+
+
+@dataclass(slots=True)
+class Showing:
+    """Prints records, and counts them."""
+
+    registry: Connection
+    decoder: Decoder
+    key_as: As
+    form: str
+    raw: bool
+    count: int = 0
+    bad: int = 0
+    markers: int = 0
+    partitions: set[int] = field(default_factory=set)
+
+    def show(self, one: Record) -> None:
+        """Print a record, or what is wrong with it."""
+        self.count += 1
+        self.markers += one.value is None
+        self.partitions.add(one.partition)
+        halves: dict[Part, Half] = {}
+        wrong: dict[Part, BadRecord] = {}
+        asked: tuple[tuple[Part, bytes | None, As], ...] = (
+            ("key", one.key, self.key_as),
+            ("value", one.value, "schema"),
+        )
+        for part, data, how in asked:
+            try:
+                halves[part] = self.decoder.half(data, part, one.headers, how)
+            except BadRecord as bad:
+                wrong[part] = bad
+                halves[part] = Half(shown_bytes(data or b""))
+        if wrong:
+            self.bad += 1
+            for part, why in wrong.items():
+                self._explain(one, part, why)
+            if not self.raw:
+                return
+        self._print(one, halves["key"], halves["value"], wrong)
+
+    def _explain(self, one: Record, part: Part, bad: BadRecord) -> None:
+        screen.say(f"{one.partition}:{one.offset} {part}: {bad}", "red", err=True)
+        if self.bad <= EXPLAINED:
+            data = (one.key if part == "key" else one.value) or b""
+            say_explained(explain(self.registry, data, one.headers, part), err=True)
+
+    def _print(self, one: Record, key: Half, value: Half, wrong: dict[Part, BadRecord]) -> None:
+        if self.form == "values":
+            click.echo(_json(value.value))
+            return
+        headers = [[name, shown(content)] for name, content in one.headers if name not in HEADER_OF.values()]
+        if self.form == "json":
+            members = {
+                "partition": one.partition,
+                "offset": one.offset,
+                "timestamp": one.time,
+                "key": key.value,
+                "value": value.value,
+                "headers": headers,
+                **_schema("key", key),
+                **_schema("value", value),
+            }
+            if wrong:
+                members["error"] = {part: {"code": bad.code, "message": bad.message} for part, bad in wrong.items()}
+            click.echo(_json(members))
+            return
+        text = "(delete marker)" if one.value is None else _json(value.value)
+        front = "" if one.key is None else f"{key.value if isinstance(key.value, str) else _json(key.value)}  "
+        screen.say(f"{one.partition}:{one.offset}  {_time(one.time)}  {front}{text}".replace("\n", "\\n"))
+        for name, content in headers:
+            screen.say(f"    {name}: {content if isinstance(content, str) else _json(content)}")
+
+    def sentence(self, topic: str) -> str:
+        """What was seen, in words."""
+        counts = (("bad", self.bad), ("delete markers", self.markers))
+        more = ", ".join(f"{count} {what}" for what, count in counts if count)
+        where = f", partitions {', '.join(map(str, sorted(self.partitions)))}" if len(self.partitions) > 1 else ""
+        return f"{self.count:,} records of {topic}{where}{f' ({more})' if more else ''}."
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _schema(part: Part, half: Half) -> dict[str, object]:
+    one = half.written
+    if one is None:
+        return {}
+    return {f"{part}_schema": {"id": one.schema_id, "guid": one.guid, "format": one.format}}
+
+
+def _time(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return "-"
+    seconds, rest = divmod(milliseconds, 1000)
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03}Z"
+    except (ValueError, OverflowError, OSError):
+        return f"@{milliseconds}"
+
+
+@click.command("consume", epilog="Exit code 0: every record was read. 1: one could not be. 2: unusable input.")
+@click.argument("topic")
+@asking.registry
+@kafka.brokers
+@kafka.config
+@click.option("--from", "start", type=From(), default="beginning", show_default=True, metavar="PLACE",
+              help="beginning, end, an offset, -N (the last N of each partition), or a time: 2026-02-28T10:00Z.")  # fmt: skip
+@click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only these partitions.")
+@click.option("--max", "most", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
+@click.option("--follow", is_flag=True, help="Go on past the end, until Ctrl-C.")
+@click.option("--keys", "key_as", type=click.Choice(("auto", "schema", "text", "bytes")), default="auto",
+              show_default=True, help="How keys are read; auto: by their schema where they name one.")  # fmt: skip
+@click.option("--context", default=DEFAULT_CONTEXT, show_default=True, help="The context whose ids are in the records.")
+@click.option("--values", is_flag=True, help="Print the values alone, one on a line.")
+@click.option(
+    "--raw-on-error", is_flag=True, help="Print what can't be read as its bytes; else only say what is wrong."
+)
+@click.option("--uncommitted", is_flag=True, help="Records of open and aborted transactions too.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object on a line for every record.")
+def command(topic: str, **told: Any) -> None:
+    """Print the records of TOPIC up to its end as it is now, whatever the formats they are written in.
+
+    No consumer group is used and no offset is committed. What can't be read is told on standard error, the first ones byte
+    by byte.
+
+    \b
+    Examples:
+      treaty consume orders --kafka 127.0.0.1:9092 --registry http://127.0.0.1:8081
+      treaty consume orders --from -10 --follow
+      treaty consume orders --json --from 2026-02-28T10:00Z | jq .value.price
+    """  # noqa: D301 - click wants the control character
+    if told["as_json"] and told["values"]:
+        raise click.UsageError("--json and --values: only one of them can be the form")
+    form = "json" if told["as_json"] else "values" if told["values"] else "lines"
+    span = Span(told["start"], told["partitions"], told["follow"], committed=not told["uncommitted"])
+    with kafka.reached(), asking.asked(told["registry"]) as found:
+        cluster, _ = cluster_of(told["kafka"], told["kafka_config"])
+        decoder = Decoder(found, context_of(told["context"]))
+        showing = Showing(found, decoder, told["key_as"], form, told["raw_on_error"])
+        try:
+            with closing(read(cluster, topic, span)) as records:
+                for one in records:
+                    if one is None:
+                        sys.stdout.flush()
+                    else:
+                        showing.show(one)
+                    if showing.count == told["most"]:
+                        break
+        except KeyboardInterrupt:
+            screen.say("stopped", "yellow", err=True)
+        sys.stdout.flush()
+        screen.say(showing.sentence(topic), "red" if showing.bad else "green", err=True)
+    sys.exit(WRONG if showing.bad else DONE)

@@ -1,0 +1,117 @@
+"""What is to be produced: JSON values line by line or file by file, or whole records as `treaty consume --json` prints them."""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.cli.terminal.source import lines_of, refuse_twice, shown_path, text_of
+from treaty.client.kafka.sending import ANY
+from treaty.client.serializers.failures import BadValue
+from treaty.client.serializers.framing import Headers
+from treaty.core.limits import VALUE_BYTES
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.text import read
+
+MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})
+PASSED = frozenset({"topic", "offset", "time", "key_schema", "value_schema"})
+"""Members that `treaty consume` prints and that say nothing about a new record."""
+UNSET = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One record to be; `name` says where it was read. A `key` that is `UNSET` is not in the input."""
+
+    name: str
+    value: Any
+    key: Any = UNSET
+    headers: Headers = ()
+    partition: int = ANY
+    time: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Something in the input that is no record, and why."""
+
+    name: str
+    why: str
+
+
+def items(paths: Sequence[str], *, records: bool) -> Iterator[Item | Wrong]:
+    """Every record of files: a value on every line, in files that end in .json one value alone."""
+    refuse_twice(paths)
+    for path in paths:
+        if path.endswith(".json"):
+            yield _item(shown_path(path), text_of(path, "VALUE_BYTES"), records=records)
+            continue
+        for number, line in enumerate(lines_of(path, "VALUE_BYTES"), 1):
+            if line.strip():
+                yield _item(f"{shown_path(path)}:{number}", line, records=records)
+
+
+def _item(name: str, text: str, *, records: bool) -> Item | Wrong:
+    try:
+        value: Any = read(text, VALUE_BYTES)
+        return _record(name, value) if records else Item(name, value)
+    except InvalidSchemaError as wrong:
+        first = wrong.faults[0]
+        column = f" (column {first.column})" if first.column else ""
+        return Wrong(name, f"{first.message}{column}")
+    except BadValue as wrong:
+        return Wrong(name, str(wrong))
+
+
+def _record(name: str, value: Any) -> Item:
+    if not isinstance(value, dict) or "value" not in value:
+        raise BadValue('at /: not a record; expected {"value": …, "key": …, "headers": […]}')
+    if "error" in value:
+        raise BadValue("at /error: this record could not be read when it was consumed")
+    if unknown := sorted(value.keys() - MEMBERS - PASSED):
+        raise BadValue(f"at /{unknown[0]}: no member of a record; allowed are {', '.join(sorted(MEMBERS))}")
+    partition, time = value.get("partition"), value.get("timestamp")
+    for member, number in (("partition", partition), ("timestamp", time)):
+        if number is not None and not (type(number) is int and number >= 0):
+            raise BadValue(f"at /{member}: expected a whole number of at least 0")
+    return Item(
+        name,
+        value["value"],
+        value.get("key", UNSET),
+        _headers(value.get("headers") or []),
+        ANY if partition is None else partition,
+        time or 0,
+    )
+
+
+def _headers(given: Any) -> Headers:
+    pairs = list(given.items()) if isinstance(given, dict) else given
+    if not isinstance(pairs, list) or any(not isinstance(one, list | tuple) or len(one) != 2 for one in pairs):
+        raise BadValue("at /headers: expected an object, or an array of [name, value]")
+    return tuple((str(name), bytes_of(content) or b"") for name, content in pairs)
+
+
+def bytes_of(value: Any) -> bytes | None:
+    """Half a record that has no schema: a string as it is, ``{"base64": …}`` as bytes, anything else as JSON."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, dict) and value.keys() == {"base64"}:
+        try:
+            return base64.b64decode(value["base64"], validate=True)
+        except (TypeError, binascii.Error, ValueError):
+            raise BadValue("at /base64: not base64") from None
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def inside(value: Any, path: str) -> Any:
+    """The member of a value at a path of names with dots. Raises `BadValue` where there is none."""
+    here = value
+    for name in path.split("."):
+        if not isinstance(here, dict) or name not in here:
+            raise BadValue(f"at /{path.replace('.', '/')}: there is no such member to be the key")
+        here = here[name]
+    return here

@@ -1,0 +1,121 @@
+"""`treaty produce TOPIC`: JSON values as records of a topic, under a schema of the registry."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from treaty.cli.nouns import asking
+from treaty.cli.nouns.schema import references
+from treaty.cli.records.chosen import HOW, Chosen, Wanted, choose
+from treaty.cli.records.items import Item, Wrong, items
+from treaty.cli.records.job import Job, Order
+from treaty.cli.terminal import kafka, screen
+from treaty.cli.terminal.options import format_
+from treaty.cli.terminal.source import STDIN
+from treaty.client.connection import Connection
+from treaty.client.kafka.cluster import cluster_of
+from treaty.client.kafka.sending import ANY, Sender
+
+DONE, WRONG, STOPPED = 0, 1, 130
+"""Exit codes: every record arrived; one did not; Ctrl-C."""
+
+
+@click.command(
+    "produce", epilog="Exit code 0: all is in the topic. 1: a record is not. 2: unusable input. 130: Ctrl-C."
+)
+@click.argument("topic")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(allow_dash=True))
+@asking.registry
+@kafka.brokers
+@kafka.config
+@click.option("--schema", default="latest", show_default=True, metavar="latest|ID|FILE", help="Of the values.")
+@click.option("--key-schema", metavar="latest|ID|FILE", help="Of the keys; without it keys are text.")
+@click.option("--subject", default="", help="Where the schema of the values is; else the strategy says it.")
+@click.option("--strategy", type=click.Choice(tuple(HOW)), default="topic", show_default=True, help="Names subjects.")
+@click.option("--record", default="", metavar="NAME", help="Full name of the record type, or of the Protobuf message.")
+@format_
+@references
+@click.option("--must-exist", is_flag=True, help="A schema from a file must be registered already.")
+@click.option("--normalize", is_flag=True, help="Register the normalised form.")
+@click.option("--key", metavar="TEXT", help="The key of every record.")
+@click.option("--key-field", default="", metavar="PATH", help="The member of the value that is the key, e.g. order.id")
+@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A header of every record.")
+@click.option("--records", is_flag=True, help="The input is whole records, as `treaty consume --json` prints them.")
+@click.option("--framing", type=click.Choice(("prefix", "header")), default="prefix", show_default=True,
+              help="The schema's id before the payload, or its guid in a header.")  # fmt: skip
+@click.option("--partition", type=click.IntRange(min=0), help="For every record; else the key chooses.")
+@click.option("--compression", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")), default="none",
+              show_default=True, help="Of what is sent to the brokers.")  # fmt: skip
+@click.option("--skip-bad", is_flag=True, help="Go on after a value that does not fit; else nothing after it is sent.")
+@click.option("--dry-run", is_flag=True, help="Print the bytes; register and send nothing.")
+@asking.as_json
+def command(topic: str, files: tuple[str, ...], **told: Any) -> None:
+    """Send JSON values to TOPIC, a record for every line of the FILEs (``-``, or none: standard input).
+
+    A file that ends in .json is one value. null is a delete marker. Avro values may be in Avro's JSON encoding, or plain:
+    bare values for unions, dates and times in ISO 8601, decimals in digits.
+
+    \b
+    Examples:
+      treaty produce orders --kafka 127.0.0.1:9092 --registry http://127.0.0.1:8081 < orders.jsonl
+      treaty produce orders orders.jsonl --schema order.avsc --key-field id
+      treaty produce orders --schema order.proto --record shop.Order --dry-run < order.jsonl
+      treaty consume orders --json | treaty produce orders-copy --schema order.avsc --records
+    """  # noqa: D301 - click wants the control character
+    order = _order(topic, told)
+    with kafka.reached(), asking.asked(told["registry"]) as found:
+        job = Job(order, *_schemas(found, topic, told))
+        code = _run(job, items(files or (STDIN,), records=told["records"]), told)
+    sys.exit(code)
+
+
+def _run(job: Job, source: Iterator[Item | Wrong], told: dict[str, Any]) -> int:
+    dry_run, as_json = told["dry_run"], told["as_json"]
+    shown: list[dict[str, str]] = []
+    try:
+        if dry_run:
+            for name, facts in job.show(source):
+                if as_json:
+                    shown.append({"input": name, **facts})
+                else:
+                    screen.say(name, bold=True)
+                    screen.say_facts(facts)
+        else:
+            cluster, _ = cluster_of(told["kafka"], told["kafka_config"])
+            job.send(source, Sender(cluster, job.account.lose, told["compression"]))
+        code = WRONG if job.account.wrong or job.account.lost else DONE
+    except KeyboardInterrupt:
+        screen.say("stopped", "yellow", err=True)
+        code = STOPPED
+    if as_json:
+        screen.say_json({**job.summary(dry_run=dry_run), **({"records": shown} if dry_run else {})})
+    else:
+        screen.say(job.sentence(dry_run=dry_run), "red" if code else "green", err=True)
+    return code
+
+
+def _order(topic: str, told: dict[str, Any]) -> Order:
+    if told["key"] is not None and told["key_field"]:
+        raise click.UsageError("--key and --key-field: only one of them can be the key")
+    pairs = []
+    for word in told["headers"]:
+        name, mark, text = word.partition("=")
+        if not (name and mark):
+            raise click.BadParameter(f"{word!r} is not NAME=VALUE", param_hint="--header")
+        pairs.append((name, text.encode()))
+    partition = ANY if told["partition"] is None else told["partition"]
+    return Order(topic, told["framing"], told["key"], told["key_field"], tuple(pairs), partition, told["skip_bad"])
+
+
+def _schemas(found: Connection, topic: str, told: dict[str, Any]) -> tuple[Chosen, Chosen | None]:
+    rest = {name: told[name] for name in ("must_exist", "normalize")}
+    value = Wanted(
+        told["schema"], topic, "value", told["subject"], told["strategy"], told["record"],
+        told["format_"], told["references"], **rest,
+    )  # fmt: skip
+    dry_run = told["dry_run"]
+    key = told["key_schema"]
+    chosen = choose(found, value, dry_run=dry_run)
+    return chosen, choose(found, Wanted(key, topic, "key", **rest), dry_run=dry_run) if key else None
