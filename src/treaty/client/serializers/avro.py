@@ -63,6 +63,10 @@ class AvroSerializer:
             raise BadValue(str(error)) from error
         return pen.framed(write(pen.codec, plain, check=check, head=pen.front, tagged=True), part)
 
+    def prepare(self, topic: str = "", part: Part = "value") -> None:
+        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        self._writer.pen(topic, part, self._name)
+
 
 class AvroDeserializer:
     """Reads framed records, each under the schema it was written with. Safe to share between threads."""

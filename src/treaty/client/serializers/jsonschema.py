@@ -100,6 +100,10 @@ class JsonSerializer:
             raise BadValue("; ".join(map(str, faults)))
         return pen.framed(pen.front + payload, part)
 
+    def prepare(self, topic: str = "", part: Part = "value") -> None:
+        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        self._writer.pen(topic, part, self._name)
+
 
 class JsonDeserializer:
     """Reads framed JSON text. Safe to share between threads."""

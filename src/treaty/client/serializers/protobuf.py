@@ -124,6 +124,10 @@ class ProtobufSerializer:
             raise BadValue(str(error)) from error
         return pen.headed(front, payload, part)
 
+    def prepare(self, topic: str = "", part: Part = "value") -> None:
+        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        self._writer.pen(topic, part, self._descriptor.full_name)
+
     def _own(self, within: Subject) -> Meaning:
         return _meaning(self._descriptor.file, {})
 

@@ -1,11 +1,12 @@
 """What serializers and deserializers of all formats are told, and what they return."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
-from treaty.client.serializers.framing import Headers
+from treaty.client.serializers.framing import Headers, Part
 from treaty.client.serializers.names import Associated, NameOf, topic_name
 from treaty.core.answers import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT
@@ -94,3 +95,31 @@ class Opened(msgspec.Struct, frozen=True):
 
     value: object
     written: SchemaFound
+
+
+class Serializer(Protocol):
+    """What serializers of all formats can do."""
+
+    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
+        """Return the record's half for this value; None becomes a delete marker."""
+        ...
+
+    def prepare(self, topic: str = "", part: Part = "value") -> None:
+        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        ...
+
+
+class Deserializer(Protocol):
+    """What deserializers of all formats can do."""
+
+    def __call__(
+        self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
+    ) -> Any:
+        """Return the value of a record's half; None for a delete marker."""
+        ...
+
+    def open(
+        self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
+    ) -> Opened:
+        """Return value and writer's schema."""
+        ...
