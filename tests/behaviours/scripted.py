@@ -58,6 +58,7 @@ def scripted(*steps: Say | Hang | Callable[[Seen], Say]) -> Iterator[Script]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))

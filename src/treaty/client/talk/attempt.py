@@ -10,6 +10,7 @@ from treaty.client.credentials import Credentials
 from treaty.client.settings import Settings
 from treaty.client.steps import Alone, Event, Headers, Lost, Pause, Send, Talk, answered
 from treaty.client.talk.world import World
+from treaty.core.decide import is_command
 from treaty.core.refusals import NotOffered, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
@@ -111,7 +112,7 @@ def understood(request: Request[A], event: Received | Lost, base: str) -> Reply[
     """Read what came back; raises what a `Registry` raises, and says whose answer it was."""
     if isinstance(event, Lost):
         raise Unavailable(f"{base}: {event.message}")
-    if event.status in ABSENT:
+    if event.status in ABSENT or (event.status == 204 and not is_command(request)):
         raise NotOffered(f"{base} does not know this operation (status {event.status})")
     try:
         return received(request, event)

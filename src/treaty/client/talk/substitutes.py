@@ -12,7 +12,7 @@ from treaty.client.settings import Settings
 from treaty.client.steps import Talk
 from treaty.client.talk.flow import ask
 from treaty.client.talk.world import World
-from treaty.core.answers import Checked, Registered, Subjects, VersionFound, Versions
+from treaty.core.answers import Checked, Contexts, Registered, Subjects, VersionFound, Versions
 from treaty.core.calls import refuse_bad_call
 from treaty.core.decide import is_command
 from treaty.core.limits import COUNTER
@@ -26,6 +26,8 @@ from treaty.core.requests import (
     GetConfig,
     GetMode,
     GetSchema,
+    GetVersion,
+    ListContexts,
     ListSchemas,
     ListSubjects,
     ListVersions,
@@ -77,7 +79,9 @@ def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[R
     if not world.kin and _says_more(request):
         yield from asking(GetMode(Scope(), resolve=True))
         if not world.kin:
-            raise NotOffered("this registry takes no expected version, names, properties or time: it would pass over them")
+            raise NotOffered(
+                "this registry takes no expected version, names, properties or time: it would pass over them"
+            )
     reply = yield from asking(request)
     told = reply.answer.version
     if told.number and told.text:
@@ -120,7 +124,7 @@ def _checked(request: Check, asking: Asking, world: World) -> Talk[Reply[Checked
     try:
         return (yield from asking(request))
     except NotFound:
-        if request.version != LATEST:
+        if request.version not in {None, LATEST}:
             raise
         return (yield from _unless_there(request, asking))
     except NotOffered:
@@ -141,7 +145,7 @@ def _checked(request: Check, asking: Asking, world: World) -> Talk[Reply[Checked
 
 
 def _unless_there(request: Check, asking: Asking) -> Talk[Reply[Checked]]:
-    """A schema fits the latest version of a subject that has none."""
+    """A schema fits a subject that has no version."""
     try:
         yield from asking(ListVersions(request.subject))
     except SubjectNotFound:
@@ -162,20 +166,33 @@ def _begins(name: str, prefix: Subject) -> bool:
     return prefix.context in {EVERYWHERE, context} and word.startswith(prefix.name)
 
 
+def _contexts(request: ListContexts, asking: Asking, world: World) -> Talk[Reply[Contexts]]:
+    """Names of contexts without the colons that some servers put around them."""
+    reply = yield from asking(request)
+    if world.kin:
+        return reply
+    return replace(reply, answer=Contexts(tuple(name.strip(":") for name in reply.answer.names)))
+
+
 def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Versions]]:
-    """Ask for a long list in pages, each no older than the one before; a server that knows no pages sends all at once."""
+    """Ask for a long list in pages, each no older than the one before; where there is no list, look at all versions."""
     found: dict[tuple[str, int], VersionFound] = {}
     after: Token | None = None
     while True:
         size = min(PAGE, request.limit - len(found))
         last = next(reversed(found)) if found else request.after
         page_of = replace(request, offset=request.offset + len(found), limit=size, after=last)
-        reply = yield from asking(page_of, after)
+        try:
+            reply = yield from asking(page_of, after)
+        except NotOffered:
+            return (yield from _walked(request, asking, world))
         after = reply.token if reply.token.sequence else None
         page = reply.answer.versions
         if not world.kin:
+            if not all(one.subject and one.number for one in page):  # a list of something else
+                return (yield from _walked(request, asking, world))
             page = tuple(one for one in page if _begins(one.subject, request.prefix))
-        if len(page) > size:
+        if len(page) > size:  # a server that knows no pages sends all at once
             return replace(reply, answer=Versions(page[request.offset : request.offset + request.limit]))
         fresh = {(one.subject, one.number): one for one in page if (one.subject, one.number) not in found}
         found |= fresh
@@ -183,11 +200,29 @@ def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[V
             return replace(reply, answer=Versions(tuple(found.values())))
 
 
+def _walked(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Versions]]:
+    """List versions one by one."""
+    found: list[VersionFound] = []
+    listed = yield from _subjects(ListSubjects(request.prefix, request.visible), asking, world)
+    for name in listed.answer.names:
+        subject = subject_of(name)
+        try:
+            numbers = (yield from asking(ListVersions(subject, request.visible))).answer.numbers
+            for number in numbers[-1:] if request.latest else numbers:
+                found.append((yield from asking(GetVersion(subject, number, request.visible != "live"))).answer)
+        except NotFound:  # deleted meanwhile
+            continue
+        if len(found) >= request.offset + request.limit:
+            break
+    return Reply(Versions(tuple(found[request.offset : request.offset + request.limit])), listed.token)
+
+
 _SPECIAL: Mapping[type[Any], Any] = {
     Register: _registered,
     GetConfig: _setting,
     GetMode: _setting,
     Check: _checked,
+    ListContexts: _contexts,
     ListSubjects: _subjects,
     ListSchemas: _schemas,
 }

@@ -61,11 +61,28 @@ def _error(request: q.Request[Any], http: Received) -> RegistryError:
         wait = float(http.header("Retry-After") or 1)
     except ValueError:  # a date, which is allowed too
         wait = 1.0
-    try:
-        body = msgspec.json.decode(http.body, type=ErrorBody)
-    except msgspec.MsgspecError:
+    body = read_error(http.body)
+    if body is None:
         return Unavailable(f"status {http.status} with a body that is not a registry's", wait)
     return error_of(body, request, retry_after=wait)
+
+
+class _OddError(msgspec.Struct):
+    error_code: int
+    message: Any = ""
+
+
+def read_error(body: bytes) -> ErrorBody | None:
+    """Read an error body, also one whose message is no text, as some servers send it; None for anything else."""
+    try:
+        return msgspec.json.decode(body, type=ErrorBody)
+    except msgspec.MsgspecError:
+        pass
+    try:
+        odd = msgspec.json.decode(body, type=_OddError)
+    except msgspec.MsgspecError:
+        return None
+    return ErrorBody(odd.error_code, msgspec.json.encode(odd.message).decode())
 
 
 def _version(request: Any, body: bytes) -> a.VersionFound:
