@@ -7,31 +7,17 @@ and `aio` only move bytes. Retries of a command carry one command id, so that th
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-<<<<<<< /tmp/clientRybX/tree/src/treaty/client/talk/flow.py
-=======
-import msgspec
-
->>>>>>> /tmp/clientRybX/base/src/treaty/client/talk/flow.py
 from treaty.client.settings import Settings
 from treaty.client.steps import Lost, Pause, Talk
 from treaty.client.talk.attempt import asked_pause, exchanged, hopeless, may_be_done, understood
 from treaty.client.talk.world import World
-<<<<<<< /tmp/clientRybX/tree/src/treaty/client/talk/flow.py
-=======
 from treaty.core.associating import Associate
->>>>>>> /tmp/clientRybX/base/src/treaty/client/talk/flow.py
 from treaty.core.decide import is_command
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import GetGuid, GetSchema, MakeContext, Register, Request, SetConfig, SetMode
-<<<<<<< /tmp/clientRybX/tree/src/treaty/client/talk/flow.py
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import Received, read_error
-=======
-from treaty.wire.confluent.errors import ErrorBody
-from treaty.wire.confluent.headers import TOKEN
-from treaty.wire.confluent.receiving import Received
->>>>>>> /tmp/clientRybX/base/src/treaty/client/talk/flow.py
 
 A = TypeVar("A")
 
@@ -161,20 +147,12 @@ def _repeatable(request: Request[Any]) -> bool:
     """Tell whether a command says the same when it is done again; the others are refused where they were done before."""
     if isinstance(request, Register):
         return not request.number and request.expected is None
-<<<<<<< /tmp/clientRybX/tree/src/treaty/client/talk/flow.py
-    return isinstance(request, (SetConfig, SetMode, MakeContext)) or not is_command(request)
-=======
     return isinstance(request, (SetConfig, SetMode, MakeContext, Associate)) or not is_command(request)
->>>>>>> /tmp/clientRybX/base/src/treaty/client/talk/flow.py
 
 
 def _remembers(event: Received | Lost) -> bool:
     """Tell whether the registry knows command ids, so that its refusal is about this command's first arrival."""
     if isinstance(event, Lost):
         return False
-<<<<<<< /tmp/clientRybX/tree/src/treaty/client/talk/flow.py
     told = read_error(event.body)
     return event.header(TOKEN) is not None or (told is not None and told.treaty is not None)
-=======
-    return event.header(TOKEN) is not None or msgspec.json.decode(event.body, type=ErrorBody).treaty is not None
->>>>>>> /tmp/clientRybX/base/src/treaty/client/talk/flow.py
