@@ -1,4 +1,4 @@
-"""Races between real server processes over one SQLite file, and a kill in the middle of writes."""
+"""Races within one server, between its workers and between servers over one SQLite file; a kill in the middle of writes."""
 
 import http.client
 import json
@@ -56,11 +56,17 @@ class Client:
         return self.ask("POST", f"/subjects/{subject}/versions", {"schema": text})
 
 
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
+LAYOUTS = {"default": (1, 1), "workers": (1, 3), "processes": (3, 1)}
+"""Servers that share one log, and workers of each."""
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Running]]:
     folder = tmp_path_factory.mktemp("races")
+    count, workers = LAYOUTS[request.param]
+    options = ("--log", f"sqlite://{folder}/registry.db", "--workers", str(workers))
     with ExitStack() as stack:
-        yield [stack.enter_context(serving(folder, "--log", f"sqlite://{folder}/registry.db")) for _ in range(3)]
+        yield [stack.enter_context(serving(folder, *options)) for _ in range(count)]
 
 
 def together(servers: list[Running], work: Callable[[int, Client, threading.Barrier], None]) -> None:

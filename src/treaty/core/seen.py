@@ -6,7 +6,8 @@ from typing import Literal
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.rights import Access
 from treaty.core.rows import Key, Value
-from treaty.core.view import View
+from treaty.core.values import Counter, Version
+from treaty.core.view import View, span
 
 How = Literal["entry", "rows", "schemas", "associated"]
 
@@ -57,8 +58,15 @@ class Seen:
         return self._base.sequence
 
     def get(self, table: str, key: Key) -> Value | None:
-        """Return the value of a row, or None."""
+        """Return the value of a row, or None; of the highest id of a context only what may be read shows."""
+        if table == "counter" and key[0] == "ids" and not self._access.may_whole("read", str(key[1])):
+            return Counter(self._highest(str(key[1])))
         return self._base.get(table, key)
+
+    def _highest(self, context: str) -> int:
+        subjects = self.walk("subject", *span((context,)))
+        versions = (self._base.get("version", key) for each in subjects for key in self.find("version.subject", each))
+        return max((one.schema_id for one in versions if isinstance(one, Version)), default=0)
 
     def find(self, index: str, entry: Key) -> tuple[Key, ...]:
         """Return the keys of rows that claim an index entry and may be read, ascending."""

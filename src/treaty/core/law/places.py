@@ -14,6 +14,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
 from treaty.core.requests import Creation, Register
 from treaty.core.rows import Key, Row
+from treaty.core.seen import Seen
 from treaty.core.values import Content, Context, Counter, Name, PolicyValue, Schema, Version
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
@@ -31,7 +32,7 @@ def new_version(
     request = command.request
     assert isinstance(request, Register)
     number = _number(view, request, imported=imported)
-    schema_id, schema_rows = _schema(view, request, new)
+    schema_id, schema_rows = _schema(view, command, new)
     ordinal = _raised(view, ("ordinals", *request.subject, ""), first=0)
     type_version = _raised(view, ("types", *request.subject, f"{new.draft.format}:{new.parsed.type_name}"), first=0)
     content = _content(new)
@@ -107,8 +108,10 @@ def _raised(view: View, key: Key, *, first: int) -> int:
     return number
 
 
-def _schema(view: View, request: Register, new: Read) -> tuple[int, tuple[Row, ...]]:
+def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, tuple[Row, ...]]:
     """Return the schema id, and the rows that make it where it is new in this context."""
+    request = command.request
+    assert isinstance(request, Register)
     context = request.subject.context
     value = Schema(
         guid=new.guid,
@@ -136,7 +139,7 @@ def _schema(view: View, request: Register, new: Read) -> tuple[int, tuple[Row, .
                 "ID_TAKEN",
                 f"Overwrite new schema with id {request.schema_id} in context {context} is not permitted.",
                 subject=str(request.subject),
-                old=there.guid,
+                old=there.guid if _may_be_read(view, command, (context, request.schema_id)) else "",
                 new=new.guid,
                 allowed="another id, or the schema that has this one",
             )
@@ -147,6 +150,11 @@ def _schema(view: View, request: Register, new: Read) -> tuple[int, tuple[Row, .
         Row("schema", (context, request.schema_id), value),
         Row("counter", counter, Counter(raised)),
     )
+
+
+def _may_be_read(view: View, command: Command[Registered], schema: Key) -> bool:
+    """Whether who asks may read some version of a schema; that its id is taken they are told in any case."""
+    return command.access is None or bool(Seen(view, command.access).find("version.schema", schema))
 
 
 def _means_the_same(view: View, key: Key, value: Schema) -> bool:
