@@ -36,11 +36,14 @@ from treaty.log.open import LogUrlError, open_log
 from treaty.node.embedded import AsyncEmbedded, Embedded
 from treaty.node.node import Node
 from treaty.node.pool import process_desk, thread_desk
+from treaty.node.sealing.keys import KeyFileError, read_keys
+from treaty.node.sealing.vault import NO_KEYS, Vault
 from treaty.node.segment.keeper import Keeper
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.world import real_world
+from treaty.wire.confluent.errors import INCOMPATIBLE
 
-HOPELESS_ERRORS = (LogUrlError, LogDamagedError, AuthFileError, TlsError)
+HOPELESS_ERRORS = (LogUrlError, LogDamagedError, AuthFileError, TlsError, KeyFileError)
 """Starting again the same way will fail again."""
 GARBAGE = 50_000
 """Objects that a server makes before it looks for garbage: rows stay for good, and Python's 700 walk them too often."""
@@ -73,12 +76,17 @@ def state_writer(url: str, path: Path) -> Callable[[], Awaitable[None]]:
 
 
 @asynccontextmanager
-async def member(url: str, *, state: Path | None = None, writes_state: bool = False) -> AsyncIterator[Node]:
+async def member(
+    url: str, *, state: Path | None = None, writes_state: bool = False, metadata_keys: Path | None = None
+) -> AsyncIterator[Node]:
     """Run a node over the log that a URL names, while the block runs.
 
     It stands on the state file, and where it `writes_state` has a new one written when much has changed.
-    Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
+    Sensitive metadata is sealed with the keys of a file, if there is one.
+    Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used,
+    `KeyFileError` where the file of keys can't be.
     """
+    vault = vault_of(metadata_keys)
     try:
         log = await open_log(url)
     except OSError as reason:
@@ -87,12 +95,17 @@ async def member(url: str, *, state: Path | None = None, writes_state: bool = Fa
     keeper = None if state is None else Keeper(state, tables, state_writer(url, state) if writes_state else None)
     if keeper is not None:
         keeper.open()
-    node = Node(log, process_desk(), real_world(), tables, keeper)
+    node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault)
     await node.start()
     try:
         yield node
     finally:
         await node.close()
+
+
+def vault_of(metadata_keys: Path | None) -> Vault:
+    """The keys of a file; none where there is no file. Raises `KeyFileError`."""
+    return NO_KEYS if metadata_keys is None else Vault(read_keys(metadata_keys))
 
 
 def check_files(protection: Protection, tls: Tls | None) -> None:
@@ -123,6 +136,19 @@ class Sharing:
     board: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a server speaks, and what it keeps secret.
+
+    `incompatible` is the error code of a schema that breaks the policy: `INCOMPATIBLE`, or 409 as Confluent's servers
+    before 8.0 say. `metadata_keys` is a file with keys for sensitive metadata.
+    """
+
+    incompatible: int = INCOMPATIBLE
+    metadata_keys: Path | None = None
+
+
+PLAIN = Manner()
 ALONE = Sharing()
 OPEN = Protection()
 
@@ -133,6 +159,7 @@ async def serve(
     *,
     sharing: Sharing = ALONE,
     protection: Protection = OPEN,
+    manner: Manner = PLAIN,
     state: Path | None = None,
     ready: Callable[[], None] = nothing,
 ) -> int:
@@ -142,8 +169,11 @@ async def serve(
     """
     gc.set_threshold(GARBAGE, 20, 20)
     check_files(protection, listening.tls)
-    async with guarded(protection) as guards, member(url, state=state, writes_state=sharing.worker == 0) as node:
-        app = application(node, Metrics(sharing.board, sharing.worker), guards=guards)
+    first = sharing.worker == 0
+    opened = member(url, state=state, writes_state=first, metadata_keys=manner.metadata_keys)
+    async with guarded(protection) as guards, opened as node:
+        metrics = Metrics(sharing.board, sharing.worker)
+        app = application(node, metrics, guards=guards, incompatible=manner.incompatible)
         ready()
         await serve_application(app, listening)
     return 0
@@ -162,19 +192,21 @@ Where = str | Mapping[str, Any] | Settings | None
 """Which registry: a URL, settings (a mapping has the names of Confluent's clients), or what the environment says."""
 
 
-def connect(where: Where = None) -> Connection:
+def connect(where: Where = None, *, metadata_keys: Path | None = None) -> Connection:
     """Connect to a registry: ``http(s)://host:port`` is a server, the URL of a log runs a node in this process.
 
     ``memory:`` is a registry that ends with the program, ``sqlite:///absolute/path.db`` one that stays in a file.
     Without an argument the variables ``TREATY_REGISTRY``, ``TREATY_USER`` … say it (`treaty.client.settings.VARIABLES`).
     Raises `ValueError` for settings that are none (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError`
     where a log can't be used. Close it, or use it with ``with``.
+    A node in this process seals sensitive metadata with the keys of a file, if there is one (`KeyFileError`).
     """
     found = named(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
     if isinstance(found, Settings):
         remote = HttpRegistry(found)
         return Connection(remote if found.keep is None else Cached(remote, found.keep))
-    return Connection(Embedded(lambda: _node(found)))
+    vault = vault_of(metadata_keys)
+    return Connection(Embedded(lambda: _node(found, vault)))
 
 
 def connect_async(where: Where = None) -> AsyncConnection:
@@ -190,5 +222,5 @@ def connect_async(where: Where = None) -> AsyncConnection:
     return AsyncConnection(AsyncEmbedded(lambda: _node(found)))
 
 
-async def _node(url: str) -> Node:
-    return Node(await open_log(url), thread_desk(), real_world())
+async def _node(url: str, vault: Vault = NO_KEYS) -> Node:
+    return Node(await open_log(url), thread_desk(), real_world(), vault=vault)

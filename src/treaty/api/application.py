@@ -14,6 +14,7 @@ from treaty.api.operations import Operations
 from treaty.api.protection import Guards
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.registry import AsyncRegistry
+from treaty.wire.confluent.errors import INCOMPATIBLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,15 @@ class Application:
 
 
 def application(
-    member: Member, metrics: Metrics | None = None, memo: Memo | None = None, guards: Guards | None = None
+    member: Member,
+    metrics: Metrics | None = None,
+    memo: Memo | None = None,
+    guards: Guards | None = None,
+    incompatible: int = INCOMPATIBLE,
 ) -> Application:
     """Build the application over a running member; its commits make it forget hot reads.
 
-    With `guards`, dialects have the member only through them.
+    With `guards`, dialects have the member only through them. `incompatible` is the error code of incompatible schemas.
     """
     metrics, memo = metrics or Metrics(), memo or Memo()
     member.on_change(memo.empty)
@@ -43,5 +48,5 @@ def application(
         if guards.admission is not None:
             memo.seal, memo.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
             guards.admission.forget = memo.forget
-    gate = Gate(Dialect(registry), metrics, pages, admit=guards.admit if guards is not None else None)
+    gate = Gate(Dialect(registry, incompatible), metrics, pages, admit=guards.admit if guards is not None else None)
     return Application(gate, memo, metrics, member, guards)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated, Unavailable
 from treaty.core.requests import Request
-from treaty.wire.confluent.errors import ErrorBody, error_body, status_of
+from treaty.wire.confluent.errors import INCOMPATIBLE, ErrorBody, error_body, status_of
 from treaty.wire.confluent.headers import ALWAYS, COMMAND, V1
 
 log = logging.getLogger("treaty.api")
@@ -28,14 +28,25 @@ class HttpError(Exception):
 
 
 def told(
-    failure: Exception, asked: Request[Any] | None = None, *, media: str = V1, details: bool = False, where: str = ""
+    failure: Exception,
+    asked: Request[Any] | None = None,
+    *,
+    media: str = V1,
+    details: bool = False,
+    where: str = "",
+    incompatible: int = INCOMPATIBLE,
 ) -> Response:
-    """Print a failure as a response. What nobody foresaw is logged, with `where` it came up, and said as 500."""
+    """Print a failure as a response. What nobody foresaw is logged, with `where` it came up, and said as 500.
+
+    `incompatible` is the code of a schema that breaks the policy.
+    """
     headers = dict(ALWAYS)
     if isinstance(failure, HttpError):
         body, headers = ErrorBody(failure.status, str(failure)), headers | failure.headers
     elif isinstance(failure, RegistryError):
         body = error_body(failure, asked, details=details)
+        if body.error_code == INCOMPATIBLE:
+            body.error_code = incompatible
         if isinstance(failure, Unavailable):
             headers["retry-after"] = str(max(1, math.ceil(failure.retry_after)))
         if isinstance(failure, OutcomeUnknown):

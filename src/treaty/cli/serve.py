@@ -16,9 +16,21 @@ import click
 
 from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, Sharing, check_files, member, new_loop, serve, state_path
+from treaty.assemble import (
+    HOPELESS_ERRORS,
+    PASSING_ERRORS,
+    PLAIN,
+    Manner,
+    Sharing,
+    check_files,
+    member,
+    new_loop,
+    serve,
+    state_path,
+)
 from treaty.cli import journal
 from treaty.cli.safety import Safety, safety_of, safety_options
+from treaty.wire.confluent.errors import INCOMPATIBLE
 
 T = TypeVar("T")
 BACKLOG = 2048
@@ -42,6 +54,7 @@ class Serving:
     safety: Safety
     state: Path | None = None
     """The state file."""
+    manner: Manner = PLAIN
 
 
 class ServeOptions(TypedDict):
@@ -60,6 +73,8 @@ class ServeOptions(TypedDict):
     tls_key: Path | None
     tls_client_ca: Path | None
     state_file: Path | None
+    metadata_key_file: Path | None
+    incompatible_code: str
     data_home: str
     worker: tuple[int, int, int, int] | None
     board: Path | None
@@ -107,6 +122,21 @@ class ServeOptions(TypedDict):
 )
 @safety_options
 @click.option(
+    "--metadata-key-file",
+    envvar="TREATY_METADATA_KEY_FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Encrypt sensitive metadata in the log with the first key of this file; the others open older values.",
+)
+@click.option(
+    "--incompatible-code",
+    envvar="TREATY_INCOMPATIBLE_CODE",
+    type=click.Choice([str(INCOMPATIBLE), "409"]),
+    default=str(INCOMPATIBLE),
+    show_default=True,
+    help="Error code of an incompatible schema; 409 is what clients of Confluent's servers before 8.0 know.",
+)
+@click.option(
     "--log-format",
     envvar="TREATY_LOG_FORMAT",
     type=click.Choice(["text", "json"]),
@@ -140,13 +170,15 @@ def command(**options: Unpack[ServeOptions]) -> None:
             tls_client_ca=options["tls_client_ca"],
         ),
     )
-    serving = replace(serving, state=options["state_file"] or state_path(serving.url))
+    manner = Manner(int(options["incompatible_code"]), options["metadata_key_file"])
+    serving = replace(serving, state=options["state_file"] or state_path(serving.url), manner=manner)
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]
         listening = Listening(socket.socket(fileno=descriptor), serving.access_log, parent, serving.safety.tls)
         sharing = Sharing(index, options["board"])
         protection, state = serving.safety.protection, serving.state
-        sys.exit(_run(serve(serving.url, listening, sharing=sharing, protection=protection, state=state)))
+        served = serve(serving.url, listening, sharing=sharing, protection=protection, manner=manner, state=state)
+        sys.exit(_run(served))
     if serving.workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
     with listen(serving.host, serving.port) as listener:
@@ -208,13 +240,14 @@ def _alone(serving: Serving, listener: socket.socket) -> int:
     def ready() -> None:
         click.echo(banner(serving, listener), err=True)
 
-    return _run(serve(serving.url, listening, ready=ready, protection=serving.safety.protection, state=serving.state))
+    protection, manner, state = serving.safety.protection, serving.manner, serving.state
+    return _run(serve(serving.url, listening, ready=ready, protection=protection, manner=manner, state=state))
 
 
 async def _tried(serving: Serving) -> int:
     """Open and close what workers will, so that what is wrong with it is said once, and not by every one of them."""
     check_files(serving.safety.protection, serving.safety.tls)
-    async with member(serving.url):
+    async with member(serving.url, metadata_keys=serving.manner.metadata_keys):
         return 0
 
 
@@ -227,6 +260,9 @@ def _together(serving: Serving, listener: socket.socket) -> int:
             numbers = map(str, (index, listener.fileno(), os.getpid(), serving.workers))
             flags = ["--log-format", serving.log_format, *(["--access-log"] if serving.access_log else [])]
             flags += ["--state-file", str(serving.state)] if serving.state else []
+            flags += ["--incompatible-code", str(serving.manner.incompatible)]
+            keys = serving.manner.metadata_keys
+            flags += ["--metadata-key-file", str(keys)] if keys else []
             command = [
                 sys.executable,
                 "-m",

@@ -164,3 +164,5 @@ ASSOCIATION_BATCH = 100
 """Resources whose associations one request may ask for, or change."""
 ASSOCIATIONS_LISTED = 1_000
 """Associations that one list holds; more of them come with an offset."""
+METADATA_KEYS = 100
+"""Keys in a file for sensitive metadata."""

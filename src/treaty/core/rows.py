@@ -30,7 +30,8 @@ class Alien:
 Value = Union[  # noqa: UP007 - a name for the type checker and for people
     values.Content, values.Schema, values.Subject, values.Version, values.Name, values.Encoding, values.Codec,
     values.Counter, values.PolicyValue, values.ConfigValue, values.Mode, values.Association, values.Context,
-    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.Lineage, values.Aside, Alien,
+    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.Lineage, values.Sealing,
+    values.Aside, Alien,
 ]  # fmt: skip
 
 
@@ -72,6 +73,7 @@ SHAPES: Mapping[str, Shape] = {
     "outcome": Shape((("command", str),), values.Outcome),
     "runner": Shape((("runner", str),), values.Runner),
     "topic": Shape((("topic", str),), values.Topic),
+    "sealing": Shape((("key", str),), values.Sealing),
     "lineage": Shape((("role", str),), values.Lineage),
     "aside": Shape((("table", str), ("key", str)), values.Aside),
 }

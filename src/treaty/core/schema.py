@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+SEALED = "treaty-sealed:"
+"""Begins a sensitive value of metadata that is encrypted; the id of a key and the encrypted bytes follow."""
+
 Pairs = tuple[tuple[str, str], ...]
 """A mapping of strings, as sorted pairs, so that it is frozen and hashable."""
 
@@ -29,6 +32,11 @@ class Metadata:
     def get(self, name: str) -> str | None:
         """Return a property, or None."""
         return dict(self.properties).get(name)
+
+    @property
+    def sealed(self) -> bool:
+        """Whether a sensitive value is encrypted, so that what it was can't be told from here."""
+        return any(name in self.sensitive and value.startswith(SEALED) for name, value in self.properties)
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,6 +241,13 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class Sealing:
+    """A key that sealed sensitive metadata in this log. Its row is made with the first value that it sealed."""
+
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Lineage:
     """Where a log comes from, or went to: a place in the other log's history. Identity and digest are hex.
 

@@ -19,6 +19,8 @@ from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
 from treaty.node.queue import READ_ONLY_SECONDS, Queue
+from treaty.node.sealing.opened import behind
+from treaty.node.sealing.vault import NO_KEYS, Vault
 from treaty.node.segment.keeper import Keeper
 from treaty.node.status import Counts, Kept, Status
 from treaty.node.world import World
@@ -39,18 +41,29 @@ class Node:
     """
 
     def __init__(
-        self, log: Log, desk: Desk, world: World, tables: Tables | None = None, keeper: Keeper | None = None
+        self,
+        log: Log,
+        desk: Desk,
+        world: World,
+        tables: Tables | None = None,
+        keeper: Keeper | None = None,
+        *,
+        vault: Vault = NO_KEYS,
     ) -> None:
-        """Take a log, a desk for questions about schemas, and the outside world; a keeper looks after a state file."""
+        """Take a log, a desk for questions about schemas, and the outside world; a keeper looks after a state file, a
+        vault has the keys of sensitive metadata.
+        """
         self.counts = Counts()
         self._log = log
         self._desk = desk
         self._world = world
         self._tables: Tables = DictTables() if tables is None else tables
         self._keeper = keeper
+        self._vault = vault
+        self._decide = behind(vault, decide)
         self.follower = Follower(log, self._tables, world, self.counts)
         self._queue = Queue(self.follower, desk, self.counts)
-        self._writer = Writer(self._queue, self.follower, log=log, world=world, counts=self.counts, decide=decide)
+        self._writer = Writer(self._queue, self.follower, log=log, world=world, counts=self.counts, decide=self._decide)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -129,7 +142,7 @@ class Node:
         sitting = self._desk.sitting()
         for rounds in range(DECISION_ROUNDS + 1):
             sitting.patient = rounds < DECISION_ROUNDS
-            verdict = decide(self._tables, command, sitting)
+            verdict = self._decide(self._tables, command, sitting)
             if isinstance(verdict, Refusal):
                 return verdict
             if not isinstance(verdict, Needs):
@@ -144,7 +157,7 @@ class Node:
         """Wait until the tables show a token's place; refuse tokens of other logs, and those that lead nowhere."""
         if token.sequence == 0:
             return
-        if not self._shows(token):
+        if not self.follower.done or not self._shows(token):  # before the first look nothing here is proven
             await self.follower.look()
         if not self._shows(token):
             waited = asyncio.timeout(TOKEN_SECONDS)
@@ -197,6 +210,7 @@ class Node:
             trouble=follower.trouble,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
+            sealed_with=self._vault.missing(self._tables),
             state_file_age=None if written is None else round(max(0, self._world.wall() - written) / 1000, 1),
             kept=Kept.of(self._tables),
             counts=self.counts,

@@ -100,6 +100,9 @@ class Status:
     """Rows that this version can't read."""
     quarantine: tuple[str, ...]
     """The first few of them, and why."""
+    sealed_with: tuple[str, ...]
+    """Ids of keys that sealed sensitive metadata in this log and are not here: what they sealed can't be read by this
+    node, and it writes none."""
     state_file_age: float | None
     """Seconds since the state file was written; None while there is none."""
     kept: Kept

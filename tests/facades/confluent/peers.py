@@ -15,7 +15,8 @@ from tests.facades.doors import write_passwords
 from tests.real.running import Running, serving, start
 from treaty.api.application import Application, application
 from treaty.api.protection import Protection, guarded
-from treaty.assemble import member
+from treaty.assemble import Manner, member
+from treaty.wire.confluent.errors import INCOMPATIBLE
 
 Ask = Callable[[str, str, Mapping[str, str], bytes], Answer]
 
@@ -89,7 +90,7 @@ def hold_with_application(conversation: Conversation, folder: Path) -> None:
     """Hold a conversation with an application of its own, over a log in memory."""
     _write_files(conversation, folder)
     with asyncio.Runner() as runner:
-        context = _opened(_protection(conversation, folder))
+        context = _opened(_protection(conversation, folder), _manner(conversation, folder))
         app = runner.run(context.__aenter__())
         try:
             hold(conversation, lambda *asked: runner.run(_asked(app, *asked)))
@@ -98,19 +99,28 @@ def hold_with_application(conversation: Conversation, folder: Path) -> None:
 
 
 @asynccontextmanager
-async def _opened(protection: Protection) -> AsyncIterator[Application]:
-    async with guarded(protection) as guards, member("memory:") as node:
-        yield application(node, guards=guards)
+async def _opened(protection: Protection, manner: Manner) -> AsyncIterator[Application]:
+    opened = member("memory:", metadata_keys=manner.metadata_keys)
+    async with guarded(protection) as guards, opened as node:
+        yield application(node, guards=guards, incompatible=manner.incompatible)
 
 
 def _protection(conversation: Conversation, folder: Path) -> Protection:
     """The options that change what is answered, as the command line would understand them."""
     given = _options(conversation, folder)
     auth = Path(given[given.index("--auth") + 1]) if "--auth" in given else None
-    unknown = {one for one in given if one.startswith("--")} - {"--auth", "--read-only"}
+    known = {"--auth", "--read-only", "--incompatible-code", "--metadata-key-file"}
+    unknown = {one for one in given if one.startswith("--")} - known
     if unknown:
         raise FormError(f"{conversation.name}: nobody here knows {', '.join(sorted(unknown))}")
     return Protection(auth, read_only="--read-only" in given)
+
+
+def _manner(conversation: Conversation, folder: Path) -> Manner:
+    given = _options(conversation, folder)
+    code = int(given[given.index("--incompatible-code") + 1]) if "--incompatible-code" in given else INCOMPATIBLE
+    keys = Path(given[given.index("--metadata-key-file") + 1]) if "--metadata-key-file" in given else None
+    return Manner(code, keys)
 
 
 def _options(conversation: Conversation, folder: Path) -> list[str]:

@@ -17,6 +17,7 @@ from treaty.api.failures import HttpError, told
 from treaty.api.routing import decode
 from treaty.api.ticket import ROUTE, ticket_of
 from treaty.core.registry import CALL, AsyncRegistry
+from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.confluent.headers import ALWAYS, DETAILS, TOKEN, V1, call_of, negotiate, readable
 
 _ENCODER = msgspec.json.Encoder()
@@ -27,6 +28,8 @@ class Dialect:
     """Confluent's REST dialect over a registry."""
 
     registry: AsyncRegistry
+    incompatible: int = INCOMPATIBLE
+    """The error code of a schema that breaks the policy; clients of older servers know another one."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -45,7 +48,8 @@ class Dialect:
             response = told(HttpError(404), media=media)
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
             asked, where = exchange.asked if exchange else None, f"{http.method} {http.scope['raw_path'].decode()}"
-            response = told(failure, asked, media=media, details=details, where=where)
+            code = self.incompatible
+            response = told(failure, asked, media=media, details=details, where=where, incompatible=code)
         else:
             ticket = ticket_of(scope)
             if exchange.hot and ticket is not None and exchange.call.consistency != "latest":

@@ -18,6 +18,9 @@ from treaty.core.messages import listed
 from treaty.core.names import Subject
 from treaty.core.refusals import Reason, Refusal, RegistryError
 
+INCOMPATIBLE = 40901
+"""The code of a schema that breaks the policy. Confluent's servers before 8.0 say 409."""
+
 Asked = q.Request[Any] | None
 """The request that was refused; None where it is not known."""
 
@@ -129,7 +132,7 @@ TABLE = (
     Line(40406, r.AlreadyDeleted, _words(f"Subject '{{subject}}' Version {{version}} {_SOFT}")),
     Line(40405, r.NotDeletedFirst, _words(f"Subject '{{subject}}' {_LIVE}"), (q.DeleteSubject,)),
     Line(40407, r.NotDeletedFirst, _words(f"Subject '{{subject}}' Version {{version}} {_LIVE}")),
-    Line(40901, r.Incompatible, _incompatible),
+    Line(INCOMPATIBLE, r.Incompatible, _incompatible),
     Line(40902, r.TooManyAssociations, _said),
     Line(40903, r.ResourceAssociated, _said),
     Line(40904, r.SubjectAssociated, _words("An association already exists for subject '{subject}'")),

@@ -1,0 +1,235 @@
+"""Laws of sealed metadata: what is sealed opens again, every node seals alike, and nothing plain is left in a row."""
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.laws.toy import Bench, S, ToyGrammar, toy
+from treaty.core.answers import Config
+from treaty.core.command import Command, Decision
+from treaty.core.commit import START
+from treaty.core.decide import decide
+from treaty.core.refusals import NotPermitted
+from treaty.core.requests import GetConfig, GetVersion, Register, Request, Scope, SetConfig
+from treaty.core.rows import Row, decode_row, encode_row
+from treaty.core.schema import SEALED, Metadata
+from treaty.core.tables import DictTables
+from treaty.core.values import ConfigValue, Outcome, Schema, Sealing
+from treaty.node.sealing.keys import KeyFileError, read_keys
+from treaty.node.sealing.opened import behind
+from treaty.node.sealing.vault import NO_KEYS, Vault
+
+KEYS = [base64.b64encode(bytes(range(start, start + 64))).decode() for start in (0, 64, 128)]
+"""Keys that guard nothing."""
+
+
+def vault(folder: Path, *numbers: int) -> Vault:
+    file = folder / f"keys-{'-'.join(map(str, numbers))}"
+    file.write_text("# the first one seals\n\n" + "\n".join(KEYS[number] for number in numbers) + "\n")
+    return Vault(read_keys(file))
+
+
+@pytest.fixture(scope="module")
+def vaults(tmp_path_factory: pytest.TempPathFactory) -> tuple[Vault, Vault, Vault]:
+    """Two with one key each, and one with both, the second first."""
+    folder = tmp_path_factory.mktemp("keys")
+    return vault(folder, 0), vault(folder, 1), vault(folder, 1, 0)
+
+
+names = st.text(max_size=8)
+texts = st.text(max_size=40).filter(lambda text: not text.startswith(SEALED))
+
+
+@st.composite
+def metadata(draw: st.DrawFn) -> Metadata:
+    properties = draw(st.dictionaries(names, texts, max_size=4))
+    sensitive = draw(st.sets(names | st.sampled_from(sorted(properties) or ["x"]), max_size=4))
+    return Metadata((), tuple(sorted(properties.items())), tuple(sorted(sensitive)))
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> Row:
+    """Rows that may hold sensitive values."""
+    one, other = draw(metadata()), draw(st.none() | metadata())
+    answer = '{"config":{"default_metadata":{"sensitive":["a"],"properties":[["a","' + draw(st.text("xyz")) + '"]]}}}'
+    return draw(
+        st.sampled_from(
+            (
+                Row("schema", (".", 1), Schema("g", "TOY", "[]", "l", metadata=one)),
+                Row(
+                    "config", ("subject", ".", "s"), ConfigValue(Config(default_metadata=one, override_metadata=other))
+                ),
+                Row("outcome", ("c",), Outcome(1, "ConfigStored", (("answer", answer), ("request", "ab")))),
+            )
+        )
+    )
+
+
+@given(rows())
+def test_what_is_sealed_opens_again_and_every_node_seals_alike(vaults: tuple[Vault, Vault, Vault], row: Row) -> None:
+    first, second, both = vaults
+    empty = DictTables()
+    sealed = first.seal(row, empty)
+    again = Vault(first.keys).seal(row, empty)
+    assert sealed == again
+    assert [encode_row(one) for one in sealed] == [encode_row(one) for one in again]
+    stored = decode_row(encode_row(sealed[0])).value
+    assert first.open(stored) == row.value
+    assert both.open(stored) == row.value, "an older key opens"
+    assert second.open(stored) == stored, "another key leaves it sealed"
+    assert NO_KEYS.open(stored) == stored
+    if sealed != (row,):
+        assert sealed[1] == Row("sealing", (first.keys[0].id,), Sealing())
+        assert both.seal(row, empty)[0] != sealed[0], "the first key seals"
+        with pytest.raises(NotPermitted) as refused:
+            first.seal(sealed[0], empty)
+        assert refused.value.reason.rule == "METADATA_SEALED"
+
+
+@given(metadata())
+def test_no_sensitive_value_is_left_in_a_row_and_nothing_else_is_changed(
+    vaults: tuple[Vault, Vault, Vault], one: Metadata
+) -> None:
+    row = Row("schema", (".", 1), Schema("g", "TOY", "[]", "l", metadata=one))
+    stored = vaults[0].seal(row, DictTables())[0].value
+    assert isinstance(stored, Schema)
+    assert stored.metadata is not None
+    for (name, plain), (same, kept) in zip(one.properties, stored.metadata.properties, strict=True):
+        assert name == same
+        assert kept.startswith(SEALED) == (name in one.sensitive)
+        assert kept == plain or name in one.sensitive
+    assert replace(stored, metadata=one) == row.value
+
+
+@given(texts, texts)
+def test_equal_values_under_different_names_are_sealed_differently(
+    vaults: tuple[Vault, Vault, Vault], one: str, other: str
+) -> None:
+    assume(one != other)
+    held = Metadata((), tuple(sorted({one: "v", other: "v"}.items())), tuple(sorted({one, other})))
+    stored = vaults[0].seal(Row("schema", (".", 1), Schema("g", "T", "", "l", metadata=held)), DictTables())[0].value
+    assert isinstance(stored, Schema)
+    assert stored.metadata is not None
+    assert len({value for _, value in stored.metadata.properties}) == 2
+
+
+# ------------------------------------------------------------------------------------------------- behind a vault
+
+OWNED = Metadata(properties=(("owner", "ada"), ("token", "hunter2")), sensitive=("token",))
+
+
+class Sealed(Bench):
+    """A bench whose law stands behind a vault."""
+
+    def __init__(self, vault: Vault, tables: DictTables | None = None) -> None:
+        super().__init__()
+        self.law = behind(vault, decide)
+        self.tables = tables or self.tables
+
+    def verdict(self, request: Request, command_id: str = "") -> Decision:  # type: ignore[type-arg,override]
+        verdict = self.law(self.tables, Command(request, command_id or f"c{self.clock}", 1_000), ToyGrammar())
+        if isinstance(verdict, Exception):
+            raise verdict
+        assert isinstance(verdict, Decision)
+        return verdict
+
+
+def texts_of(bench: Bench) -> str:
+    return "".join(str(row.value) for row in bench.tables.rows())
+
+
+def test_guids_and_ids_are_those_of_the_plain_values(tmp_path: Path) -> None:
+    plain, sealed = Bench(), Sealed(vault(tmp_path, 0))
+    told = [bench.do(Register(S, toy("a", metadata=OWNED))).version for bench in (plain, sealed)]
+    assert told[0] == told[1]
+    assert "hunter2" in texts_of(plain)
+    assert "hunter2" not in texts_of(sealed)
+    assert not sealed.do(Register(S, toy("a", metadata=OWNED))).created
+    assert sealed.do(Register(S, toy("a", "b?"))).version.metadata == OWNED, "inherited, and read on the way"
+    assert sealed.do(GetVersion(S, 2)).metadata == OWNED
+
+
+def test_settings_and_what_is_remembered_of_them_are_sealed_too(tmp_path: Path) -> None:
+    bench = Sealed(vault(tmp_path, 0))
+    stored = bench.do(SetConfig(Scope(*S), Config(default_metadata=OWNED)), "first")
+    assert bench.do(GetConfig(Scope(*S))).config.default_metadata == OWNED
+    assert bench.do(SetConfig(Scope(*S), Config(default_metadata=OWNED)), "first") == stored, "answered from memory"
+    assert "hunter2" not in texts_of(bench)
+    assert "hunter2" in str(stored)
+
+
+def test_a_node_without_the_key_reads_what_is_sealed_and_writes_none(tmp_path: Path) -> None:
+    held = Sealed(vault(tmp_path, 0))
+    held.do(Register(S, toy("a", metadata=OWNED)))
+    for other in (NO_KEYS, vault(tmp_path, 1)):
+        bench = Sealed(other, held.tables)
+        bench.position, bench.clock = held.position, 10
+        assert other.missing(bench.tables) == (vault(tmp_path, 0).keys[0].id,)
+        told = bench.do(GetVersion(S, 1))
+        assert told.metadata is not None
+        assert told.metadata.get("owner") == "ada"
+        assert str(told.metadata.get("token")).startswith(SEALED)
+        for request in (Register(S, toy("a", "b?")), Register(S, toy("a", "c?", metadata=told.metadata))):
+            with pytest.raises(NotPermitted) as refused:
+                bench.verdict(request)
+            assert refused.value.reason.rule in {"METADATA_KEY_MISSING", "METADATA_SEALED"}
+            assert "key" in refused.value.reason.allowed
+    with pytest.raises(NotPermitted) as refused:
+        Sealed(NO_KEYS, held.tables).verdict(Register(S, toy("a", "b?", metadata=OWNED)), "x")
+    assert refused.value.reason.rule == "METADATA_KEY_MISSING"
+    plain = Sealed(NO_KEYS, held.tables).verdict(Register(S, toy("a", "b?", metadata=Metadata())), "y")
+    assert plain.rows, "what is not sensitive is written"
+
+
+def test_rotation_writes_with_the_first_key_and_reads_with_all(tmp_path: Path) -> None:
+    bench = Sealed(vault(tmp_path, 0))
+    bench.do(Register(S, toy("a", metadata=OWNED)))
+    later = replace(OWNED, properties=(("owner", "ada"), ("token", "correct horse")))
+    bench.law = behind(vault(tmp_path, 1, 0), decide)
+    bench.do(Register(S, toy("a", "b?", metadata=later)))
+    assert bench.do(GetVersion(S, 1)).metadata == OWNED
+    assert bench.do(GetVersion(S, 2)).metadata == later
+    assert len(list(bench.tables.keys("sealing"))) == 2
+    assert not bench.do(Register(S, toy("a", "b?", metadata=later))).created
+    assert vault(tmp_path, 1).missing(bench.tables), "the old key is still in use"
+
+
+def test_tables_that_hold_sealed_rows_have_one_digest_whoever_reads_them(tmp_path: Path) -> None:
+    one, other = Sealed(vault(tmp_path, 0)), Sealed(vault(tmp_path, 0))
+    for bench in (one, other):
+        bench.do(Register(S, toy("a", metadata=OWNED)), "c")
+    assert one.tables.digest == other.tables.digest
+    reader = DictTables()
+    reader.load(tuple(one.tables.rows()), START)
+    assert reader.digest == one.tables.digest, "a reader needs no key for it"
+
+
+# -------------------------------------------------------------------------------------------------- files of keys
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        ([], "there is no key; make one"),
+        (["# only words"], "there is no key; make one"),
+        (["no base64!"], "line 1: no key; expected 32, 48 or 64 random bytes"),
+        (["", base64.b64encode(b"x" * 33).decode()], "line 2: no key"),
+        ([KEYS[0], KEYS[0]], "line 2: this key stands there twice"),
+        ([base64.b64encode(n.to_bytes(32, "big")).decode() for n in range(101)], "more than 100 keys"),
+    ],
+    ids=["empty", "comments", "words", "size", "twice", "many"],
+)
+def test_a_file_that_has_no_keys_says_why(tmp_path: Path, lines: list[str], wrong: str) -> None:
+    file = tmp_path / "keys"
+    file.write_text("\n".join(lines))
+    with pytest.raises(KeyFileError, match=wrong):
+        read_keys(file)
+
+
+def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match="can't be read"):
+        read_keys(tmp_path / "nothing")
