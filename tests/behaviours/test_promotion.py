@@ -10,7 +10,7 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.promoting import Promoted, promote, promotion
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import SubjectNotFound
+from treaty.core.refusals import NotOffered, SubjectNotFound
 from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft, Reference
@@ -134,3 +134,29 @@ def test_a_change_between_rehearsal_and_run_is_refused(source: Connection) -> No
 
         assert "not the expected one" in done.problems[0].why
         assert target.subjects() == ("money",)
+
+
+def test_a_server_that_takes_no_expected_version_is_promoted_to_without_one(source: Connection) -> None:
+    class Plain:
+        """A registry that knows nothing of expected versions."""
+
+        def __init__(self, registry: Connection) -> None:
+            self.registry = registry
+            self.refused = 0
+
+        def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+            if isinstance(request, Register) and request.expected is not None:
+                self.refused += 1
+                raise NotOffered("it would pass over the expected version")
+            return self.registry.ask(request, call)
+
+        def close(self) -> None:
+            pass
+
+    with connect("memory:") as target:
+        plain = Plain(target)
+        done = carry(source, Connection(plain), "order")
+
+        assert done.problems == ()
+        assert plain.refused == 2
+        assert target.subjects() == ("money", "order")

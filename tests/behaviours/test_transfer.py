@@ -20,6 +20,7 @@ from treaty.core.answers import Config, Forced, VersionFound
 from treaty.core.identity import guid
 from treaty.core.names import Subject, subject_of
 from treaty.core.requests import Force, Scope
+from treaty.core.schema import Draft, Reference
 
 SHARE = 300
 ALL = 50_000
@@ -157,6 +158,30 @@ def test_another_schema_in_the_place_or_under_the_id_is_a_conflict_and_stays() -
             "s version 2: not written: id 1 belongs to another schema there (s version 1)"
         ]
         assert [one.number for one in read(registry).versions] == [1]
+
+
+def test_what_refers_to_a_version_that_is_another_one_there_is_not_written() -> None:
+    base, user, far = ({"type": "record", "name": name, "fields": []} for name in ("Base", "User", "Far"))
+    with connect("memory:") as first, connect("memory:") as second:
+        first.register("free", json.dumps({"type": "enum", "name": "Free", "symbols": ["A"]}))
+        first.register("base", json.dumps(base))
+        user["fields"] = [{"name": "b", "type": "Base"}]
+        far["fields"] = [{"name": "u", "type": "User"}]
+        first.register("user", Draft(json.dumps(user), references=(Reference("Base", "base", 1),)))
+        first.register("far", Draft(json.dumps(far), references=(Reference("User", "user", 1),)))
+        second.register("base", json.dumps({**base, "fields": [{"name": "other", "type": "int"}]}))
+        source = read(first)
+        report = write(
+            replace(source, versions=tuple(replace(one, schema_id=one.schema_id + 9) for one in source.versions)),
+            second,
+        )
+
+        assert [str(one) for one in report.problems] == [
+            "base version 1: not written: the target has another schema there, with id 1",
+            "user version 1: not written: it refers to base version 1, which is not written",
+            "far version 1: not written: it refers to user version 1, which is not written",
+        ]
+        assert second.subjects() == ("base", "free")
 
 
 def test_modes_and_settings_of_the_target_are_given_back() -> None:

@@ -124,10 +124,11 @@ def test_an_import_that_was_killed_is_run_again(registry: str, tmp_path: Path) -
     dump = tmp_path / "large.jsonl"
     dump.write_bytes(made.text())
     command = [sys.executable, "-m", "treaty.cli.main", "import", str(dump), "--registry", registry]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    said = tmp_path / "said.txt"
+    with said.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         begun = 0
         while begun < 100:
-            assert process.poll() is None, "it ended before it could be killed"
+            assert process.poll() is None, said.read_text()  # it ended before it could be killed
             time.sleep(0.05)
             begun = versions_in(tmp_path / "log.db")
         process.kill()

@@ -47,8 +47,9 @@ def command(
     here, there = context_of(from_context), context_of(to_context)
     if target in {None, registry} and here == there:
         raise click.UsageError("nothing would move: name another registry with --to, or another --to-context")
-    with opened(registry) as source, opened(target or registry) as end, connect("memory:") as rehearsal, bar() as told:
+    with opened(registry) as source:
         plan = promotion(source, [Subject(here, name) for name in subjects], here, there, every=every)
+    with opened(target or registry) as end, connect("memory:") as rehearsal, bar() as told:
         done = promote(plan, end, rehearsal, dry_run=dry_run, told=told)
     if as_json:
         screen.say_json(_members(done, dry_run=dry_run))

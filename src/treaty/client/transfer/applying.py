@@ -5,7 +5,7 @@ from typing import Literal
 
 from treaty.client.transfer.desired import Desired, Ordered, Wish
 from treaty.client.transfer.reading import Told, own_config, silent
-from treaty.client.transfer.rehearsal import latest, stand
+from treaty.client.transfer.rehearsal import latest, register, stand
 from treaty.client.transfer.snapshot import Problem
 from treaty.client.transfer.writing import write
 from treaty.core.answers import Config
@@ -103,7 +103,7 @@ class _Run:
             fresh = self._is_fresh(wish.subject)
             number = self.latest.get(wish.subject)
             expected = None if number is None else Expected("number", number)
-            done = self.registry.ask(Register(wish.subject, draft, expected=expected)).answer
+            done = register(self.registry, Register(wish.subject, draft, expected=expected))
         except RegistryError as no:
             return Change(wish, "refused", settings=settings, why=str(no))
         self.numbers[wish.subject] = done.version.number

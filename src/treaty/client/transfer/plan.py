@@ -43,16 +43,19 @@ class Plan:
 def make_plan(source: Snapshot, target: Snapshot) -> Plan:
     """Compare two snapshots: what the target lacks is written, what it has otherwise is a conflict."""
     there = {(one.subject, one.number): one for one in target.versions}
-    ids = {(subject_of(one.subject).context, one.schema_id): one for one in target.versions}
+    ids = {_id_of(one): one for one in target.versions}
     fresh: list[VersionFound] = []
     deletions: list[VersionFound] = []
-    conflicts: list[Problem] = []
+    wrong = {
+        (one.subject, one.number): why
+        for one in source.versions
+        if (why := _conflict(one, there.get((one.subject, one.number)), ids.get(_id_of(one))))
+    }
+    _spread(wrong, [one for one in source.versions if (one.subject, one.number) not in there])
+    conflicts = [Problem(f"{subject} version {number}", "not written", why) for (subject, number), why in wrong.items()]
     for one in source.versions:
         found = there.get((one.subject, one.number))
-        holder = ids.get((subject_of(one.subject).context, one.schema_id))
-        wrong = _conflict(one, found, holder)
-        if wrong:
-            conflicts.append(Problem(f"{one.subject} version {one.number}", "not written", wrong))
+        if (one.subject, one.number) in wrong:
             continue
         if found is None:
             fresh.append(one)
@@ -104,6 +107,25 @@ def _lifted(
         scopes.add(Scope(EVERYWHERE))
     own = {scope: mode for scope, mode in modes.items() if mode != "IMPORT"}  # left behind by a run that was cut off
     return tuple((scope, own.get(scope)) for scope in sorted(scopes, key=lambda one: (one.context, one.name or "")))
+
+
+def _id_of(one: VersionFound) -> tuple[str, int]:
+    return subject_of(one.subject).context, one.schema_id
+
+
+def _spread(wrong: dict[Place, str], fresh: list[VersionFound]) -> None:
+    """What refers to a version that is another one there would mean something else, and is not written either."""
+    users: dict[Place, list[Place]] = {}
+    for one in fresh:
+        for needed in _needs(one):
+            users.setdefault(needed, []).append((one.subject, one.number))
+    waiting = list(wrong)
+    while waiting:
+        place = waiting.pop()
+        for user in users.get(place, ()):
+            if user not in wrong:
+                wrong[user] = f"it refers to {place[0]} version {place[1]}, which is not written"
+                waiting.append(user)
 
 
 def _conflict(one: VersionFound, found: VersionFound | None, holder: VersionFound | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from treaty.client.transfer.reading import Told, silent
-from treaty.client.transfer.rehearsal import collect, latest, stand
+from treaty.client.transfer.rehearsal import collect, latest, register, stand
 from treaty.client.transfer.snapshot import Place, Problem
 from treaty.client.transfer.writing import write
 from treaty.core.answers import Registered, VersionFound
@@ -106,7 +106,7 @@ class _Run:
         done: list[tuple[Step, Registered]] = []
         for step in self.plan.steps:
             try:
-                registered = self.registry.ask(self._request(step)).answer
+                registered = register(self.registry, self._request(step))
             except RegistryError as no:
                 name = f"{step.source.subject} version {step.source.number}"
                 return Promoted(tuple(done), (Problem(name, f"not promoted to {step.target}", str(no)),))

@@ -1,13 +1,14 @@
 """What a registry has under some names, as a snapshot in which a change can be rehearsed."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from treaty.client.transfer.snapshot import Place, Snapshot, order_of
-from treaty.core.answers import Config, VersionFound
+from treaty.core.answers import Config, Registered, VersionFound
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import NotFound
+from treaty.core.refusals import NotFound, NotOffered
 from treaty.core.registry import Registry
-from treaty.core.requests import GetConfig, GetMode, GetVersion, ListVersions, Scope
+from treaty.core.requests import GetConfig, GetMode, GetVersion, ListVersions, Register, Scope
 
 ANY = "*"
 """In place of a context: references are followed into every one."""
@@ -39,6 +40,16 @@ def latest(snapshot: Snapshot, subjects: Iterable[Subject]) -> dict[Subject, int
         if not one.deleted and subject in found:
             found[subject] = max(found[subject], one.number)
     return found
+
+
+def register(registry: Registry, request: Register) -> Registered:
+    """Register; without saying which version is believed to be the latest where a server can't be told that."""
+    try:
+        return registry.ask(request).answer
+    except NotOffered:
+        if request.expected is None:
+            raise
+    return registry.ask(replace(request, expected=None)).answer
 
 
 def collect(registry: Registry, root: VersionFound, context: str, found: dict[Place, VersionFound]) -> None:
