@@ -130,7 +130,7 @@ class Sealed(Bench):
         self.law = behind(vault, decide)
         self.tables = tables or self.tables
 
-    def verdict(self, request: Request, command_id: str = "") -> Decision:  # type: ignore[type-arg,override]
+    def verdict(self, request: Request, command_id: str = "") -> Decision:  # type: ignore[type-arg]
         verdict = self.law(self.tables, Command(request, command_id or f"c{self.clock}", 1_000), ToyGrammar())
         if isinstance(verdict, Exception):
             raise verdict
