@@ -12,8 +12,9 @@ from treaty.core.grammar import Compare, Compared
 from treaty.core.law.references import meaning_of
 from treaty.core.requests import Derive, Register, Request
 from treaty.core.rows import Key, Row, decode_row, encode_row
+from treaty.core.soundness import unsound
 from treaty.core.tables import DictTables
-from treaty.core.view import View
+from treaty.core.view import Tables, View
 
 TRUTH = Truth()
 
@@ -144,7 +145,7 @@ class History:
             if not isinstance(told, Compared) or told.findings:
                 raise Broken("5", f"version {new.number} does not fit version {old.number} under {policy}")
 
-    def check_tables(self, who: str, tables: DictTables) -> None:
+    def check_tables(self, who: str, tables: Tables) -> None:
         """Tables of a node show a state that was, and end where an append ended."""
         here = tables.position
         if self.ends.get(here.sequence) != here:
@@ -162,6 +163,9 @@ class History:
         replayed = DictTables()
         for commit in self.commits:
             replayed.apply(commit.rows, live.position)
+        faults = [str(one) for one in unsound(live)]
+        if faults:
+            raise Broken("log", f"rows that no history makes: {faults[0]}")
         for name, other in (("loaded", loaded), ("replayed", replayed)):
             if (live.digest, *contents(live)) != (other.digest, *contents(other)):
                 raise Broken("log", f"the {name} state is not the live one")

@@ -4,17 +4,22 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from tests.simulation.clock import OWNER, VirtualLoop, end
 from tests.simulation.disk import Disk
 from tests.simulation.history import Broken, History, contents
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.texts import FORMATS, answer
+from treaty.core.commit import START, Position
 from treaty.core.grammar import Answer, Question
 from treaty.core.tables import DictTables
+from treaty.core.view import Tables
 from treaty.node.grammar import Desk
 from treaty.node.node import Node
+from treaty.node.segment.build import build
+from treaty.node.segment.layered import LayeredTables, open_built
+from treaty.node.segment.segment import Segment
 from treaty.node.world import World
 
 EPOCH = 1_700_000_000_000
@@ -46,6 +51,8 @@ class Site:
         self.chance = chance
         self.rows = rows
         self.inline = inline
+        self.standing = 0.0
+        """How often a node starts on a state file."""
         self.say: Callable[[str, str], None] = lambda who, what: None
         self.check: Callable[[Callable[[], None]], None] = lambda check: check()
         self.count: Counter[str] = Counter()
@@ -73,7 +80,7 @@ class Site:
             await asyncio.sleep(self.weather.latency * 2 * chance.expovariate(1.0))
             return tuple(answer(one) for one in questions)
 
-        tables = DictTables()
+        tables = self._tables(member, chance)
         node = Node(log, Desk(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES), world, tables)
         node.on_change(lambda: self.check(lambda: self._changed(member, node, tables)))
         OWNER.set(member.name)
@@ -82,7 +89,42 @@ class Site:
         OWNER.set("")
         self.say(member.name, f"starts, life {member.life}")
 
-    def _changed(self, member: Member, node: Node, tables: DictTables) -> None:
+    def _tables(self, member: Member, chance: random.Random) -> DictTables | LayeredTables:
+        """Tables as a node starts with: empty, or on a state file of this log's past, or of another log."""
+        if chance.random() >= self.standing:
+            return DictTables()
+        tables = LayeredTables(small=chance.choice([0, 10**9]))
+        found = self._state_file(chance, foreign=0.15)
+        self.say(member.name, f"stands on {found[1].sequence}")
+        tables.stand_on(*found)
+        return tables
+
+    def _state_file(self, chance: random.Random, foreign: float = 0.0) -> tuple[Segment, Position]:
+        place = chance.choice(list(self.history.ends.values()))
+        self.count["state files"] += 1
+        segment = open_built(build(self.history.states[place.sequence].rows()))
+        if chance.random() < foreign and place != START:
+            self.count["foreign state files"] += 1
+            place = replace(place, identity=bytes(reversed(place.identity)))
+        return segment, place
+
+    async def stand_anew(self, member: Member) -> None:
+        """Have a node take up a state file of any time while it works."""
+        node = member.node
+        if node is None or not isinstance(node._tables, LayeredTables):
+            return
+        tables = node._tables
+        segment, place = self._state_file(self.chance)
+        OWNER.set(member.name)
+        task = asyncio.get_running_loop().create_task(
+            node.follower.change_over(lambda: tables.stand_on(segment, place), place)
+        )
+        OWNER.set("")
+        await asyncio.wait([task])
+        if not task.cancelled() and task.exception() is None:
+            self.count["change-overs"] += task.result()
+
+    def _changed(self, member: Member, node: Node, tables: Tables) -> None:
         """Every time a node has changed its tables, they are a state that was, and a later one."""
         here = tables.position
         self.say(member.name, f"shows {here.sequence} {tables.digest % 2**32:08x}")
@@ -117,6 +159,12 @@ class Site:
         """At the end every node holds all that is durable, to the last index entry."""
         assert member.node is not None
         tables = member.node._tables
+        if isinstance(tables, LayeredTables):
+            digest, plain = tables.digest, DictTables()
+            plain.load(tables.rows(), tables.position)
+            tables = plain
+            if tables.digest != digest:
+                raise Broken("log", f"{member.name} holds other rows than its digest says")
         assert isinstance(tables, DictTables)
         if tables.position != self.disk.tip:
             raise Broken("log", f"{member.name} ends at {tables.sequence}, the log at {self.disk.tip.sequence}")

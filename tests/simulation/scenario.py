@@ -85,6 +85,8 @@ class Scenario:
         """How many steps of the log go by between two kills, on average."""
         self.tokens: list[Token] = []
         self._ids = 0
+        others = random.Random(f"state/{seed}")  # of its own, so that older seeds keep their lives
+        self.site.standing = others.choice([0.0, 0.0, 0.5, 1.0])
 
     # ---------------------------------------------------------------------------------------------------- record
 
@@ -217,6 +219,12 @@ class Scenario:
             await asyncio.sleep(self.weather.latency * self.lifetime * self.chance.expovariate(1.0))
             self.disk.spawn(self.site.crash(self.chance.choice(self.members)))
 
+    async def restand(self) -> None:
+        """Have nodes take up other state files."""
+        while True:
+            await asyncio.sleep(self.weather.latency * self.lifetime * self.chance.expovariate(1.0))
+            self.disk.spawn(self.site.stand_anew(self.chance.choice(self.members)))
+
     async def together(self, works: list[Coroutine[Any, Any, Any]]) -> None:
         """Do things at once."""
         await asyncio.gather(*works)
@@ -226,9 +234,12 @@ class Scenario:
     async def _main(self) -> None:
         for member in self.members:
             await self.site.start(member)
-        killing = asyncio.create_task(self.kill())
+        chaos = [asyncio.create_task(self.kill())]
+        if self.site.standing:
+            chaos.append(asyncio.create_task(self.restand()))
         await self.together([self.client() for _ in range(self.clients)])
-        killing.cancel()
+        for one in chaos:
+            one.cancel()
         self.weather.calm()
         await self.disk.rest()
         if self._broken is None:
