@@ -35,6 +35,7 @@ SECTIONS = {
     "5.2": "compatibility of Avro",
     "5.3": "compatibility of JSON Schema",
     "5.4": "compatibility of Protobuf",
+    "8": "what a server should be generous with",
     "treaty": "what Treaty adds: its own codes, rights, outcomes of commands",
     "clients 1.1": "headers, query strings and bodies of clients",
     "clients 1.2": "calls worth knowing",
