@@ -1,5 +1,6 @@
 """Associations as laws: what holds whatever is bound, registered and deleted."""
 
+import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -99,6 +100,11 @@ def test_whatever_happens_associations_stay_sound(requests: list[q.Request[Any]]
         hold(bench)
 
 
+def undated(answer: object) -> str:
+    """An answer without the times of its versions: a rehearsed one has none."""
+    return re.sub(r"\btime=\d+", "", repr(answer))
+
+
 @given(st.lists(steps(), min_size=1, max_size=12), steps())
 def test_a_dry_run_says_what_the_real_run_does(before: list[q.Request[Any]], request: q.Request[Any]) -> None:
     if not isinstance(request, t.Associate | t.Dissociate | t.ChangeAssociations):
@@ -114,4 +120,4 @@ def test_a_dry_run_says_what_the_real_run_does(before: list[q.Request[Any]], req
         assert str(real) == str(rehearsed)
     else:
         assert rehearsed.rows == ()
-        assert rehearsed.answer == real.answer
+        assert undated(rehearsed.answer) == undated(real.answer)

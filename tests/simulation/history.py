@@ -120,7 +120,8 @@ class History:
 
     def _check_admission(self, before: View, after: View, key: Key, new: values.Version, request: Request[Any]) -> None:
         """A version that is neither forced nor imported fits those that its policy compares it with."""
-        others = [(int(k[2]), before.get("version", k)) for k in before.find("version.subject", key[:2])]
+        stay = (k for k in before.find("version.subject", key[:2]) if after.get("version", k) is not None)
+        others = [(int(k[2]), before.get("version", k)) for k in stay]
         live = [one for _, one in sorted(others) if isinstance(one, values.Version) and one.state == "live"]
         numbered = isinstance(request, (Register, Derive)) and request.number > 0
         if any(one.schema_id == new.schema_id for one in live) and not new.imported and not numbered:

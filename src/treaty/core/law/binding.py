@@ -43,6 +43,7 @@ from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, Strong
 from treaty.core.requests import Scope
 from treaty.core.rows import Key, Row
 from treaty.core.values import Association as Value
+from treaty.core.values import Version
 from treaty.core.view import View
 
 
@@ -50,7 +51,7 @@ def associate(view: View, command: Command[ResourceBound], grammar: Grammar) -> 
     """Bind kinds of a resource to subjects."""
     request = command.request
     assert isinstance(request, Associate)
-    stage = Stage(view, command, grammar)
+    stage = Stage(view, command, grammar, request.dry_run)
     op: Op = "UPSERT" if request.update else "CREATE"
     _refuse_bad_count(len(request.wishes))
     kinds: set[str] = set()
@@ -70,14 +71,14 @@ def change_associations(
     request = command.request
     assert isinstance(request, ChangeAssociations)
     tied.refuse_bad_batch(len(request.changes))
-    stage = Stage(view, command, grammar)
+    stage = Stage(view, command, grammar, request.dry_run)
     results = tuple(_tried(stage, one, dry_run=request.dry_run) for one in request.changes)
     return Decision(() if request.dry_run else stage.rows, AssociationResults(results))
 
 
 def _tried(stage: Stage, change: Change, *, dry_run: bool) -> AssociationResult:
     command = stage.command
-    entry = Stage(stage.view, command, stage.grammar)
+    entry = Stage(stage.view, command, stage.grammar, stage.rehearsal)
     try:
         if command.access is not None:
             wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
@@ -166,14 +167,22 @@ def _tie(stage: Stage, resource: Resource, wish: Wish, *, update: bool) -> Bound
     if wish.schema is not None:
         request = replace(wish.schema, subject=subject)
         decision = register(stage.view, replace(stage.command, request=request), stage.grammar)
-        stage.put(decision.rows)
+        undated = stage.command.time if stage.rehearsal and decision.answer.created else -1
+        stage.put(_undated(row, undated) for row in decision.rows)
         schema = decision.answer.version
+        schema = replace(schema, time=0) if schema.time == undated else schema
     elif not shown(stage.view, subject):
         raise tied.no_live_version(subject)
     if old is None or old[1] != new:
         refuse_if_readonly(stage.view, Scope(*subject))
         stage.put((Row("association", key, new),))
     return Bound(str(subject), wish.kind, new.lifecycle, new.frozen, schema)
+
+
+def _undated(row: Row, time: int) -> Row:
+    """What is only rehearsed has no time, so that asking twice tells the same."""
+    value = row.value
+    return replace(row, value=replace(value, time=0)) if isinstance(value, Version) and value.time == time else row
 
 
 def _wished(stage: Stage, resource: Resource, wish: Wish, subject: Subject, old: Tied | None) -> Value:

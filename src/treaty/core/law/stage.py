@@ -18,6 +18,8 @@ class Stage:
     base: View
     command: Command[Any]
     grammar: Grammar
+    rehearsal: bool = False
+    """Whether nothing of it is to be written."""
     view: Overlay = field(init=False)
     made: dict[tuple[str, Key], Row] = field(default_factory=dict)
 
