@@ -20,6 +20,9 @@ from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Refusal, RegistryError
 
 SCHEMES = ("http://", "https://", "sqlite:", "memory:", "postgresql://", "kafka://")
+SETTINGS = ".properties"
+"""How a file of a client's settings ends."""
+NUMBERS = frozenset({"max.retries", "retries.wait.ms", "retries.max.wait.ms", "timeout"})
 SHOWN = 20
 """Problems that are printed for people; JSON has them all."""
 
@@ -31,16 +34,33 @@ def is_url(text: str) -> bool:
 
 @contextmanager
 def opened(url: str) -> Iterator[Connection]:
-    """A registry while the block runs; raises `UnusableError` where there is none, or none that answers."""
+    """A registry, by its URL or by a file of settings, while the block runs.
+
+    Raises `UnusableError` where there is none, or none that answers; a password is never shown.
+    """
+    shown = f"{url.partition('://')[0]}://{url.rpartition('@')[2]}" if "@" in url else url
     try:
-        with connect(url) as registry:
+        with connect(_settings_in(url) if url.endswith(SETTINGS) else url) as registry:
             yield registry
     except (*HOPELESS_ERRORS, *PASSING_ERRORS, ValueError) as error:
         raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error
     except Refusal as error:
-        raise UnusableError(f"the registry {url} refuses: {error}") from error
+        raise UnusableError(f"the registry {shown} refuses: {error}") from error
     except RegistryError as error:
-        raise UnusableError(f"the registry {url} can't be asked: {error}; see that it runs, then try again") from error
+        raise UnusableError(
+            f"the registry {shown} can't be asked: {error}; see that it runs, then try again"
+        ) from error
+
+
+def _settings_in(path: str) -> dict[str, str | float]:
+    """Settings of a client in a properties file, in the names of Confluent's clients: ``url``, ``ssl.ca.location`` ..."""
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnusableError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
+    told = (line.partition("=") for line in map(str.strip, lines) if line and not line.startswith(("#", "!")))
+    found = {name.strip().removeprefix("schema.registry."): value.strip() for name, _, value in told}
+    return {name: float(value) if name in NUMBERS and value.isdecimal() else value for name, value in found.items()}
 
 
 def is_topic(text: str) -> bool:
@@ -63,7 +83,7 @@ def snapshot_of(
     if is_topic(source):
         with reached():
             return read_topic(*topic_of(source, kafka_config), told)
-    if is_url(source):
+    if is_url(source) or source.endswith(SETTINGS):
         with opened(source) as registry:
             return read(registry, prefix, told)
     with _file(source) as lines:

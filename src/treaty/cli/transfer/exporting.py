@@ -21,7 +21,12 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
 @click.command(
     "export", epilog="Exit code 0: all was written. 1: something could not be read. 2: an end can't be used."
 )
-@click.option("--registry", required=True, metavar="URL", help="Where from: http://host:port, or sqlite:///path.db.")
+@click.option(
+    "--registry",
+    required=True,
+    metavar="URL",
+    help="Where from: http://host:port, sqlite:///path.db, or a .properties file.",
+)
 @click.option(
     "--output",
     default=STDIN,

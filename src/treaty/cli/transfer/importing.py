@@ -15,14 +15,20 @@ DONE, PROBLEMS = 0, 1
 
 @click.command("import", epilog="Exit code 0: all is there now. 1: there are problems. 2: an end can't be used.")
 @click.argument("source")
-@click.option("--registry", required=True, metavar="URL", help="Where to: http://host:port, or sqlite:///path.db.")
+@click.option(
+    "--registry",
+    required=True,
+    metavar="URL",
+    help="Where to: http://host:port, sqlite:///path.db, or a .properties file.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @kafka.config
 def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]) -> None:
     """Take over what SOURCE holds: schemas with ids, versions and guids, soft deletions, config and modes.
 
-    SOURCE is a registry's URL (any that speaks Confluent's API), the topic that a registry keeps its schemas in
+    SOURCE is a registry's URL (any that speaks Confluent's API), a .properties file with its url and what else its clients
+    have to say (basic.auth.user.info, ssl.ca.location, ...), the topic that a registry keeps its schemas in
     (kafka://host:port/_schemas), or a dump of such a topic: a file or ``-``, plain or gzip, each line {"key": ..., "value": ...} or key, tab, value. What is there already is left alone, so an
     import that was cut off is simply run again.
 

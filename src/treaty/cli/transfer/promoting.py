@@ -14,7 +14,12 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 
 @click.command("promote", epilog="Exit code 0: promoted. 1: refused, nothing written. 2: an end can't be used.")
 @click.argument("subjects", nargs=-1, required=True, metavar="SUBJECT...")
-@click.option("--registry", required=True, metavar="URL", help="Where from.")
+@click.option(
+    "--registry",
+    required=True,
+    metavar="URL",
+    help="Where from; a URL, or a .properties file with the settings of a client.",
+)
 @click.option("--to", "target", metavar="URL", help="Where to; the same registry where it is left out.")
 @click.option(
     "--from-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that the subjects are in."
