@@ -65,7 +65,11 @@ class Between:
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)  # a thread that accepts would keep it open
         self.listener.close()
-        for each in self.open:
+        self.drop()
+
+    def drop(self) -> None:
+        """End the connections that there are."""
+        for each in list(self.open):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 

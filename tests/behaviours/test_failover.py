@@ -226,8 +226,7 @@ def test_a_registry_that_begins_anew_is_not_asked_for_what_the_old_one_had(door:
             client.ask(Register(ORDERS, Draft(V1)))
             client.ask(SetConfig(Scope(".", "orders"), Config(level="NONE")))
             way.port = int(two.url.rpartition(":")[2])
-            for each in list(way.open):
-                each.close()
+            way.drop()
             assert client.ask(GetVersion(ORDERS, -1)).text == two_before.ask(GetVersion(ORDERS, -1)).text
 
 
@@ -236,6 +235,5 @@ def test_a_registry_that_begins_with_nothing_is_read_as_it_is(door: Door) -> Non
         client = door(quick(way.url))
         client.ask(Register(ORDERS, Draft(V1)))
         way.port = int(empty.url.rpartition(":")[2])
-        for each in list(way.open):
-            each.close()
+        way.drop()
         assert client.ask(ListSubjects()).names == ()
