@@ -56,9 +56,9 @@ class Between:
             while chunk := far.recv(65536):
                 if self.way == "deaf":
                     self.lost += 1
-                    near.shutdown(socket.SHUT_RDWR)
-                    return
+                    break
                 near.sendall(chunk)
+            near.shutdown(socket.SHUT_RDWR)
 
     def cut(self) -> None:
         """Refuse connections from now on, and end those there are."""
