@@ -17,11 +17,12 @@ MODULES = {
     "http": "hot reads against a bare protocol and plain Starlette; 10,000 subjects against 100; 64 clients at once",
     "http_large": "the server with 100,000 subjects against 100",
     "register": "a new schema of 15 fields among many subjects, against few",
+    "million": "a million schemas: start, memory, registration",
     "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
     "spark_decode": "Avro under 1, 5 and 50 mixed ids, against Spark's own from_avro",
 }
 """Modules of this package with a function `run`, and what they measure."""
-BY_NAME = {"http_large"}
+BY_NAME = {"http_large", "million"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")

@@ -34,9 +34,9 @@ class Server:
 
 
 @contextmanager
-def treaty(log: str) -> Iterator[Server]:
+def treaty(log: str, *options: str) -> Iterator[Server]:
     """Run the real server over a log."""
-    with process("-m", "treaty.cli.main", "serve", "--log", log) as server:
+    with process("-m", "treaty.cli.main", "serve", "--log", log, *options) as server:
         yield server
 
 
