@@ -325,3 +325,14 @@ def test_each_misfit_is_left_to_the_slow_way(schema: Any, value: object) -> None
     assert quick(one, [value]) is None
     with pytest.raises(BadValue):
         codec.write(one, [value], check=True)
+
+
+def test_names_without_a_namespace_stay_so() -> None:
+    one = made(
+        [{"type": "record", "name": "A", "fields": []}, {"type": "enum", "name": "E", "symbols": ["a"]}, "string"]
+    )
+
+    assert quick(one, ("E", "a")) == b"\x02\x00"
+    assert quick(one, ("string", "a")) == b"\x04\x02a"
+    assert one.reads_tagged is not None
+    assert one.reads_tagged(b"\x02\x00") == ("E", "a")

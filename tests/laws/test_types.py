@@ -17,7 +17,7 @@ from treaty.core.registry import Registry
 from treaty.formats.table import table
 
 NOBODY = cast("Registry", None)
-AVRO = {name: typed_avro(kind, "shop") for name, (kind, _) in ALL.items()}
+AVRO = {name: typed_avro(kind, "shop" if name == "dataclass" else "") for name, (kind, _) in ALL.items()}
 JSON = {name: typed_json(kind) for name, (kind, _) in ALL.items()}
 JSON_07 = {name: typed_json(kind, draft="07") for name, (kind, _) in ALL.items()}
 READY = {name: codec.ready(NOBODY, one.draft.text, (), Subject(".", "")) for name, one in AVRO.items()}
@@ -42,7 +42,7 @@ def test_a_derived_schema_is_valid_by_the_strict_parser(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_a_class_has_the_same_schema_each_time(name: str) -> None:
     kind = ALL[name][0]
-    assert typed_avro(kind, "shop").draft == AVRO[name].draft
+    assert typed_avro(kind, "shop" if name == "dataclass" else "").draft == AVRO[name].draft
     assert typed_json(kind).draft == JSON[name].draft
 
 

@@ -29,7 +29,7 @@ from treaty.core.registry import Registry
 from treaty.core.requests import GetVersion
 from treaty.core.schema import Reference
 
-_WRAPPER = "treaty.wrapped.Payload"
+_WRAPPER = "__treaty_payload__"
 ROUGH = (
     ArithmeticError,
     AssertionError,
