@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.load import Server, ask, request, treaty
 from benchmarks.register import schema
-from benchmarks.row import Row
+from benchmarks.row import Row, against
 from treaty.core import values
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.identity import guid, likeness
@@ -86,7 +86,7 @@ def stood(many: Path, few: Path, idle: float, name: str) -> Iterator[Row]:
         yield Row(f"{name}: memory of one worker, after reading 20,000 ids", memory(server.pid)[0], "MB", goal=300)
     with treaty(f"sqlite://{few}") as server:
         small = registered(server)
-    yield Row(f"register among {name}, against {FEW}", large, "ms", baseline=small, goal=1.2)
+    yield against(f"register among {name}, against {FEW}", large, small, unit="ms", goal=1.2)
     with several(f"sqlite://{many}") as pids:
         most = max(memory(pid)[1] for pid in pids)
         yield Row(f"{name}: private memory of each of three workers", most, "MB", goal=60)
