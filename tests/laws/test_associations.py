@@ -159,7 +159,6 @@ LONG = tuple(weak(Subject(".", f"s{number}")) for number in range(ASSOCIATIONS_P
         (t.Resource("a", "lkc", ""), (weak(),), "resourceId", "cannot be null or empty"),
         (t.Resource("a", "lkc", "i", "queue"), (weak(),), "resourceType", "must be 'topic'"),
         (TOPIC, (), "associations", "cannot be null or empty"),
-        (TOPIC, LONG, "associations", "at most 100"),
         (TOPIC, (weak(kind="header"),), "associationType", "must be either 'key' or 'value'"),
         (TOPIC, (weak(), weak(OTHER)), "associationType", "'value' is listed twice"),
         (TOPIC, (t.Wish(subject=S, lifecycle="LOOSE"),), "lifecycle", "must be one of STRONG, WEAK"),
@@ -175,6 +174,11 @@ def test_what_cannot_be_right(
     told = f"The association specified an invalid value for property: '{member}', detail: {detail}"
     assert (type(no), str(no), no.reason.path) == (r.InvalidAssociation, told, f"/{member}")
     assert no.reason.allowed
+
+
+def test_one_request_names_so_many_associations_and_no_more(bench: Bench) -> None:
+    no = refused(bench, t.Associate(TOPIC, LONG))
+    assert (type(no), str(no)) == (r.TooManyAssociations, "A maximum of 100 associations already exist")
 
 
 def test_a_subject_that_no_schema_may_have_is_refused(bench: Bench) -> None:

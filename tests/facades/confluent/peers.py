@@ -229,7 +229,7 @@ class Shared:
             self.server = None
 
     def _cleared(self, conversation: Conversation, ask: Ask) -> bool:
-        """Forget settings, then subjects (those that refer to others before them), then contexts."""
+        """Forget settings, associations, then subjects (those that refer to others before them), then contexts."""
 
         def told(method: str, target: str) -> Any:
             answer = ask(method, target, {}, b"")
@@ -238,6 +238,8 @@ class Shared:
         put = [turn.target.partition("?")[0] for turn in conversation.turns if turn.method == "PUT"]
         for target in (*put, "/config", "/mode", "/config/:.__GLOBAL:", "/mode/:.__GLOBAL:"):
             told("DELETE", target)
+        for one in told("GET", "/associations/resources/-/-"):
+            told("DELETE", f"/associations/resources/{quote(one['resourceId'], safe='')}?cascadeLifecycle=true")
         for _ in range(10):
             for subject in told("GET", "/subjects?deleted=true"):
                 told("DELETE", f"/subjects/{quote(subject, safe='')}")

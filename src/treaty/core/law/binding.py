@@ -53,6 +53,8 @@ def associate(view: View, command: Command[ResourceBound], grammar: Grammar) -> 
     assert isinstance(request, Associate)
     stage = Stage(view, command, grammar, request.dry_run)
     op: Op = "UPSERT" if request.update else "CREATE"
+    nameless = request.dry_run and not request.update
+    _refuse_bad_resource(request.resource, nameless=nameless)
     _refuse_bad_count(len(request.wishes))
     kinds: set[str] = set()
     for wish in request.wishes:
@@ -60,7 +62,7 @@ def associate(view: View, command: Command[ResourceBound], grammar: Grammar) -> 
             raise invalid("associationType", f"'{wish.kind[:100]}' is listed twice", wish.kind[:100])
         kinds.add(wish.kind)
     change = Change(request.resource, tuple(Operation(op, wish) for wish in request.wishes))
-    done = _changed(stage, change, dry_run=request.dry_run and not request.update)
+    done = _changed(stage, change, nameless=nameless)
     return Decision(() if request.dry_run else stage.rows, done)
 
 
@@ -72,18 +74,18 @@ def change_associations(
     assert isinstance(request, ChangeAssociations)
     tied.refuse_bad_batch(len(request.changes))
     stage = Stage(view, command, grammar, request.dry_run)
-    results = tuple(_tried(stage, one, dry_run=request.dry_run) for one in request.changes)
+    results = tuple(_tried(stage, one) for one in request.changes)
     return Decision(() if request.dry_run else stage.rows, AssociationResults(results))
 
 
-def _tried(stage: Stage, change: Change, *, dry_run: bool) -> AssociationResult:
+def _tried(stage: Stage, change: Change) -> AssociationResult:
     command = stage.command
     entry = Stage(stage.view, command, stage.grammar, stage.rehearsal)
     try:
         if command.access is not None:
             wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
             refuse_unless_allowed(command.access, command.principal, Associate(change.resource, wishes))
-        done = _changed(entry, change, dry_run=dry_run)
+        done = _changed(entry, change, nameless=stage.rehearsal)
     except Refusal as no:
         if isinstance(no, Referenced) and command.access is not None:
             no = Referenced(replace(no.reason, old=""))  # who refers to it may be a secret
@@ -92,8 +94,9 @@ def _tried(stage: Stage, change: Change, *, dry_run: bool) -> AssociationResult:
     return AssociationResult(done)
 
 
-def _changed(stage: Stage, change: Change, *, dry_run: bool) -> ResourceBound:
-    resource = _known(stage.view, change.resource, dry_run=dry_run)
+def _changed(stage: Stage, change: Change, *, nameless: bool) -> ResourceBound:
+    _refuse_bad_resource(change.resource, nameless=nameless)
+    resource = _known(stage.view, change.resource)
     _refuse_bad_count(len(change.operations))
     bound: dict[str, Bound] = {}
     for one in change.operations:
@@ -109,15 +112,19 @@ def _changed(stage: Stage, change: Change, *, dry_run: bool) -> ResourceBound:
 # ------------------------------------------------------------------------------------------------------- resources
 
 
-def _known(view: View, resource: Resource, *, dry_run: bool) -> Resource:
-    """Return the resource with its id; refuses one that can't be, and one whose name or id is another's."""
+def _refuse_bad_resource(resource: Resource, *, nameless: bool) -> None:
+    """Raise `InvalidAssociation` for a resource that can't be; one that is not made yet (`nameless`) may lack its id."""
     for member, given in (("resourceName", resource.name), ("resourceNamespace", resource.namespace)):
         if not given or given == ANY or not given.isprintable() or len(given) > NAME_LENGTH:
             raise invalid(member, "must be a name of printable characters, and not '-'", given[:100])
     if resource.type != TOPIC:
         raise invalid("resourceType", f"must be '{TOPIC}'", resource.type[:100])
-    if (not resource.id and not dry_run) or not resource.id.isprintable() or len(resource.id) > NAME_LENGTH:
+    if (not resource.id and not nameless) or not resource.id.isprintable() or len(resource.id) > NAME_LENGTH:
         raise invalid("resourceId", "cannot be null or empty", resource.id[:100], allowed="printable characters")
+
+
+def _known(view: View, resource: Resource) -> Resource:
+    """Return the resource with its id; refuses one whose name or id is another's."""
     named = tied.of_name(view, resource.name, resource.namespace)
     there = str(named[0][0][0]) if named else resource.id
     if not resource.id:
@@ -142,7 +149,13 @@ def _refuse_bad_count(count: int) -> None:
     if not count:
         raise invalid("associations", "cannot be null or empty", "", allowed="at least one association")
     if count > ASSOCIATIONS_PER_RESOURCE:
-        raise invalid("associations", f"at most {ASSOCIATIONS_PER_RESOURCE}", str(count))
+        raise TooManyAssociations.of(
+            "ASSOCIATIONS_PER_RESOURCE",
+            f"A maximum of {ASSOCIATIONS_PER_RESOURCE} associations already exist",
+            path="/associations",
+            new=str(count),
+            allowed=f"at most {ASSOCIATIONS_PER_RESOURCE} associations in one request for a resource",
+        )
 
 
 def _refuse_bad_kind(kind: str) -> None:
