@@ -334,12 +334,12 @@ def test_their_asyncio_producer_and_consumer(
                     serializer = await AsyncJSONSerializer(schema, client)
                     deserializer = await AsyncJSONDeserializer(None, schema_registry_client=client)
             settings = {"bootstrap.servers": kafka.bootstrap, "log_level": 0}
-            producer: Any = await AsyncSerializingProducer({**settings, "value.serializer": serializer})  # type: ignore[misc] # its constructor is awaited
+            producer: Any = await AsyncSerializingProducer({**settings, "value.serializer": serializer})
             sent = [await producer.produce(topic=topic, value=one) for one in values(format_, "new", classes)]
             await producer.flush()
             await asyncio.gather(*sent)
             await producer.close()
-            consumer: Any = await AsyncDeserializingConsumer(  # type: ignore[misc] # its constructor is awaited
+            consumer: Any = await AsyncDeserializingConsumer(
                 {**settings, "group.id": topic, "value.deserializer": deserializer}
             )
             await consumer.assign([TopicPartition(topic, 0, 0)])

@@ -81,7 +81,7 @@ def sync(url: str, called: set[str]) -> Iterator[Ask]:
 @contextmanager
 def asynchronous(url: str, called: set[str]) -> Iterator[Ask]:
     with asyncio.Runner() as runner:
-        client = AsyncSchemaRegistryClient({"url": url, "max.retries": 0})
+        client: Any = AsyncSchemaRegistryClient({"url": url, "max.retries": 0})
 
         async def answer(name: str, *words: Any, **more: Any) -> Any:
             await client.clear_caches()
@@ -123,7 +123,7 @@ def schemas(ask: Ask, subject: str) -> None:
     assert not ask("test_compatibility_all_versions", subject, BROKEN, verbose=True)
     with pytest.raises(SchemaRegistryError, match="Schema being registered is incompatible with an earlier schema"):
         ask("register_schema", subject, BROKEN)
-    tagged = Schema(V2.schema_str, "AVRO", [], Metadata(None, MetadataProperties({"major": "2"}), None), None)
+    tagged: Any = Schema(V2.schema_str, "AVRO", [], Metadata(None, MetadataProperties({"major": "2"}), None), None)
     second = ask("register_schema_full_response", subject, tagged)
     assert second.version == 2
     assert ask("lookup_schema", subject, V1).version == 1
@@ -132,7 +132,9 @@ def schemas(ask: Ask, subject: str) -> None:
     assert ask("get_version", subject, "latest").schema_id == second.schema_id
     assert ask("get_latest_version", subject).guid == second.guid
     assert ask("get_latest_with_metadata", subject, {"major": "2"}).version == 2
-    assert ask("get_schema", first.schema_id, subject_name=subject).schema_str == V1.schema_str.replace(" ", "")
+    assert ask("get_schema", first.schema_id, subject_name=subject).schema_str == json.dumps(
+        json.loads(str(V1.schema_str)), separators=(",", ":")
+    )
     assert ask("get_schema_by_guid", second.guid).metadata.properties == tagged.metadata.properties
     assert subject in ask("get_subjects")
     assert ask("get_subjects", subject_prefix=subject) == [subject]
