@@ -19,6 +19,7 @@ MODULES = {
     "register": "a new schema of 15 fields among many subjects, against few",
     "million": "a million schemas: start, memory, registration",
     "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
+    "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
     "spark_decode": "Avro under 1, 5 and 50 mixed ids, against Spark's own from_avro",
 }
 """Modules of this package with a function `run`, and what they measure."""
