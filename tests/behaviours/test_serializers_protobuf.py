@@ -23,7 +23,7 @@ from treaty.client.connection import Connection
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import prefix
 from treaty.client.serializers.indexes import FIRST, head, split
-from treaty.client.serializers.names import record_name
+from treaty.client.serializers.names import record_name, topic_record_name
 from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer
 from treaty.client.serializers.settings import MustExist, UseId, UseLatest, Writing
 from treaty.core.refusals import SubjectNotFound
@@ -112,6 +112,22 @@ def test_which_schema_is_written_with(connection: Connection) -> None:
         ProtobufSerializer(connection, kinds()[0], Writing(UseLatest()))(order(), "m")
     with pytest.raises(BadValue, match=r"this serializer writes shop\.Money"):
         ProtobufSerializer(connection, money)(order(), "m")
+
+
+def test_messages_of_any_class_go_into_one_topic(connection: Connection) -> None:
+    write = ProtobufSerializer(connection, settings=Writing(name_of=topic_record_name))
+    read = ProtobufDeserializer(connection)
+    for value in (order(id=1), kinds()[2](cents=5), order(id=2)):
+        found = read(write(value, "mixed").data, "mixed")
+        assert found.SerializeToString() == value.SerializeToString()
+        again = write(found, "again")  # a class made from the registry's schema writes as well
+        assert read(again.data).SerializeToString() == value.SerializeToString()
+    assert {"mixed-shop.Order", "mixed-shop.Money", "again-shop.Order"} <= set(connection.subjects())
+    assert write(None, "mixed").data is None
+    with pytest.raises(BadValue, match="the value is a dict, this serializer writes messages"):
+        write({}, "mixed")
+    with pytest.raises(ValueError, match="give it a class"):
+        write.prepare("mixed")
 
 
 def test_bad_records_have_their_codes(connection: Connection) -> None:

@@ -12,8 +12,9 @@ from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message import Message as Value
 from google.protobuf.message_factory import GetMessageClass
 
+from treaty.client.cache import Cached
 from treaty.client.meaning import meaning_of
-from treaty.client.serializers.choosing import Own, Reader, Text, Writer
+from treaty.client.serializers.choosing import MAX_CODECS, Own, Reader, Text, Writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import Part, unframe
 from treaty.client.serializers.indexes import Path, head, split
@@ -85,31 +86,58 @@ def _messages(inside: tuple[Message, ...], space: str, above: Path, *, entries: 
 
 
 class ProtobufSerializer:
-    """Writes messages of one generated class. Safe to share between threads."""
+    """Writes messages of one generated class, or of any. Safe to share between threads."""
 
-    def __init__(self, registry: Registry, kind: type[Value], settings: Writing | None = None) -> None:
-        """Take the class to write, whose file is the schema; files that it imports are registered under their paths.
+    def __init__(self, registry: Registry, kind: type[Value] | None = None, settings: Writing | None = None) -> None:
+        """Take the class to write (None: whatever comes), whose file is the schema.
 
-        With `MustExist` they must be there too. The registry stays open.
+        Files that it imports are registered under their paths; with `MustExist` they must be there too. Several classes
+        in one topic want a strategy that names subjects by record. The registry stays open.
         """
         self._kind = kind
-        self._descriptor = cast("Descriptor", kind.DESCRIPTOR)
-        chosen = settings or Writing()
-        self._writer = Writer(registry, (FORMAT, _made), chosen, self._draft, Own(self._own, self._concerns))
-        own = isinstance(chosen.choose, (AutoRegister, MustExist))
-        self._head = head(_path(self._descriptor)) if own else None
+        self._registry = registry if isinstance(registry, Cached) else Cached(registry)
+        self._settings = settings or Writing()
+        self._each: dict[type[Value], _OneKind] = {}
+        if kind is not None:
+            self._of(kind)
 
-    def __call__(self, value: Value | None, topic: str = "", part: Part = "value") -> Framed:
+    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
         """Return the record's half for this message; None becomes a delete marker.
 
         Raises `BadValue` for a message of another class, and one whose required fields are not set.
         """
         if value is None:
             return Framed(None)
-        if not isinstance(value, self._kind):
-            raise BadValue(
-                f"the value is a {type(value).__name__}, this serializer writes {self._descriptor.full_name}"
-            )
+        one = self._each.get(type(value))
+        if one is None:
+            if self._kind is not None or not isinstance(value, Value):
+                wanted = "messages" if self._kind is None else cast("Descriptor", self._kind.DESCRIPTOR).full_name
+                raise BadValue(f"the value is a {type(value).__name__}, this serializer writes {wanted}")
+            one = self._of(type(value))
+        return one.written(value, topic, part)
+
+    def prepare(self, topic: str = "", part: Part = "value") -> None:
+        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        if self._kind is None:
+            raise ValueError("a serializer of any message can't know the schema before it has one; give it a class")
+        self._each[self._kind].prepare(topic, part)
+
+    def _of(self, kind: type[Value]) -> "_OneKind":
+        if len(self._each) >= MAX_CODECS:
+            self._each.clear()
+        return self._each.setdefault(kind, _OneKind(self._registry, kind, self._settings))
+
+
+class _OneKind:
+    """Writes messages of one class."""
+
+    def __init__(self, registry: Registry, kind: type[Value], settings: Writing) -> None:
+        self._descriptor = cast("Descriptor", kind.DESCRIPTOR)
+        self._writer = Writer(registry, (FORMAT, _made), settings, self._draft, Own(self._own, self._concerns))
+        own = isinstance(settings.choose, (AutoRegister, MustExist))
+        self._head = head(_path(self._descriptor)) if own else None
+
+    def written(self, value: Value, topic: str, part: Part) -> Framed:
         name = self._descriptor.full_name
         pen = self._writer.pen(topic, part, name)
         front = self._head
@@ -124,8 +152,7 @@ class ProtobufSerializer:
             raise BadValue(str(error)) from error
         return pen.headed(front, payload, part)
 
-    def prepare(self, topic: str = "", part: Part = "value") -> None:
-        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+    def prepare(self, topic: str, part: Part) -> None:
         self._writer.pen(topic, part, self._descriptor.full_name)
 
     def _own(self, within: Subject) -> Meaning:
