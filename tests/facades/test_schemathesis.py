@@ -40,6 +40,9 @@ REFERRING = {
     "references": [{"name": "E", "subject": "enum", "version": 1}],
 }
 RULES = {"domainRules": [{"name": "r", "kind": "CONDITION", "mode": "WRITE", "type": "CEL", "expr": "true"}]}
+TOPIC = {"resourceName": "orders", "resourceNamespace": "lkc-1", "resourceId": "r1", "resourceType": "topic"}
+OTHER = {**TOPIC, "resourceName": "enums", "resourceId": "r2"}
+TAGGED = {"schemaEntity": {"entityPath": "Order.id", "entityType": "sr_field"}, "tags": ["PII"]}
 STORY: list[tuple[str, str, Any]] = [
     ("POST", "/subjects/enum/versions", {"schema": ENUM}),
     ("POST", "/subjects/orders-value/versions", {"schema": AVRO, "metadata": {"properties": {"owner": "orders"}}}),
@@ -50,6 +53,8 @@ STORY: list[tuple[str, str, Any]] = [
     ("POST", "/subjects/:.x:orders-value/versions", {"schema": AVRO}),
     ("POST", "/subjects/gone/versions", {"schema": '"long"'}),
     ("DELETE", "/subjects/gone", None),
+    ("POST", "/associations", {**TOPIC, "associations": [{"subject": "orders-value", "associationType": "value"}]}),
+    ("POST", "/associations", {**OTHER, "associations": [{"subject": "enum", "lifecycle": "STRONG", "frozen": True}]}),
     ("PUT", "/config/orders-value", {"compatibility": "FULL", "compatibilityGroup": "g"}),
     ("PUT", "/config/aliased", {"alias": "orders-value"}),
     ("PUT", "/mode/json", {"mode": "READONLY"}),
@@ -76,12 +81,20 @@ KNOWN: dict[str, list[Any]] = {
     "guid": [SHOWN["guid"], str(SHOWN["guid"]).replace("-", ""), "0" * 32],
     "command": ["c1", "c2"],
     "context": [".", ".x", "x", ":.x:", "none"],
+    "resource": ["r1", "r2", "r3"],
+    "namespace": ["lkc-1", "-"],
+    "name": ["orders", "-"],
     "key": [["owner"], []],
     "value": [["orders"], ["x", "y"]],
     "limit": [0, 1, 2, -1],
     "offset": [0, 1, 2, 99],
 }
 BODIES: list[Any] = [body for _, _, body in STORY if body is not None] + [
+    {"tagsToAdd": [TAGGED]},
+    {"tagsToRemove": [TAGGED, None], "rulesToRemove": ["r"]},
+    {"requests": [{"resourceId": "r1"}, {"resourceName": "orders"}, None]},
+    {"requests": [{**TOPIC, "associations": [{"opType": "UPSERT", "subject": "json", "lifecycle": "STRONG"}]}]},
+    {"requests": [{**OTHER, "associations": [{"opType": "DELETE", "associationType": "value"}]}]},
     {},
     [],
     None,

@@ -40,6 +40,11 @@ def test_errors_that_are_described_exist() -> None:
         assert all(400 <= status_of(code) < 600 for code in codes(one)), path
 
 
+def test_every_error_of_the_dialect_is_described_somewhere() -> None:
+    described = {code for _, _, one in OPERATIONS for code in codes(one)}
+    assert {line.code for line in errors.TABLE} <= described
+
+
 def test_identifiers_are_unique_and_references_lead_somewhere() -> None:
     identifiers = [one["operationId"] for methods in DOCUMENT["paths"].values() for one in methods.values()]
     assert len(identifiers) == len(set(identifiers)) == len(OPERATIONS) + len(PAGES)

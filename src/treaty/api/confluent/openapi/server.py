@@ -73,7 +73,7 @@ TABLE: Table = {
             (Parameter("context", "Name of a context", example=".staging"),),
             sent=ContextBody,
             sent_example={"highestId": 100},
-            errors=(42205,),
+            errors=(42205, 42208, 42209),
             writes=True,
         )
     },
