@@ -40,6 +40,7 @@ COMMANDS = {
     "apply": Place("treaty.cli.transfer.planning:apply_", "Make a registry have what a folder of schemas has."),
     "promote": Place("treaty.cli.transfer.promoting", "Copy subjects to another context or registry, checked first."),
     "log": Place("treaty.cli.log.group", "Look at, check, carry and mend a log."),
+    "completion": Place("treaty.cli.completion", "Print the script that completes commands in your shell."),
     "spark": Place("treaty.cli.spark", "Packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""

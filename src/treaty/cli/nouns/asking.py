@@ -8,9 +8,11 @@ from typing import Any
 import click
 import msgspec
 
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, connect
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.door import opened
 from treaty.cli.terminal.source import UnusableError
+from treaty.cli.terminal.suggesting import subjects
 from treaty.client.connection import Connection
 from treaty.core.answers import Config, SchemaFound, VersionFound
 from treaty.core.refusals import NotFound, Refusal, RegistryError
@@ -26,11 +28,12 @@ registry = click.option(
     envvar="TREATY_REGISTRY",
     show_envvar=True,
     metavar="URL",
-    help="http://host:port, or the URL of a log such as sqlite:///path.db.",
+    help="http(s)://[user@]host:port, or the URL of a log such as sqlite:///path.db.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 yes = click.option("--yes", is_flag=True, help="Do not ask back.")
-scope = click.argument("scope", default="")
+scope = click.argument("scope", default="", shell_complete=subjects)
+subject = click.argument("subject", shell_complete=subjects)
 own = click.option("--own", is_flag=True, help="Only what is set there, not what is in force.")
 permanent = click.option("--permanent", is_flag=True, help="For good; what is not deleted yet is deleted softly first.")
 
@@ -50,7 +53,7 @@ class RefusedError(click.ClickException):
 def asked(url: str) -> Iterator[Connection]:
     """A registry while the block runs; what it refuses ends the program with exit code 1, what fails with 2."""
     try:
-        with connect(url) as found:
+        with opened(url) as found:
             yield found
     except Refusal as no:
         raise RefusedError(no) from no

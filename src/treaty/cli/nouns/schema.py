@@ -8,6 +8,7 @@ from treaty.cli.nouns import asking
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import format_
 from treaty.cli.terminal.source import sources
+from treaty.cli.terminal.suggesting import subjects
 from treaty.client.connection import Connection
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.refusals import NotFound
@@ -48,7 +49,7 @@ def _reference(found: Connection, word: str) -> Reference:
 
 
 @command.command("register")
-@click.argument("subject")
+@asking.subject
 @click.argument("file", type=click.Path(allow_dash=True))
 @format_
 @references
@@ -98,7 +99,7 @@ def _pair(word: str) -> tuple[str, str]:
 
 
 @command.command("lookup")
-@click.argument("subject")
+@asking.subject
 @click.argument("file", type=click.Path(allow_dash=True))
 @format_
 @references
@@ -170,7 +171,7 @@ def _say_schema(one: SchemaFound, *, as_json: bool) -> None:
 
 
 @command.command("list")
-@click.argument("prefix", default="")
+@click.argument("prefix", default="", shell_complete=subjects)
 @click.option("--latest", is_flag=True, help="Only the newest version of each subject.")
 @click.option("--deleted", is_flag=True, help="Those too that are softly deleted.")
 @click.option("--limit", default=1000, show_default=True, help="At most so many.")
@@ -197,7 +198,7 @@ def list_(prefix: str, *, latest: bool, deleted: bool, limit: int, registry: str
 
 
 @command.command("delete")
-@click.argument("subject")
+@asking.subject
 @click.argument("version")
 @asking.permanent
 @asking.yes

@@ -4,6 +4,7 @@ import click
 
 from treaty.cli.nouns import asking
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.suggesting import subjects
 from treaty.core.requests import Visible
 
 
@@ -13,7 +14,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.argument("prefix", default=":*:")
+@click.argument("prefix", default=":*:", shell_complete=subjects)
 @click.option("--deleted", is_flag=True, help="Those too that are softly deleted.")
 @asking.registry
 @asking.as_json
@@ -37,7 +38,7 @@ def list_(prefix: str, *, deleted: bool, registry: str, as_json: bool) -> None:
 
 
 @command.command("get")
-@click.argument("subject")
+@asking.subject
 @click.option("--deleted", is_flag=True, help="Versions too that are softly deleted.")
 @asking.registry
 @asking.as_json
@@ -62,7 +63,7 @@ def get(subject: str, *, deleted: bool, registry: str, as_json: bool) -> None:
 
 
 @command.command("delete")
-@click.argument("subject")
+@asking.subject
 @asking.permanent
 @asking.yes
 @asking.registry

@@ -11,6 +11,7 @@ from treaty.cli.schemas.judged import Judged
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import refuse_twice, sources
+from treaty.cli.terminal.suggesting import subjects
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS
 from treaty.formats.answer import Parser
 from treaty.formats.rule import POLICIES
@@ -58,7 +59,12 @@ class Place:
     "--git-base", metavar="REF", help="Compare each FILE with itself at this revision; none: all that changed."
 )
 @click.option("--staged", is_flag=True, help="The files as they are staged for the next commit, after those of HEAD.")
-@click.option("--subject", metavar="NAME", help="Ask a registry whether NEW may become a version of this subject.")
+@click.option(
+    "--subject",
+    metavar="NAME",
+    shell_complete=subjects,
+    help="Ask a registry whether NEW may become a version of this subject.",
+)
 @click.option("--registry", envvar="TREATY_REGISTRY", metavar="URL", help="The registry for --subject.")
 @click.option("--normalize", is_flag=True, help="With --subject: check the normalized schema.")
 @options.as_json

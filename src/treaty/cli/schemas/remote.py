@@ -8,8 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, connect
+from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.door import opened
 from treaty.cli.terminal.source import UnusableError, form, sources
 from treaty.client.connection import Connection
 from treaty.core.answers import Checked, Config, VersionFound
@@ -78,7 +79,7 @@ def check(asked: Asked, *, as_json: bool) -> int:
 
 def _connected(url: str) -> Connection:
     try:
-        return connect(url)
+        return opened(url)
     except ValueError as error:
         raise _no_registry(error) from error
 

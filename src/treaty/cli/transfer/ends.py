@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, connect
-from treaty.cli.terminal import screen
+from treaty.cli.terminal import door, screen
 from treaty.cli.terminal.kafka import reached
 from treaty.cli.terminal.source import STDIN, UnusableError
 from treaty.client.connection import Connection
@@ -38,9 +38,9 @@ def opened(url: str) -> Iterator[Connection]:
 
     Raises `UnusableError` where there is none, or none that answers; a password is never shown.
     """
-    shown = f"{url.partition('://')[0]}://{url.rpartition('@')[2]}" if "@" in url else url
+    shown = door.shown(url)
     try:
-        with connect(_settings_in(url) if url.endswith(SETTINGS) else url) as registry:
+        with connect(_settings_in(url)) if url.endswith(SETTINGS) else door.opened(url) as registry:
             yield registry
     except (*HOPELESS_ERRORS, *PASSING_ERRORS, ValueError) as error:
         raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error

@@ -6,14 +6,14 @@ from dataclasses import asdict
 import click
 
 from treaty.assemble import connect
-from treaty.cli.terminal import screen
+from treaty.cli.terminal import screen, suggesting
 from treaty.cli.transfer.ends import bar, opened, red, say_problems
 from treaty.client.transfer.promoting import Promoted, promote, promotion
 from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 
 
 @click.command("promote", epilog="Exit code 0: promoted. 1: refused, nothing written. 2: an end can't be used.")
-@click.argument("subjects", nargs=-1, required=True, metavar="SUBJECT...")
+@click.argument("subjects", nargs=-1, required=True, metavar="SUBJECT...", shell_complete=suggesting.subjects)
 @click.option(
     "--registry",
     required=True,

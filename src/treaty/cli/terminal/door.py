@@ -1,0 +1,74 @@
+"""The registry that a command asks, and as whom: what the URL says, what variables say, what a person types unseen."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import unquote, urlsplit
+
+import click
+
+from treaty.assemble import connect
+from treaty.cli.terminal.source import UnusableError
+from treaty.client.connection import Connection
+from treaty.client.credentials import basic
+from treaty.client.properties import named
+from treaty.client.settings import Settings, credentials_in, tls_in
+
+
+def opened(url: str) -> Connection:
+    """Connect to a registry. Raises what `connect` raises, and `UnusableError` where nobody can say the password."""
+    return connect(settings_at(url, os.environ))  # noqa: TID251 (a command's settings are variables too)
+
+
+def settings_at(url: str, environment: Mapping[str, str]) -> Settings | str:
+    """Settings of a client for a URL, or the URL of a log.
+
+    A name without a password in the URL takes its password from TREATY_PASSWORD, or from a person at the terminal.
+    Without a name the variables say who asks, but only where TREATY_REGISTRY names no other registry than this one: a
+    password goes nowhere that it was not meant for.
+    """
+    found = named(url, {})
+    if isinstance(found, str):
+        return found
+    found = replace(found, tls=tls_in(environment))
+    users = [part for part in map(urlsplit, url.split(",")) if part.username is not None]
+    if users and users[0].password is None:
+        user = unquote(users[0].username or "")
+        return replace(found, credentials=basic(user, _password(user, users[0].hostname or "", environment)))
+    if users or not _meant(found, environment):
+        return found
+    return replace(found, credentials=credentials_in(environment))
+
+
+def shown(url: str) -> str:
+    """A URL as messages show it: without the user and the password."""
+    return ",".join(
+        f"{scheme}://{rest.rpartition('@')[2]}" if slashes and "@" in rest else one
+        for one in url.split(",")
+        for scheme, slashes, rest in [one.partition("://")]
+    )
+
+
+def _meant(found: Settings, environment: Mapping[str, str]) -> bool:
+    usual = environment.get("TREATY_REGISTRY", "")
+    if not usual.startswith(("http://", "https://")):
+        return True
+    known = named(usual, {})
+    return isinstance(known, Settings) and {*map(_origin, found.urls)} <= {*map(_origin, known.urls)}
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+def _password(user: str, host: str, environment: Mapping[str, str]) -> str:
+    if "TREATY_PASSWORD" in environment and environment.get("TREATY_USER", user) == user:
+        return environment["TREATY_PASSWORD"]
+    if not sys.stdin.isatty():
+        raise UnusableError(f"nobody is there to be asked for the password of {user} at {host}; set TREATY_PASSWORD")
+    typed: str = click.prompt(
+        f"Password of {user} at {host}", hide_input=True, err=True, default="", show_default=False
+    )
+    return typed
