@@ -33,6 +33,20 @@ def test_python(text: str, expected: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
+    programs("serializers.md"),
+    ids=["choices", "subjects", "asyncio", "confluent_kafka"],
+)
+def test_serializers(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), programs("types.md"), ids=["values", "errors", "changes", "back"])
+def test_types(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
     programs("policies.md"),
     ids=["levels", "strictness", "groups", "validators", "reserved fields"],
 )
