@@ -32,9 +32,7 @@ def test_python(text: str, expected: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    programs("serializers.md"),
-    ids=["choices", "subjects", "asyncio", "confluent_kafka"],
+    ("text", "expected"), programs("serializers.md"), ids=["choices", "subjects", "asyncio", "confluent_kafka"]
 )
 def test_serializers(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
