@@ -216,7 +216,7 @@ def test_only_one_context_or_some_subjects_are_read() -> None:
         (b'{"key":{"keytype":"SCHEMA","magic":1},"value":{}}', "needs a subject and a version"),
         (b'{"key":{"keytype":"SCHEMA","subject":"s","version":1},"value":{"subject":"s","version":1}}', "id"),
         (b'{"key":{"keytype":"DANCE"},"value":{}}', "unknown keytype 'DANCE'"),
-        (b'{"key":{"keytype":"ASSOC","subject":"s"},"value":{}}', "not carried over"),
+        (b'{"key":{"keytype":"ASSOC","subject":"s"},"value":{}}', "needs a resource"),
         (b"\xff\xfe", "neither JSON"),
     ],
     ids=["word", "no key", "no subject", "no id", "unknown", "association", "bytes"],

@@ -25,7 +25,7 @@ DONE, PROBLEMS = 0, 1
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @kafka.config
 def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]) -> None:
-    """Take over what SOURCE holds: schemas with ids, versions and guids, soft deletions, config and modes.
+    """Take over what SOURCE holds: schemas with ids, versions and guids, soft deletions, associations, config and modes.
 
     SOURCE is a registry's URL (any that speaks Confluent's API), a .properties file with its url and what else its clients
     have to say (basic.auth.user.info, ssl.ca.location, ...), the topic that a registry keeps its schemas in
@@ -61,6 +61,7 @@ def _figures(report: Report) -> dict[str, int]:
         "contexts": len(plan.made),
         "versions": sum(map(len, plan.waves)),
         "soft_deletions": len(plan.deletions),
+        "associations": len(plan.associations),
         "configs": len(plan.configs),
         "modes": len(plan.modes),
         "written": report.written,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from treaty.client.transfer.snapshot import Place, Problem, Snapshot
 from treaty.core.answers import Config, VersionFound
-from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, subject_of
+from treaty.core.associating import Association
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 
 NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
@@ -25,6 +26,7 @@ class Plan:
     deletions: tuple[VersionFound, ...]
     configs: tuple[tuple[Scope, Config], ...]
     modes: tuple[tuple[Scope, str], ...]
+    associations: tuple[Association, ...] = ()
     made: tuple[tuple[str, int], ...] = ()
     """Contexts to be made, or whose ids count from higher up: name, and highest id."""
     lifted: tuple[tuple[Scope, str | None], ...] = ()
@@ -37,7 +39,7 @@ class Plan:
     @property
     def size(self) -> int:
         """Commands that the plan takes, apart from modes that give way while it runs."""
-        return sum(map(len, (*self.waves, self.deletions, self.configs, self.modes, self.made)))
+        return sum(map(len, (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made)))
 
 
 def make_plan(source: Snapshot, target: Snapshot) -> Plan:
@@ -64,18 +66,48 @@ def make_plan(source: Snapshot, target: Snapshot) -> Plan:
     configs, modes = dict(target.configs), dict(target.modes)
     wanted = tuple((scope, config) for scope, config in source.configs if configs.get(scope) != config)
     made = _made(source, target)
+    associations = _unbound(source, target, conflicts)
     return Plan(
         waves=tuple(_waves(fresh)),
         deletions=tuple(deletions),
         configs=wanted,
         modes=tuple((scope, mode) for scope, mode in source.modes if modes.get(scope) != mode),
+        associations=associations,
         made=made if target.native else (),
-        lifted=_lifted((*fresh, *deletions), [scope for scope, _ in wanted], made if target.native else (), modes),
-        there=len(source.versions) - len(fresh) - len(conflicts),
+        lifted=_lifted(
+            {
+                *(subject_of(one.subject) for one in (*fresh, *deletions)),
+                *(subject_of(one.subject) for one in associations),
+            },
+            [scope for scope, _ in wanted],
+            made if target.native else (),
+            modes,
+        ),
+        there=len(source.versions) - len(fresh) - len(wrong),
         conflicts=tuple(conflicts),
         notes=() if target.native else _notes(fresh, made, {subject_of(one.subject).context for one in fresh}),
         native=target.native,
     )
+
+
+def _unbound(source: Snapshot, target: Snapshot, conflicts: list[Problem]) -> tuple[Association, ...]:
+    """Associations that the target has not; one that says something else there is a conflict."""
+    there = {(one.resource.namespace, one.resource.name, one.kind): one for one in target.associations}
+    missing: list[Association] = []
+    for one in source.associations:
+        found = there.get((one.resource.namespace, one.resource.name, one.kind))
+        if found is None:
+            missing.append(one)
+        elif _bound_to(found) != _bound_to(one):
+            where = f"{one.kind} of {one.resource.name} in {one.resource.namespace}"
+            conflicts.append(
+                Problem(where, "not written", f"the target binds it to {found.subject}, {found.lifecycle}")
+            )
+    return tuple(missing)
+
+
+def _bound_to(one: Association) -> tuple[str, str, str, bool]:
+    return one.resource.id, one.subject, one.lifecycle, one.frozen
 
 
 def _made(source: Snapshot, target: Snapshot) -> tuple[tuple[str, int], ...]:
@@ -94,10 +126,9 @@ def _notes(fresh: list[VersionFound], made: tuple[tuple[str, int], ...], filled:
 
 
 def _lifted(
-    touched: tuple[VersionFound, ...], settled: list[Scope], made: tuple[tuple[str, int], ...], modes: dict[Scope, str]
+    subjects: set[Subject], settled: list[Scope], made: tuple[tuple[str, int], ...], modes: dict[Scope, str]
 ) -> tuple[tuple[Scope, str | None], ...]:
     """Scopes whose mode would forbid the import: contexts take IMPORT, and what has a mode below or above them gives it up."""
-    subjects = {subject_of(one.subject) for one in touched}
     contexts = {one.context for one in subjects} | {context for context, _ in made}
     if modes:  # some of them may be read-only
         contexts |= {one.context for one in settled if one.context != EVERYWHERE}

@@ -6,9 +6,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, scope_order
+from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, resource_order, scope_order
 from treaty.core.answers import Config, Setting, VersionFound
-from treaty.core.limits import SETTINGS_PAGE
+from treaty.core.associating import ANY, Association, ListAssociations, OfName, OfSubject
+from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import NotFound, NotOffered, Refusal
@@ -45,25 +46,31 @@ def silent(what: str, done: int, of: int) -> None:
 
 
 def read(registry: Registry, prefix: Subject = Subject(EVERYWHERE, ""), told: Told = silent) -> Snapshot:
-    """All versions, softly deleted ones too, and all settings of subjects that begin with `prefix`.
+    """All versions, softly deleted ones too, and all settings and associations of subjects that begin with `prefix`.
 
     Settings of contexts and of everything are read for the prefix of all contexts, and those of one context for a
     prefix without a name. What the registry doesn't answer becomes a problem, as long as it is only a setting.
     """
-    problems: list[Problem] = []
     contexts = _contexts(registry, prefix)
-    versions = tuple(sorted(_versions(registry, prefix, told), key=order_of))
+    snapshot = Snapshot(tuple(sorted(_versions(registry, prefix, told), key=order_of)), contexts=tuple(contexts))
     try:
-        return _with_listed(registry, prefix, Snapshot(versions, contexts=tuple(contexts)))
-    except (NotFound, NotOffered):
-        pass  # not a server of Treaty
+        snapshot = _with_listed(registry, prefix, snapshot)
+    except (NotFound, NotOffered):  # not a server of Treaty
+        snapshot = _with_asked(registry, prefix, snapshot, told)
+    return _with_associations(registry, prefix, snapshot)
+
+
+def _with_asked(registry: Registry, prefix: Subject, snapshot: Snapshot, told: Told) -> Snapshot:
+    """The snapshot with the settings of its contexts and subjects, each asked for."""
+    problems: list[Problem] = []
+    contexts, versions = snapshot.contexts, snapshot.versions
     scopes = [] if prefix.name else [Scope(one, None) for one in contexts]
     if prefix == Subject(EVERYWHERE, ""):
         scopes.append(Scope(EVERYWHERE, None))
     scopes += [Scope(*subject_of(name)) for name in sorted({one.subject for one in versions})]
     configs = sorted(_settings(scopes, partial(own_config, registry), problems, told, "config"), key=scope_order)
     modes = sorted(_settings(scopes, partial(own_mode, registry), problems, told, "mode"), key=scope_order)
-    return Snapshot(versions, tuple(configs), tuple(modes), tuple(contexts), problems=tuple(problems), notes=(UNTOLD,))
+    return replace(snapshot, configs=tuple(configs), modes=tuple(modes), problems=tuple(problems), notes=(UNTOLD,))
 
 
 def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
@@ -82,6 +89,37 @@ def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Sna
         native=True,
         highest=beyond({one.context: one.highest_id for one in listed if one.highest_id}, snapshot.versions),
     )
+
+
+def _with_associations(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
+    """The snapshot with all associations of its subjects; a server that can't list all of them is asked for each."""
+    subjects = sorted({one.subject for one in snapshot.versions if not one.deleted})
+    try:
+        found = _listed(registry, OfName(ANY, ANY))
+        if not found and not snapshot.native:
+            found = [one for each in _at_once(partial(_of_subject, registry), subjects) for one in each]
+    except (NotFound, NotOffered):
+        found = []  # a server without associations
+    inside = (one for one in found if _fits(one.subject, prefix))
+    return replace(snapshot, associations=tuple(sorted(inside, key=resource_order)))
+
+
+def _of_subject(registry: Registry, subject: str) -> list[Association]:
+    return _listed(registry, OfSubject(subject_of(subject)))
+
+
+def _listed(registry: Registry, of: OfName | OfSubject) -> list[Association]:
+    found: list[Association] = []
+    page: tuple[Association, ...] | None = None
+    while page is None or len(page) == ASSOCIATIONS_LISTED:
+        page = registry.ask(ListAssociations(of, offset=len(found))).answer.associations
+        found += page
+    return found
+
+
+def _fits(subject: str, prefix: Subject) -> bool:
+    context, name = subject_of(subject)
+    return prefix.context in {EVERYWHERE, context} and name.startswith(prefix.name)
 
 
 def _contexts(registry: Registry, prefix: Subject) -> list[str]:

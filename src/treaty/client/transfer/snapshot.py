@@ -5,19 +5,21 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from treaty.core.answers import Config, Forced, VersionFound
+from treaty.core.associating import Association
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
 from treaty.wire.confluent.records import (
     NOOP,
+    AssociationRecord,
     ClearedRecord,
     ConfigRecord,
     ContextRecord,
     DeletedRecord,
     ModeRecord,
-    OtherRecord,
     Record,
     VersionRecord,
+    association_record,
     config_record,
     context_record,
     mode_record,
@@ -59,6 +61,8 @@ class Snapshot:
     highest: tuple[tuple[str, int], ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    associations: tuple[Association, ...] = ()
+    """By namespace and name of their resource, then by kind."""
     native: bool = False
     """Whether it was read from a registry of Treaty's kind, which can take over more than others."""
 
@@ -89,6 +93,7 @@ class Folding:
     modes: dict[Scope, str] = field(default_factory=dict)
     contexts: dict[str, bool] = field(default_factory=dict)
     highest: dict[str, int] = field(default_factory=dict)
+    associations: dict[tuple[str, str, str, str], Association] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     _numbers: dict[str, set[int]] = field(default_factory=dict)
     """By subject: the numbers of its versions."""
@@ -114,8 +119,8 @@ class Folding:
                 _set(self.modes, scope, mode)
             case ContextRecord(context, there):
                 _set(self.contexts, context, True if there else None)
-            case OtherRecord("ASSOC", tombstone=False):
-                self.problems.append(Problem(where, "an association", "associations are not carried over"))
+            case AssociationRecord(place, association):
+                _set(self.associations, place, association)
 
     def mark(self, mark: Mark) -> None:
         """Read what a line of Treaty's says beside its record: about the version that it was, or about a context."""
@@ -172,6 +177,7 @@ class Folding:
             tuple(sorted(self.contexts)),
             beyond(self.highest, self.versions.values()),
             tuple(self.problems),
+            associations=tuple(sorted(self.associations.values(), key=resource_order)),
         )
 
 
@@ -200,6 +206,11 @@ def _inside(subject: str, scope: Scope) -> bool:
     return scope.context in {EVERYWHERE, context} and scope.name in {None, name}
 
 
+def resource_order(one: Association) -> tuple[str, str, str]:
+    """The place of an association in a snapshot."""
+    return (one.resource.namespace, one.resource.name, one.kind)
+
+
 def scope_order(item: tuple[Scope, object]) -> tuple[str, str]:
     """The place of a setting in a snapshot."""
     return (item[0].context, item[0].name or "")
@@ -214,7 +225,7 @@ def fold(records: Iterable[tuple[str, Record]]) -> Snapshot:
 
 
 def records(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values that a Confluent registry reads as this snapshot: contexts, settings, then versions by id.
+    """Keys and values that a Confluent registry reads as this snapshot: contexts, settings, versions by id, then associations.
 
     A mode of IMPORT or READONLY comes last, as it would have been set.
     """
@@ -230,4 +241,5 @@ def marked(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes | None, Mark | Non
     for one in snapshot.versions:
         mark = Mark(one.subject, one.number, one.forced, one.properties) if one.forced or one.properties else None
         yield (*version_record(one), mark)
+    yield from ((*association_record(one), None) for one in snapshot.associations)
     yield from ((*mode_record(scope, mode), None) for scope, mode in snapshot.modes)

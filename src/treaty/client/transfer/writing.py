@@ -11,6 +11,7 @@ from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
 from treaty.core.answers import Config, Registered, VersionFound
+from treaty.core.associating import Associate, Association, Given, Wish
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
@@ -32,7 +33,7 @@ class Report:
 
 
 def write(source: Snapshot, registry: Registry, *, dry_run: bool = False, told: Told = silent) -> Report:
-    """Write a snapshot to a registry: versions under mode IMPORT, then softly deleted ones, then settings.
+    """Write a snapshot to a registry: versions under mode IMPORT, then softly deleted ones, associations and settings.
 
     Modes that stood in the way are given back; the snapshot's own modes come last. With `dry_run` nothing is written.
     """
@@ -64,6 +65,7 @@ class _Writing:
                 for wave in plan.waves:
                     self._registered(pool, wave)
                 self._all(pool, ((f"deletion of {_name(one)}", _delete(one)) for one in plan.deletions))
+                self._all(pool, ((_tie(one), self._associate(one)) for one in plan.associations))
                 self._all(
                     pool, ((f"config of {_shown(scope)}", _config(scope, config)) for scope, config in plan.configs)
                 )
@@ -103,6 +105,11 @@ class _Writing:
             time=one.time,
         )
 
+    def _associate(self, one: Association) -> Request[object]:
+        given = Given(one.guid, one.created, one.updated) if self.plan.native and one.guid else None
+        wish = Wish(one.kind, subject_of(one.subject), one.lifecycle, one.frozen or None, given=given)
+        return Associate(one.resource, (wish,))
+
     def _all(self, pool: ThreadPoolExecutor, requests: Iterable[tuple[str, Request[object]]]) -> None:
         work: Callable[[tuple[str, Request[object]]], Problem | None] = lambda each: self._try(*each)  # noqa: E731
         for problem in pool.map(work, requests):
@@ -125,6 +132,10 @@ class _Writing:
 
 def _name(version: VersionFound) -> str:
     return f"{version.subject} version {version.number}"
+
+
+def _tie(one: Association) -> str:
+    return f"{one.kind} of {one.resource.name} in {one.resource.namespace}"
 
 
 def _delete(one: VersionFound) -> Request[object]:

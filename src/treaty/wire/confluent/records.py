@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from treaty.core.answers import Config, VersionFound
+from treaty.core.associating import TOPIC, Association, Resource
 from treaty.core.requests import Scope
 from treaty.wire.confluent.bodies import (
     MetadataBody,
@@ -26,7 +27,6 @@ from treaty.wire.confluent.bodies import (
     rules_of,
 )
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_body, config_of, scope_of, scope_text
-
 
 NOOP = b'{"keytype":"NOOP","magic":0}'
 """The key of a record that says nothing; its value is null."""
@@ -45,6 +45,10 @@ class KeyBody(Struct, omit_defaults=True, rename="camel"):
     magic: int | None = None
     tenant: str | None = None
     context: str | None = None
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_type: str | None = None
+    association_type: str | None = None
 
 
 class SchemaRecord(Struct, omit_defaults=True, rename="camel"):
@@ -61,6 +65,23 @@ class SchemaRecord(Struct, omit_defaults=True, rename="camel"):
     schema: str = ""
     deleted: bool | None = None
     ts: int | None = None
+
+
+class AssociationRecordBody(Struct, omit_defaults=True, rename="camel"):
+    """The value of an association."""
+
+    subject: str | None = None
+    guid: str | None = None
+    tenant: str | None = None
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    association_type: str | None = None
+    lifecycle: str | None = None
+    frozen: bool | None = None
+    create_ts: int | None = None
+    update_ts: int | None = None
 
 
 class Watermark(Struct):
@@ -119,20 +140,38 @@ class ContextRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class AssociationRecord:
+    """An association, or (`found` None) its end. `place` is what its key says: namespace, name, kind, subject."""
+
+    place: tuple[str, str, str, str]
+    found: Association | None
+
+
+@dataclass(frozen=True, slots=True)
 class OtherRecord:
-    """A record that says nothing about schemas (NOOP), or something that is not carried over (ASSOC)."""
+    """A record that says nothing (NOOP)."""
 
     kind: str
     tombstone: bool = False
 
 
-Record = VersionRecord | DeletedRecord | ClearedRecord | ConfigRecord | ModeRecord | ContextRecord | OtherRecord
+Record = (
+    VersionRecord
+    | DeletedRecord
+    | ClearedRecord
+    | ConfigRecord
+    | ModeRecord
+    | ContextRecord
+    | AssociationRecord
+    | OtherRecord
+)
 
 _key = msgspec.json.Decoder(KeyBody)
 _schema = msgspec.json.Decoder(SchemaRecord)
 _watermark = msgspec.json.Decoder(Watermark)
 _config = msgspec.json.Decoder(ConfigBody)
 _mode = msgspec.json.Decoder(ModeBody)
+_association = msgspec.json.Decoder(AssociationRecordBody)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -163,7 +202,9 @@ def _record(key: KeyBody, value: bytes | None) -> Record:
             )
         case "CONTEXT":
             return ContextRecord(key.context or ".", value is not None)
-        case "NOOP" | "ASSOC":
+        case "ASSOC":
+            return _associated(key, value)
+        case "NOOP":
             return OtherRecord(key.keytype, value is None)
     message = f"unknown keytype {key.keytype!r}; expected SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, CONTEXT, NOOP or ASSOC"
     raise RecordError(message)
@@ -191,6 +232,31 @@ def _version(key: KeyBody, value: bytes | None) -> VersionRecord:
         deleted=bool(body.deleted),
     )
     return VersionRecord(key.subject, key.version, found)
+
+
+def _associated(key: KeyBody, value: bytes | None) -> AssociationRecord:
+    place = (key.resource_namespace, key.resource_name, key.association_type, key.subject)
+    if None in place:
+        message = "a key of an association needs a resource with name and namespace, a type and a subject"
+        raise RecordError(message)
+    namespace, name, kind, subject = (part or "" for part in place)
+    if value is None:
+        return AssociationRecord((namespace, name, kind, subject), None)
+    body = _association.decode(value)
+    if not body.resource_id:
+        message = "an association needs the id of its resource"
+        raise RecordError(message)
+    found = Association(
+        subject=subject,
+        guid=body.guid or "",
+        resource=Resource(name, namespace, body.resource_id, key.resource_type or TOPIC),
+        kind=kind,
+        lifecycle=body.lifecycle or "WEAK",
+        frozen=bool(body.frozen),
+        created=body.create_ts or 0,
+        updated=body.update_ts or 0,
+    )
+    return AssociationRecord((namespace, name, kind, subject), found)
 
 
 def _guid(md5: str | None) -> str:
@@ -237,6 +303,36 @@ def context_record(context: str) -> tuple[bytes, bytes]:
     """Key and value of a context."""
     key = {"keytype": "CONTEXT", "tenant": "default", "context": context, "magic": 0}
     return _encode(key), _encode({"tenant": "default", "context": context})
+
+
+def association_record(one: Association) -> tuple[bytes, bytes]:
+    """Key and value of an association."""
+    resource = one.resource
+    key = {
+        "keytype": "ASSOC",
+        "tenant": "default",
+        "resourceName": resource.name,
+        "resourceNamespace": resource.namespace,
+        "resourceType": resource.type,
+        "associationType": one.kind,
+        "subject": one.subject,
+        "magic": 0,
+    }
+    value = AssociationRecordBody(
+        subject=one.subject,
+        guid=one.guid or None,
+        tenant="default",
+        resource_name=resource.name,
+        resource_namespace=resource.namespace,
+        resource_id=resource.id,
+        resource_type=resource.type,
+        association_type=one.kind,
+        lifecycle=one.lifecycle,
+        frozen=one.frozen,
+        create_ts=one.created or None,
+        update_ts=one.updated or None,
+    )
+    return _encode(key), _encode(value)
 
 
 def _setting(kind: str, subject: str | None) -> bytes:
