@@ -44,7 +44,7 @@ def test_every_kind_of_request_has_its_needs() -> None:
 
 def test_every_index_of_subjects_and_schemas_says_whose_rows_it_finds() -> None:
     assert set(INDEXES) - set(FOUND) == {"outcome.sequence"}
-    assert all(INDEXES[index].table in OWNED | {"schema", "association"} for index in FOUND)
+    assert all(INDEXES[index].table in OWNED | {"schema", "association", "config"} for index in FOUND)
 
 
 def test_an_unknown_kind_of_request_is_refused() -> None:

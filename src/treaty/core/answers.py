@@ -1,9 +1,13 @@
 """What a registry answers: one frozen class per kind of answer."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from treaty.core.finding import Finding
 from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, Tagged
+
+if TYPE_CHECKING:
+    from treaty.core.associating import Association
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +167,11 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions, by subject and number."""
+    """Versions, by subject and number; beside each, where it was asked for, aliases and associations of its subject."""
 
     versions: tuple[VersionFound, ...]
+    aliases: tuple[tuple[str, ...], ...] = ()
+    associations: tuple[tuple["Association", ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -301,6 +301,8 @@ class ListSchemas(Request[Versions]):
     """Versions of all subjects that begin with `prefix`, by subject and number; `latest` keeps only the newest.
 
     `after` is (subject, number) of the last one of the page before; where it is given `offset` does not count.
+    `rule_type` keeps versions with a rule of this type. `resource_type`, `kinds` and `lifecycles` keep subjects with such
+    an association, the lifecycle NONE those without one; where one of them is given, associations are told.
     """
 
     prefix: Subject = Subject(".", "")
@@ -309,6 +311,12 @@ class ListSchemas(Request[Versions]):
     offset: int = 0
     limit: int = 1000
     after: tuple[str, int] | None = None
+    aliases: bool = False
+    """Tell which subjects stand for the one of each version."""
+    rule_type: str = ""
+    resource_type: str = ""
+    kinds: tuple[str, ...] = ()
+    lifecycles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from treaty.core.rows import Key, Value
 from treaty.core.values import Counter, Version
 from treaty.core.view import View, span
 
-How = Literal["entry", "rows", "schemas", "associated"]
+How = Literal["entry", "rows", "schemas", "associated", "settings"]
 
 FOUND: Mapping[str, How] = {
     "version.subject": "entry",
@@ -26,6 +26,7 @@ FOUND: Mapping[str, How] = {
     "association.name": "associated",
     "association.resource": "associated",
     "association.guid": "associated",
+    "config.alias": "settings",
 }
 """Where an index says whose rows it finds: in the entry, in the keys of the rows (associated: at their end), or
 (schemas) in who uses them.
@@ -76,6 +77,8 @@ class Seen:
         keys = self._base.find(index, entry)
         if how == "rows":
             return tuple(key for key in keys if self._reads(key))
+        if how == "settings":
+            return tuple(key for key in keys if self._reads(key[1:]))
         if how == "associated":
             return tuple(key for key in keys if self._reads(subject_of(str(key[-1]))))
         if how == "schemas":

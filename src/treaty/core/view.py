@@ -148,6 +148,13 @@ def _resource_entries(key: Key, _value: Value) -> tuple[Key, ...]:
     return ((key[0],),)
 
 
+def _alias_entries(key: Key, value: Value) -> tuple[Key, ...]:
+    """The subject that another one stands for."""
+    if not isinstance(value, values.ConfigValue) or not value.config.alias or key[0] != "subject":
+        return ()
+    return (tuple(Subject(str(key[1]), str(key[2])).sibling(value.config.alias)),)
+
+
 def _outcome_entries(_key: Key, value: Value) -> tuple[Key, ...]:
     return ((value.sequence,),) if isinstance(value, values.Outcome) else ()
 
@@ -167,12 +174,13 @@ INDEXES: Mapping[str, Index] = {
     "association.name": Index("association", _named_resource_entries),
     "association.resource": Index("association", _resource_entries, of_key=True),
     "association.guid": Index("association", _association_entries),
+    "config.alias": Index("config", _alias_entries),
     "outcome.sequence": Index("outcome", _outcome_entries),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
 (context, subject) · (context, subject, number) · (state live or soft, context, subject) · (context, schema id) ·
 (SHA-256) · (context, subject, ordinal) · (context, subject) · (namespace, name), either of them ``-`` for any ·
-(resource id) · (guid) · (sequence)."""
+(resource id) · (guid) · (context, subject) · (sequence)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))

@@ -14,12 +14,12 @@ from treaty.wire.confluent.associations import (
     GetsBody,
     ResourceBody,
     associate_of,
-    association_body,
     changes_of,
     get_of,
     resource_body,
     results_body,
 )
+from treaty.wire.confluent.listings import association_body
 
 
 async def of_subject(x: Exchange) -> object:

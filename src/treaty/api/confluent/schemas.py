@@ -1,6 +1,7 @@
 """Schemas by id and guid, and lists of them."""
 
 import re
+from dataclasses import replace
 
 from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import integer
@@ -9,7 +10,7 @@ from treaty.core import requests as q
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.wire.confluent.listings import PlaceBody, UseBody
-from treaty.wire.confluent.versions import schema_body, version_body
+from treaty.wire.confluent.versions import listed_bodies, schema_body
 
 _GUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}")
 ESTABLISHED = ("JSON", "PROTOBUF", "AVRO")
@@ -20,7 +21,9 @@ LISTED = 1000
 
 async def list_schemas(x: Exchange) -> object:
     """Versions of all subjects under `subjectPrefix`, by subject and number; without it of the default context only.
-    With `after` and `afterVersion` the page goes on behind that version.
+    With `after` and `afterVersion` the page goes on behind that version. `aliases=true` tells which subjects stand for each;
+    `ruleType` keeps versions with such a rule; `resourceType`, `associationType` and `lifecycle` (STRONG, WEAK, NONE) keep
+    subjects with such an association, or without one, and tell them.
     """
     after = x.query.get("after")
     request = q.ListSchemas(
@@ -30,9 +33,15 @@ async def list_schemas(x: Exchange) -> object:
         offset=x.query.offset(),
         limit=x.query.limit(LISTED),
         after=None if after is None else (after, integer(x.query.get("afterVersion") or "0")),
+        aliases=x.query.flag("aliases"),
+        rule_type=x.query.get("ruleType") or "",
+        resource_type=x.query.get("resourceType") or "",
+        kinds=tuple(filter(None, x.query.all("associationType"))),
+        lifecycles=tuple(word.upper() for word in x.query.all("lifecycle") if word),
     )
-    versions = [await viewed(x, version) for version in (await x.ask(request)).versions]
-    return [version_body(version, details=x.details) for version in versions]
+    told = await x.ask(request)
+    versions = tuple([await viewed(x, version) for version in told.versions])
+    return listed_bodies(replace(told, versions=versions), details=x.details)
 
 
 async def get_schema(x: Exchange) -> object:

@@ -177,6 +177,7 @@ def _contexts(request: ListContexts, asking: Asking, world: World) -> Talk[Reply
 def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Versions]]:
     """Ask for a long list in pages, each no older than the one before; where there is no list, look at all versions."""
     found: dict[tuple[str, int], VersionFound] = {}
+    beside: dict[tuple[str, int], tuple[Any, Any]] = {}
     after: Token | None = None
     while True:
         size = min(PAGE, request.limit - len(found))
@@ -195,9 +196,25 @@ def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[V
         if len(page) > size:  # a server that knows no pages sends all at once
             return replace(reply, answer=Versions(page[request.offset : request.offset + request.limit]))
         fresh = {(one.subject, one.number): one for one in page if (one.subject, one.number) not in found}
+        beside |= _beside(reply.answer)
         found |= fresh
         if len(fresh) < size or len(found) >= request.limit:
-            return replace(reply, answer=Versions(tuple(found.values())))
+            return replace(reply, answer=_together(found, beside))
+
+
+def _beside(told: Versions) -> dict[tuple[str, int], tuple[Any, Any]]:
+    """Aliases and associations that stand beside versions; None where they were not asked for."""
+    places = [(one.subject, one.number) for one in told.versions]
+    aliases = told.aliases or (None,) * len(places)
+    return dict(zip(places, zip(aliases, told.associations or (None,) * len(places), strict=True), strict=True))
+
+
+def _together(found: dict[tuple[str, int], VersionFound], beside: dict[tuple[str, int], tuple[Any, Any]]) -> Versions:
+    """One list of all pages."""
+    aliases, tied = ([beside[place][at] for place in found] for at in (0, 1))
+    return Versions(
+        tuple(found.values()), () if None in aliases else tuple(aliases), () if None in tied else tuple(tied)
+    )
 
 
 def _walked(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Versions]]:

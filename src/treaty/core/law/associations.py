@@ -90,6 +90,11 @@ def resource_of(one: Tied) -> Resource:
     return Resource(value.resource, value.namespace, str(key[0]), value.type)
 
 
+def told_of_subject(view: View, subject: Subject) -> tuple[Association, ...]:
+    """Return what is told of a subject's associations."""
+    return tuple(told(one) for one in _rows(view, of_subject(view, subject)))
+
+
 def told(one: Tied) -> Association:
     """Return what is told of an association."""
     value = one[1]

@@ -4,25 +4,31 @@ A page costs what it shows, wherever it begins, if it says `after` which entry i
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, groupby, islice
 from typing import TypeVar
 
 from treaty.core import answers, requests
+from treaty.core.associating import Association
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
+from treaty.core.law.associations import told_of_subject
 from treaty.core.law.settings import own_config, own_mode, scope_key
-from treaty.core.law.versions import STATES, Kept, found, shown
+from treaty.core.law.versions import STATES, Kept, found, schema_row, shown, subject_of_key
 from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.rows import Key
+from treaty.core.schema import RuleSet
 from treaty.core.values import Counter, Version
 from treaty.core.view import View, after, past, span
 
 T = TypeVar("T")
 Paged = requests.ListSubjects | requests.ListSchemas | requests.ListSettings
+
+NONE = "NONE"
+"""In place of a lifecycle: subjects without an association."""
 
 _OTHERS = ":."
 """Qualified names of other contexts than the default one begin so, and stand among its names."""
@@ -122,8 +128,48 @@ def list_schemas(view: View, command: Command[answers.Versions], grammar: Gramma
     request = command.request
     assert isinstance(request, requests.ListSchemas)
     listed = _latest(view, request) if request.latest else _versions(view, request)
-    page = _page(listed, request, request.limit)
-    return Decision((), answers.Versions(tuple(found(view, one) for one in page)))
+    page = tuple(_page((one for one in listed if _is_wanted(view, request, one)), request, request.limit))
+    subjects = [subject_of_key(key) for key, _ in page]
+    told = answers.Versions(
+        tuple(found(view, one) for one in page),
+        tuple(_aliases(view, one) for one in subjects) if request.aliases else (),
+        tuple(_associated(view, one, request) for one in subjects) if _asks_who_is_tied(request) else (),
+    )
+    return Decision((), told)
+
+
+def _is_wanted(view: View, request: requests.ListSchemas, one: Kept) -> bool:
+    key, version = one
+    if request.rule_type:
+        rules = schema_row(view, str(key[0]), version.schema_id).rules or RuleSet()
+        if all(rule.type != request.rule_type for rule in (*rules.migration, *rules.domain, *rules.encoding)):
+            return False
+    if not _asks_who_is_tied(request):
+        return True
+    there = _associated(view, subject_of_key(key), replace(request, lifecycles=()))
+    if not request.lifecycles:
+        return bool(there)
+    return any(one.lifecycle in request.lifecycles for one in there) or (not there and NONE in request.lifecycles)
+
+
+def _asks_who_is_tied(request: requests.ListSchemas) -> bool:
+    return bool(request.resource_type or request.kinds or request.lifecycles)
+
+
+def _associated(view: View, subject: Subject, request: requests.ListSchemas) -> tuple[Association, ...]:
+    """Associations of a subject that a list asks for."""
+    return tuple(
+        one
+        for one in told_of_subject(view, subject)
+        if request.resource_type in {"", one.resource.type}
+        and (not request.kinds or one.kind in request.kinds)
+        and (not request.lifecycles or one.lifecycle in request.lifecycles)
+    )
+
+
+def _aliases(view: View, subject: Subject) -> tuple[str, ...]:
+    keys = view.find("config.alias", tuple(subject))
+    return tuple(sorted(str(Subject(str(key[1]), str(key[2]))) for key in keys))
 
 
 def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept]:

@@ -8,7 +8,6 @@ from treaty.core.associating import (
     ANY,
     TOPIC,
     Associate,
-    Association,
     AssociationResult,
     AssociationResults,
     Associations,
@@ -22,33 +21,17 @@ from treaty.core.associating import (
     Op,
     Operation,
     Refused,
-    Resource,
     ResourceBound,
     Wish,
 )
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.wire.confluent.drafts import DraftBody, register_body, register_of
 from treaty.wire.confluent.errors import ErrorBody, error_body, error_of
+from treaty.wire.confluent.listings import AssociationBody, association_of, resource_of
 from treaty.wire.confluent.versions import SchemaBody, version_body, version_of
 
 NOWHERE = Subject(DEFAULT_CONTEXT, "")
 """The subject of a schema whose association says where it is to stand."""
-
-
-class AssociationBody(Struct, omit_defaults=True, rename="camel"):
-    """One association in a list."""
-
-    subject: str | None = None
-    guid: str | None = None
-    resource_name: str | None = None
-    resource_namespace: str | None = None
-    resource_id: str | None = None
-    resource_type: str | None = None
-    association_type: str | None = None
-    lifecycle: str | None = None
-    frozen: bool | None = None
-    create_ts: int | None = None
-    update_ts: int | None = None
 
 
 class BoundBody(Struct, omit_defaults=True, rename="camel"):
@@ -164,44 +147,9 @@ class ChangesBody(Struct):
 # ---------------------------------------------------------------------------------------------------------- lists
 
 
-def association_body(one: Association) -> AssociationBody:
-    """Print an association."""
-    return AssociationBody(
-        subject=one.subject,
-        guid=one.guid or None,
-        resource_name=one.resource.name,
-        resource_namespace=one.resource.namespace,
-        resource_id=one.resource.id,
-        resource_type=one.resource.type,
-        association_type=one.kind,
-        lifecycle=one.lifecycle,
-        frozen=one.frozen,
-        create_ts=one.created or None,
-        update_ts=one.updated or None,
-    )
-
-
 def associations_of(bodies: Iterable[AssociationBody]) -> Associations:
     """Read a list of associations."""
-    return Associations(tuple(_association(each) for each in bodies))
-
-
-def _association(body: AssociationBody) -> Association:
-    resource = _resource(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
-    return Association(
-        subject=body.subject or "",
-        guid=body.guid or "",
-        resource=resource,
-        kind=body.association_type or "value",
-        lifecycle=body.lifecycle or "WEAK",
-        frozen=bool(body.frozen),
-        created=body.create_ts or 0,
-        updated=body.update_ts or 0,
-    )
-
-
-def _resource(name: str | None, namespace: str | None, resource_id: str | None, type_: str | None) -> Resource:
-    return Resource(name or "", namespace or "", resource_id or "", type_ or TOPIC)
+    return Associations(tuple(association_of(each) for each in bodies))
 
 
 def list_members(request: ListAssociations) -> list[tuple[str, object]]:
@@ -241,7 +189,7 @@ def get_body(request: ListAssociations) -> GetBody:
 
 def associate_of(body: AssociateBody, context: str, *, update: bool, dry_run: bool) -> Associate:
     """Read what is to be bound; subjects without a context of their own belong to `context`."""
-    resource = _resource(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
+    resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
     wishes = tuple(_wish(each or WishBody(), context) for each in body.associations or ())
     return Associate(resource, wishes, update, dry_run)
 
@@ -289,7 +237,7 @@ def _wish_body(wish: Wish) -> WishBody:
 
 
 def _change(body: ChangeBody, context: str) -> Change:
-    resource = _resource(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
+    resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
     operations = (
         Operation(each.op_type, _wish(each, context), bool(each.cascade_lifecycle)) for each in body.associations or ()
     )
@@ -332,7 +280,7 @@ def _bound_body(one: Bound, *, details: bool) -> BoundBody:
 
 def resource_bound_of(body: ResourceBody) -> ResourceBound:
     """Read a resource and what is bound to it."""
-    resource = _resource(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
+    resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
     return ResourceBound(resource, tuple(_bound(each) for each in body.associations or ()))
 
 

@@ -1,6 +1,8 @@
-"""Small bodies of answers: uses and places of a schema, outcomes of commands."""
+"""Small bodies of answers: uses and places of a schema, associations, outcomes of commands."""
 
 from msgspec import Struct
+
+from treaty.core.associating import TOPIC, Association, Resource
 
 
 class UseBody(Struct):
@@ -31,3 +33,56 @@ class OutcomeBody(Struct, omit_defaults=True, rename="camel"):
     sequence: int
     result: str = ""
     members: dict[str, str] = {}
+
+
+class AssociationBody(Struct, omit_defaults=True, rename="camel"):
+    """One association in a list."""
+
+    subject: str | None = None
+    guid: str | None = None
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    association_type: str | None = None
+    lifecycle: str | None = None
+    frozen: bool | None = None
+    create_ts: int | None = None
+    update_ts: int | None = None
+
+
+def association_body(one: Association) -> AssociationBody:
+    """Print an association."""
+    return AssociationBody(
+        subject=one.subject,
+        guid=one.guid or None,
+        resource_name=one.resource.name,
+        resource_namespace=one.resource.namespace,
+        resource_id=one.resource.id,
+        resource_type=one.resource.type,
+        association_type=one.kind,
+        lifecycle=one.lifecycle,
+        frozen=one.frozen,
+        create_ts=one.created or None,
+        update_ts=one.updated or None,
+    )
+
+
+def association_of(body: AssociationBody) -> Association:
+    """Read an association."""
+    resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
+    return Association(
+        subject=body.subject or "",
+        guid=body.guid or "",
+        resource=resource,
+        kind=body.association_type or "value",
+        lifecycle=body.lifecycle or "WEAK",
+        frozen=bool(body.frozen),
+        created=body.create_ts or 0,
+        updated=body.update_ts or 0,
+    )
+
+
+def resource_of(name: str | None, namespace: str | None, resource_id: str | None, type_: str | None) -> Resource:
+    """Read a resource; what is missing is empty, a missing type is a topic's."""
+    return Resource(name or "", namespace or "", resource_id or "", type_ or TOPIC)

@@ -11,19 +11,20 @@ from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.refusals import RegistryError, Unavailable
 from treaty.core.registry import Reply, Token
-from treaty.wire.confluent.associations import (
-    AssociationBody,
-    ResourceBody,
-    ResultsBody,
-    associations_of,
-    resource_bound_of,
-    results_of,
-)
+from treaty.wire.confluent.associations import ResourceBody, ResultsBody, associations_of, resource_bound_of, results_of
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN
-from treaty.wire.confluent.listings import ContextBody, OutcomeBody, PlaceBody, UseBody
+from treaty.wire.confluent.listings import AssociationBody, ContextBody, OutcomeBody, PlaceBody, UseBody
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody, config_of, setting_of
-from treaty.wire.confluent.versions import CheckedBody, SchemaBody, checked_of, registered_of, schema_of, version_of
+from treaty.wire.confluent.versions import (
+    CheckedBody,
+    SchemaBody,
+    checked_of,
+    listed_of,
+    registered_of,
+    schema_of,
+    version_of,
+)
 
 A = TypeVar("A")
 NOWHERE = Token("", 0, "")
@@ -120,8 +121,10 @@ def _outcome(_request: object, body: bytes) -> a.Outcome:
     return a.Outcome(told.command, told.sequence, told.result, tuple(sorted(told.members.items())))
 
 
-def _versions(_request: object, body: bytes) -> a.Versions:
-    return a.Versions(tuple(version_of(each) for each in msgspec.json.decode(body, type=list[SchemaBody])))
+def _versions(request: q.ListSchemas, body: bytes) -> a.Versions:
+    tied = bool(request.resource_type or request.kinds or request.lifecycles)
+    bodies = msgspec.json.decode(body, type=list[SchemaBody])
+    return listed_of(bodies, aliases=request.aliases, associations=tied)
 
 
 def _settings(_request: object, body: bytes) -> a.Settings:

@@ -109,6 +109,11 @@ def _list_schemas(request: q.ListSchemas) -> Sent:
         "offset": request.offset or None,
         "limit": request.limit,
         "latestOnly": request.latest,
+        "aliases": request.aliases,
+        "ruleType": request.rule_type or None,
+        "resourceType": request.resource_type or None,
+        "associationType": request.kinds or None,
+        "lifecycle": request.lifecycles or None,
     }
     if request.after is not None:
         members |= {"after": request.after[0], "afterVersion": request.after[1] or None}

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, Struct, UnsetType
 
-from treaty.core.answers import Checked, Forced, Registered, SchemaFound, VersionFound
+from treaty.core.answers import Checked, Forced, Registered, SchemaFound, VersionFound, Versions
 from treaty.core.finding import Finding
 from treaty.core.names import subject_of
 from treaty.wire.confluent.bodies import (
@@ -21,6 +21,7 @@ from treaty.wire.confluent.bodies import (
     tags_bodies,
 )
 from treaty.wire.confluent.drafts import ForceBody
+from treaty.wire.confluent.listings import AssociationBody, association_body, association_of
 
 
 class Details(Struct, omit_defaults=True, rename="camel"):
@@ -52,6 +53,8 @@ class SchemaBody(Struct, omit_defaults=True, rename="camel"):
     ts: int | None = None
     deleted: bool | None = None
     max_id: int | None = None
+    aliases: list[str] | None = None
+    associations: list[AssociationBody] | None = None
     treaty: Details | None = None
 
 
@@ -79,6 +82,25 @@ def _details(version: VersionFound) -> Details:
     forced = None if version.forced is None else ForceBody(version.forced.who, version.forced.why)
     return Details(
         ordinal=version.ordinal, properties=dict(version.properties) or None, forced=forced, imported=version.imported
+    )
+
+
+def listed_bodies(told: Versions, *, details: bool = False) -> list[SchemaBody]:
+    """Print a list of versions, with aliases and associations of their subjects where they were asked for."""
+    bodies = [version_body(each, details=details) for each in told.versions]
+    for body, aliases in zip(bodies, told.aliases, strict=False):
+        body.aliases = list(aliases) or None
+    for body, associations in zip(bodies, told.associations, strict=False):
+        body.associations = [association_body(each) for each in associations] or None
+    return bodies
+
+
+def listed_of(bodies: list[SchemaBody], *, aliases: bool = False, associations: bool = False) -> Versions:
+    """Read a list of versions; the two flags say what was asked for beside each."""
+    return Versions(
+        tuple(version_of(each) for each in bodies),
+        tuple(tuple(each.aliases or ()) for each in bodies) if aliases else (),
+        tuple(tuple(map(association_of, each.associations or ())) for each in bodies) if associations else (),
     )
 
 

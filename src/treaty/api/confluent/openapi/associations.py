@@ -3,14 +3,8 @@
 from dataclasses import replace
 
 from treaty.api.confluent.openapi.parts import PAGE, POSTED, SUBJECT, Answer, Operation, Parameter, Table, flag
-from treaty.wire.confluent.associations import (
-    AssociateBody,
-    AssociationBody,
-    ChangesBody,
-    GetsBody,
-    ResourceBody,
-    ResultsBody,
-)
+from treaty.wire.confluent.associations import AssociateBody, ChangesBody, GetsBody, ResourceBody, ResultsBody
+from treaty.wire.confluent.listings import AssociationBody
 
 _ONE = {
     "subject": "orders-value",

@@ -86,6 +86,17 @@ TABLE: Table = {
                 DELETED,
                 ONLY_DELETED,
                 flag("latestOnly", "The last version of each subject alone"),
+                flag("aliases", "Tell which subjects stand for the one of each version, as `aliases`"),
+                Parameter("ruleType", "Only versions with a rule of this type", example="ENCRYPT"),
+                Parameter("resourceType", "Only of subjects with an association of such a resource", example="topic"),
+                Parameter("associationType", "… of this kind", repeated=True, choices=("key", "value")),
+                Parameter(
+                    "lifecycle",
+                    "… of this lifecycle; NONE is for subjects without one. Where one of these three is given, the "
+                    "associations are told, as `associations`",
+                    repeated=True,
+                    choices=("STRONG", "WEAK", "NONE"),
+                ),
                 FORMAT,
                 *PAGE,
                 Parameter("after", "Go on behind this subject, in the place of `offset`", example="orders-key"),
