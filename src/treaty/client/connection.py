@@ -102,14 +102,19 @@ class Connection:
         schema: Draft | str,
         *,
         normalize: bool | None = None,
+        number: int = 0,
+        schema_id: int = -1,
         expected: Expected | None = None,
         force: Force | None = None,
         properties: Pairs = (),
     ) -> Registered:
-        """Make the schema a version of the subject, unless it is one already."""
-        draft = as_draft(schema)
+        """Make the schema a version of the subject, unless it is one already.
+
+        `number` guards the version's number, `schema_id` gives the id in mode IMPORT.
+        """
+        draft, into = as_draft(schema), subject_of(subject)
         return self._answer(
-            Register(subject_of(subject), draft, normalize, expected=expected, force=force, properties=properties)
+            Register(into, draft, normalize, number, schema_id, expected=expected, force=force, properties=properties)
         )
 
     def derive(
@@ -127,13 +132,17 @@ class Connection:
         request = Derive(subject_of(subject), version, number, add_tags, remove_tags, metadata, rules)
         return self._answer(request)
 
-    def lookup(self, subject: str, schema: Draft | str, *, deleted: bool = False) -> VersionFound:
+    def lookup(
+        self, subject: str, schema: Draft | str, *, normalize: bool | None = None, deleted: bool = False
+    ) -> VersionFound:
         """Return the version of the subject that this schema is."""
-        return self._answer(Lookup(subject_of(subject), as_draft(schema), deleted=deleted))
+        return self._answer(Lookup(subject_of(subject), as_draft(schema), normalize, deleted))
 
-    def check(self, subject: str, schema: Draft | str, version: int | None = None) -> Checked:
+    def check(
+        self, subject: str, schema: Draft | str, version: int | None = None, *, normalize: bool | None = None
+    ) -> Checked:
         """Tell whether the schema would pass: against one version, or those that the subject's policy compares."""
-        return self._answer(Check(subject_of(subject), as_draft(schema), version))
+        return self._answer(Check(subject_of(subject), as_draft(schema), version, normalize))
 
     def version(
         self, subject: str, number: int = LATEST, *, deleted: bool = False, find_tags: tuple[str, ...] = ()

@@ -142,4 +142,4 @@ def merged(old: Config | None, change: Config, clear: tuple[str, ...]) -> Config
     """Return the old config with the members that `change` sets, and without those that `clear` names."""
     new = old or Config()
     news = {one.name: getattr(change, one.name) for one in fields(Config) if getattr(change, one.name) is not None}
-    return replace(new, **news, **dict.fromkeys(clear))
+    return replace(new, **{**news, **dict.fromkeys(clear)})

@@ -1,0 +1,96 @@
+"""Every kind of request that there is, through every door; a new kind fails here until it is in the story."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.behaviours.test_registry import V1, V2
+from treaty.client.connection import Connection
+from treaty.core import associating as t
+from treaty.core import requests as q
+from treaty.core.answers import Config
+from treaty.core.decide import LAWS
+from treaty.core.names import subject_of
+from treaty.core.refusals import NotFound
+from treaty.core.registry import Call
+from treaty.core.schema import Draft, Metadata, Tagged
+
+TOPIC = t.Resource("orders", "lkc-1", "id-1")
+OWNED = Draft(V1, metadata=Metadata(properties=(("owner", "ada"),)))
+THERE_AND_BACK = t.Change(
+    TOPIC, (t.Operation("CREATE", t.Wish("value", subject_of("orders"))), t.Operation("DELETE", t.Wish("value")))
+)
+Step = Callable[[Connection], Any]
+
+
+def derived(it: Connection) -> int:
+    return it.derive("orders", 1, add_tags=(Tagged("shop.Order.id", "sr_field", ("PII",)),)).version.number
+
+
+def made(it: Connection) -> None:
+    it.set_mode(":.empty:", "IMPORT")
+    it.make_context(".empty")
+
+
+def asked_by_id(it: Connection) -> str:
+    it.ask(q.SetMode(q.Scope(".", "orders"), "READWRITE"), Call(command_id="mine"))
+    return it.outcome("mine").command_id
+
+
+STORY: dict[type, tuple[Step, Any]] = {
+    q.Register: (lambda it: it.register("orders", OWNED).version.number, 1),
+    q.Derive: (derived, 2),
+    q.GetVersion: (
+        lambda it: it.version("orders", 1).text,
+        V1.replace(" ", "").replace('"shop.Order"', '"Order","namespace":"shop"'),
+    ),
+    q.GetSchema: (lambda it: it.schema(it.version("orders", 1).schema_id).number, 1),
+    q.GetGuid: (lambda it: it.by_guid(it.version("orders", 1).guid).schema_id, 1),
+    q.GetGuidIds: (lambda it: it.ids_of(it.version("orders", 1).guid), ((".", 1),)),
+    q.FindVersion: (lambda it: it.find("orders", (("owner", "ada"),)).number, 2),
+    q.Lookup: (lambda it: it.lookup("orders", OWNED, normalize=False).number, 1),
+    q.Check: (lambda it: it.check("orders", V2, normalize=True).compatible, True),
+    q.ListVersions: (lambda it: it.versions("orders"), (1, 2)),
+    q.ListSubjects: (lambda it: it.subjects(), ("orders",)),
+    q.ListSchemas: (lambda it: [one.number for one in it.schemas("or")], [1, 2]),
+    q.UsesOf: (lambda it: it.uses(1), (("orders", 1),)),
+    q.ReferencedBy: (lambda it: it.referenced_by("orders", 1), ()),
+    q.SetConfig: (
+        lambda it: it.set_config("orders", Config(level="FULL", group="g"), ("group",)),
+        Config(level="FULL"),
+    ),
+    q.GetConfig: (lambda it: it.config("orders").level, "FULL"),
+    q.SetMode: (lambda it: it.set_mode("orders", "READONLY"), "READONLY"),
+    q.GetMode: (lambda it: it.mode("orders"), "READONLY"),
+    q.ListSettings: (lambda it: [one.mode for one in it.settings() if one.name == "orders"], ["READONLY"]),
+    q.DeleteMode: (lambda it: it.delete_mode("orders"), "READONLY"),
+    q.DeleteConfig: (lambda it: it.delete_config("orders").level, "FULL"),
+    q.GetOutcome: (asked_by_id, "mine"),
+    q.MakeContext: (made, None),
+    q.ListContexts: (lambda it: it.contexts(), (".", ".empty")),
+    q.DeleteContext: (lambda it: it.delete_context(".empty"), None),
+    t.Associate: (lambda it: it.associate(TOPIC, t.Wish("value", subject_of("orders"))).bound[0].subject, "orders"),
+    t.ListAssociations: (lambda it: [one.kind for one in it.associations("orders")], ["value"]),
+    t.GetAssociations: (lambda it: len(it.find_associations((q_of_topic(),))), 1),
+    t.Dissociate: (lambda it: it.dissociate(TOPIC.id, "value"), None),
+    t.ChangeAssociations: (lambda it: it.change_associations(THERE_AND_BACK)[0].refused, None),
+    q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
+    q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
+}
+"""Each kind of request, how it is asked by its name, and what comes of it where all above has been done."""
+
+
+def q_of_topic() -> t.ListAssociations:
+    return t.ListAssociations(t.OfName("orders", "lkc-1"))
+
+
+def test_the_story_has_every_kind_of_request() -> None:
+    assert set(STORY) == set(LAWS)
+
+
+def test_the_story_goes_alike_through_every_door(connection: Connection) -> None:
+    for kind, (step, expected) in STORY.items():
+        assert step(connection) == expected, kind.__name__
+    with pytest.raises(NotFound):
+        connection.version("orders")
