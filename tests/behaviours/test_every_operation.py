@@ -14,9 +14,10 @@ from treaty.core.decide import LAWS
 from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Call
+from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Tagged
 
-TOPIC = t.Resource("orders", "lkc-1", "id-1")
+TOPIC = Resource("orders", "lkc-1", "id-1")
 OWNED = Draft(V1, metadata=Metadata(properties=(("owner", "ada"),)))
 THERE_AND_BACK = t.Change(
     TOPIC, (t.Operation("CREATE", t.Wish("value", subject_of("orders"))), t.Operation("DELETE", t.Wish("value")))

@@ -23,10 +23,11 @@ from treaty.core.refusals import (
 )
 from treaty.core.registry import Call
 from treaty.core.requests import Force, Register
+from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Reference
 
-ORDERS = t.Resource("orders", "lkc-1", "id 1/ü")
-USERS = t.Resource("users", "lkc-1", "id-2")
+ORDERS = Resource("orders", "lkc-1", "id 1/ü")
+USERS = Resource("users", "lkc-1", "id-2")
 NUMBER = '{"type":"record","name":"N","fields":[{"name":"n","type":"int"}]}'
 WIDER = '{"type":"record","name":"N","fields":[{"name":"n","type":"int"},{"name":"m","type":"int","default":0}]}'
 USES = '{"type":"record","name":"M","fields":[{"name":"n","type":"N"}]}'
@@ -106,7 +107,7 @@ def test_a_cascade_takes_the_subject_too(connection: Connection) -> None:
 
 
 def test_a_dry_run_tells_what_would_be(connection: Connection) -> None:
-    nameless = t.Resource("orders", "lkc-1")
+    nameless = Resource("orders", "lkc-1")
     done = connection.associate(nameless, wish("v", schema=schema()), dry_run=True)
 
     assert done.resource == nameless
@@ -121,7 +122,7 @@ def test_what_cannot_be_is_told(connection: Connection) -> None:
     connection.register("v", NUMBER)
     connection.register("w", NUMBER)
     connection.associate(ORDERS, wish("v", lifecycle="STRONG"))
-    cases: list[tuple[type[Refusal], t.Resource, t.Wish]] = [
+    cases: list[tuple[type[Refusal], Resource, t.Wish]] = [
         (ResourceAssociated, ORDERS, wish("w")),
         (SubjectAssociated, USERS, wish("v", lifecycle="STRONG")),
         (StronglyAssociated, USERS, wish("v")),
@@ -129,7 +130,7 @@ def test_what_cannot_be_is_told(connection: Connection) -> None:
         (Incompatible, USERS, wish("w", schema=schema(OTHER))),
         (InvalidSchema, USERS, wish("w", schema=schema("nonsense"))),
         (NotPermitted, USERS, wish("w", schema=schema(USES, (Reference("N", "v", 1),)))),
-        (InvalidAssociation, t.Resource("", "n", "i"), wish("w")),
+        (InvalidAssociation, Resource("", "n", "i"), wish("w")),
         (InvalidAssociation, USERS, wish("w", "header")),
         (InvalidAssociation, USERS, wish("w", lifecycle="LOOSE")),
         (InvalidAssociation, USERS, wish("w", lifecycle="WEAK", frozen=True)),

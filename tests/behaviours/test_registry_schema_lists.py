@@ -2,9 +2,10 @@
 
 from treaty.client.connection import Connection
 from treaty.core.answers import Config, Versions
-from treaty.core.associating import Associate, Resource, Wish
+from treaty.core.associating import Associate, Wish
 from treaty.core.names import Subject, subject_of
 from treaty.core.requests import ListSchemas
+from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Rule, RuleSet
 
 CEL = RuleSet(migration=(Rule("m", type="JSONATA", mode="UPGRADE"),), domain=(Rule("d", type="CEL"),))

@@ -9,6 +9,7 @@ from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.registry import CALL, Call, Reply, Token
 from treaty.core.requests import Request
+from treaty.core.resource import Resource
 
 A = TypeVar("A")
 TOKEN = Token("ab", 5, "cd")
@@ -42,7 +43,7 @@ ANSWERS: Mapping[type, object] = {
     q.ListContexts: a.Contexts((".", ".x")),
     t.ListAssociations: t.Associations(()),
     t.GetAssociations: t.AssociationResults(()),
-    t.Associate: t.ResourceBound(t.Resource("orders", "lkc-1", "r1"), ()),
+    t.Associate: t.ResourceBound(Resource("orders", "lkc-1", "r1"), ()),
     t.Dissociate: a.Deleted(()),
     t.ChangeAssociations: t.AssociationResults(()),
     q.Derive: a.Registered(VERSION, created=True),

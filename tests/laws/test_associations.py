@@ -9,6 +9,7 @@ from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT
 from treaty.core.names import Subject
+from treaty.core.resource import Resource
 from treaty.core.rows import Row, encode_row
 from treaty.core.schema import Reference
 from treaty.core.soundness import unsound
@@ -58,7 +59,7 @@ def test_an_association_without_a_subject_has_the_usual_one() -> None:
 def test_a_dry_run_answers_and_writes_nothing(bench: Bench) -> None:
     before = bench.tables.digest
     wish = strong(Subject(".", "new"), schema=schema())
-    done = bench.do(t.Associate(t.Resource("orders", "lkc"), (wish,), dry_run=True))
+    done = bench.do(t.Associate(Resource("orders", "lkc"), (wish,), dry_run=True))
 
     assert (done.resource.id, done.bound[0].subject) == ("", "new")
     assert bench.tables.digest == before
@@ -135,11 +136,11 @@ def test_the_schema_of_a_frozen_association_may_evolve(bench: Bench) -> None:
 def test_a_topic_made_anew_must_lose_the_associations_of_the_old_one_first(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (weak(),)))
 
-    again = t.Resource("orders", "lkc", "id-9")
+    again = Resource("orders", "lkc", "id-9")
     assert isinstance(refused(bench, t.Associate(again, (weak(kind="key"),))), r.ResourceAssociated)
-    other = t.Resource("other", "lkc", "id-1")
+    other = Resource("other", "lkc", "id-1")
     assert "the id belongs to 'orders' in 'lkc'" in str(refused(bench, t.Associate(other, (weak(),))))
-    bench.do(t.Associate(t.Resource("orders", "elsewhere", "id-3"), (weak(),)))
+    bench.do(t.Associate(Resource("orders", "elsewhere", "id-3"), (weak(),)))
     assert len(bench.do(t.ListAssociations(t.OfName("orders"))).associations) == 2
 
 
@@ -150,14 +151,14 @@ LONG = tuple(weak(Subject(".", f"s{number}")) for number in range(ASSOCIATIONS_P
 @pytest.mark.parametrize(
     ("resource", "wishes", "member", "detail"),
     [
-        (t.Resource("", "lkc", "i"), (weak(),), "resourceName", NAME),
-        (t.Resource("-", "lkc", "i"), (weak(),), "resourceName", NAME),
-        (t.Resource("a\n", "lkc", "i"), (weak(),), "resourceName", NAME),
-        (t.Resource("a" * 5000, "lkc", "i"), (weak(),), "resourceName", NAME),
-        (t.Resource("a", "", "i"), (weak(),), "resourceNamespace", NAME),
-        (t.Resource("a", "-", "i"), (weak(),), "resourceNamespace", NAME),
-        (t.Resource("a", "lkc", ""), (weak(),), "resourceId", "cannot be null or empty"),
-        (t.Resource("a", "lkc", "i", "queue"), (weak(),), "resourceType", "must be 'topic'"),
+        (Resource("", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (Resource("-", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (Resource("a\n", "lkc", "i"), (weak(),), "resourceName", NAME),
+        (Resource("a" * 5000, "lkc", "i"), (weak(),), "resourceName", NAME),
+        (Resource("a", "", "i"), (weak(),), "resourceNamespace", NAME),
+        (Resource("a", "-", "i"), (weak(),), "resourceNamespace", NAME),
+        (Resource("a", "lkc", ""), (weak(),), "resourceId", "cannot be null or empty"),
+        (Resource("a", "lkc", "i", "queue"), (weak(),), "resourceType", "must be 'topic'"),
         (TOPIC, (), "associations", "cannot be null or empty"),
         (TOPIC, (weak(kind="header"),), "associationType", "must be either 'key' or 'value'"),
         (TOPIC, (weak(), weak(OTHER)), "associationType", "'value' is listed twice"),
@@ -167,7 +168,7 @@ LONG = tuple(weak(Subject(".", f"s{number}")) for number in range(ASSOCIATIONS_P
     ],
 )
 def test_what_cannot_be_right(
-    bench: Bench, resource: t.Resource, wishes: tuple[t.Wish, ...], member: str, detail: str
+    bench: Bench, resource: Resource, wishes: tuple[t.Wish, ...], member: str, detail: str
 ) -> None:
     no = refused(bench, t.Associate(resource, wishes))
 

@@ -14,6 +14,7 @@ from treaty.core.decide import decide
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_PER_RESOURCE
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
+from treaty.core.resource import Resource
 from treaty.core.rights import Access, Permission, Rule, complete
 
 
@@ -93,7 +94,7 @@ def test_a_batch_has_so_many_entries_and_no_more(bench: Bench) -> None:
 
 def test_a_batch_of_questions(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (strong(), weak(OTHER, "key"))))
-    bench.do(t.Associate(t.Resource("orders", "elsewhere", "id-3"), (weak(OTHER),)))
+    bench.do(t.Associate(Resource("orders", "elsewhere", "id-3"), (weak(OTHER),)))
     gets = (
         t.ListAssociations(t.OfId("id-1")),
         t.ListAssociations(t.OfName("orders", "elsewhere")),
@@ -123,7 +124,7 @@ def test_a_batch_of_questions(bench: Bench) -> None:
 def test_lists_by_subject_by_name_and_by_id(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (weak(), weak(OTHER, "key"))))
     bench.do(t.Associate(NEXT, (weak(),)))
-    bench.do(t.Associate(t.Resource("orders", "zone", "id-3"), (weak(),)))
+    bench.do(t.Associate(Resource("orders", "zone", "id-3"), (weak(),)))
 
     def of(place: t.OfSubject | t.OfName | t.OfId, **more: Any) -> list[str]:
         found = bench.do(t.ListAssociations(place, **more)).associations

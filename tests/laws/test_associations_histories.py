@@ -16,6 +16,7 @@ from treaty.core import requests as q
 from treaty.core.law.versions import shown
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
+from treaty.core.resource import Resource
 from treaty.core.schema import Reference
 from treaty.core.soundness import unsound
 from treaty.core.values import Association
@@ -23,7 +24,7 @@ from treaty.core.values import Association
 # ---------------------------------------------------------------------------------------------- whatever happens
 
 NAMES = (Subject(".", "a"), Subject(".", "b"), Subject(".lkc", "orders-value"))
-RESOURCES = (TOPIC, NEXT, t.Resource("orders", "zone", "id-3"), t.Resource("payments", "lkc", "id-1"))
+RESOURCES = (TOPIC, NEXT, Resource("orders", "zone", "id-3"), Resource("payments", "lkc", "id-1"))
 
 
 @st.composite

@@ -7,9 +7,10 @@ from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
+from treaty.core.resource import Resource
 
-TOPIC = t.Resource("orders", "lkc", "id-1")
-NEXT = t.Resource("payments", "lkc", "id-2")
+TOPIC = Resource("orders", "lkc", "id-1")
+NEXT = Resource("payments", "lkc", "id-2")
 
 
 def schema(*names: str, **members: Any) -> q.Register:
@@ -38,7 +39,7 @@ def refused(bench: Bench, request: q.Request[Any]) -> Refusal:
     return verdict
 
 
-def listed(bench: Bench, resource: t.Resource = TOPIC) -> list[tuple[str, str, str]]:
+def listed(bench: Bench, resource: Resource = TOPIC) -> list[tuple[str, str, str]]:
     found = bench.do(t.ListAssociations(t.OfId(resource.id))).associations
     return [(one.kind, one.subject, one.lifecycle) for one in found]
 

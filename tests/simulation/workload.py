@@ -12,6 +12,7 @@ from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS
 from treaty.core.requests import Creation, Expected, Force, Request, Scope
+from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Reference, Tagged
 
 SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"))
@@ -122,9 +123,9 @@ def wish(ask: Asker) -> tied.Wish:
     )
 
 
-def resource(ask: Asker) -> tied.Resource:
+def resource(ask: Asker) -> Resource:
     topic = ask.chance.choice(TOPICS)
-    return tied.Resource(topic, "ns", f"id-{topic}")
+    return Resource(topic, "ns", f"id-{topic}")
 
 
 def change(ask: Asker) -> tied.Change:

@@ -31,6 +31,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
+from treaty.core.resource import Resource
 
 log = logging.getLogger("treaty.audit")
 
@@ -208,7 +209,7 @@ class Audit:
                 asked = q.GetConfig(scope)
             case q.SetMode(scope=scope) | q.DeleteMode(scope=scope):
                 asked = q.GetMode(scope)
-            case t.Associate(resource=t.Resource(id=resource_id)) | t.Dissociate(resource_id=resource_id):
+            case t.Associate(resource=Resource(id=resource_id)) | t.Dissociate(resource_id=resource_id):
                 asked = t.ListAssociations(t.OfId(resource_id))
             case _:
                 return None

@@ -10,7 +10,6 @@ from treaty.client.connection import as_draft, as_scope
 from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, Setting, VersionFound
 from treaty.core.associating import (
     Associate,
-    Association,
     AssociationResult,
     Change,
     ChangeAssociations,
@@ -20,7 +19,6 @@ from treaty.core.associating import (
     OfId,
     OfName,
     OfSubject,
-    Resource,
     ResourceBound,
     Wish,
 )
@@ -62,6 +60,7 @@ from treaty.core.requests import (
     UsesOf,
     Visible,
 )
+from treaty.core.resource import Association, Resource
 from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, Tagged
 
 A = TypeVar("A")

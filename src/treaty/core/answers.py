@@ -1,13 +1,10 @@
 """What a registry answers: one frozen class per kind of answer."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from treaty.core.finding import Finding
+from treaty.core.resource import Association
 from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, Tagged
-
-if TYPE_CHECKING:
-    from treaty.core.associating import Association
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +168,7 @@ class Versions:
 
     versions: tuple[VersionFound, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
-    associations: tuple[tuple["Association", ...], ...] = ()
+    associations: tuple[tuple[Association, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible, InvalidSchema, Reason, Refusal, RegistryError, Unavailable
 from treaty.core.requests import Register, Request
+from treaty.core.resource import TOPIC, Association, Resource
 
-TOPIC = "topic"
 KINDS = ("key", "value")
 """What of a topic a subject describes."""
 Op = Literal["CREATE", "UPSERT", "DELETE"]
@@ -24,31 +24,7 @@ ANY = "-"
 """In place of a namespace or a name of a resource: whichever there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """What is associated: a topic, by its name in a namespace (a cluster), and by an id that it keeps for life."""
-
-    name: str
-    namespace: str
-    id: str = ""
-    type: str = TOPIC
-
-
 # -------------------------------------------------------------------------------------------------------- answers
-
-
-@dataclass(frozen=True, slots=True)
-class Association:
-    """One association as it stands. `subject` is qualified; times are milliseconds since the epoch."""
-
-    subject: str
-    guid: str
-    resource: Resource
-    kind: str
-    lifecycle: str = "WEAK"
-    frozen: bool = False
-    created: int = 0
-    updated: int = 0
 
 
 @dataclass(frozen=True, slots=True)

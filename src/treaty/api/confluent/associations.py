@@ -8,6 +8,7 @@ from treaty.core import associating as t
 from treaty.core.law.associations import invalid
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import DEFAULT_CONTEXT, context_of
+from treaty.core.resource import TOPIC
 from treaty.wire.confluent.associations import (
     AssociateBody,
     ChangesBody,
@@ -44,7 +45,7 @@ async def _listed(x: Exchange, of: t.OfSubject | t.OfName | t.OfId) -> object:
         raise NoSuchPath(lifecycle)
     request = t.ListAssociations(
         of,
-        x.query.get("resourceType") or t.TOPIC,
+        x.query.get("resourceType") or TOPIC,
         tuple(one for one in x.query.all("associationType") if one),
         lifecycle,
         x.query.offset(),
@@ -85,7 +86,7 @@ async def _bound(x: Exchange, request: t.Associate) -> ResourceBody:
 async def delete(x: Exchange) -> object:
     """Forgets associations of a resource; `cascadeLifecycle=true` removes the subjects of strong ones for good. Answers nothing, with 204."""
     kinds = tuple(one for one in x.query.all("associationType") if one)
-    type_ = x.query.get("resourceType") or t.TOPIC
+    type_ = x.query.get("resourceType") or TOPIC
     flags = x.query.flag("cascadeLifecycle"), x.query.flag("dryRun")
     await x.ask(t.Dissociate(x.values[0], type_, kinds, *flags))
     return Nothing()

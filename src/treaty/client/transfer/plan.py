@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from treaty.client.transfer.snapshot import Place, Problem, Snapshot
 from treaty.core.answers import Config, VersionFound
-from treaty.core.associating import Association
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
+from treaty.core.resource import Association
 
 NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
 NO_CONTEXTS = "this registry makes no contexts without a subject: {} left out"

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from treaty.core.answers import Config, Forced, VersionFound
-from treaty.core.associating import Association
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
+from treaty.core.resource import Association
 from treaty.core.schema import Pairs
 from treaty.wire.confluent.records import (
     NOOP,

@@ -11,11 +11,12 @@ from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
 from treaty.core.answers import Config, Registered, VersionFound
-from treaty.core.associating import Associate, Association, Given, Wish
+from treaty.core.associating import Associate, Given, Wish
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
 from treaty.core.requests import DeleteVersion, Force, MakeContext, Register, Request, Scope, SetConfig, SetMode
+from treaty.core.resource import Association
 from treaty.core.schema import Draft
 
 THREADS = 16

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from treaty.core.associating import (
     ANY,
-    TOPIC,
-    Association,
     AssociationResult,
     AssociationResults,
     Associations,
@@ -16,7 +14,6 @@ from treaty.core.associating import (
     OfName,
     OfSubject,
     Refused,
-    Resource,
     ResourceBound,
 )
 from treaty.core.command import Command, Decision
@@ -33,6 +30,7 @@ from treaty.core.refusals import (
     Refusal,
     SubjectAssociated,
 )
+from treaty.core.resource import TOPIC, Association, Resource
 from treaty.core.rows import Key
 from treaty.core.values import Association as Value
 from treaty.core.values import Used

@@ -11,7 +11,6 @@ from treaty.core.associating import (
     ANY,
     KINDS,
     LIFECYCLES,
-    TOPIC,
     Associate,
     AssociationResult,
     AssociationResults,
@@ -22,7 +21,6 @@ from treaty.core.associating import (
     Op,
     Operation,
     Refused,
-    Resource,
     ResourceBound,
     Wish,
     subject_for,
@@ -41,6 +39,7 @@ from treaty.core.names import Subject
 from treaty.core.needs import refuse_unless_allowed
 from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, StronglyAssociated, TooManyAssociations
 from treaty.core.requests import Scope
+from treaty.core.resource import TOPIC, Resource
 from treaty.core.rows import Key, Row
 from treaty.core.values import Association as Value
 from treaty.core.values import Version

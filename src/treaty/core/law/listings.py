@@ -10,7 +10,6 @@ from itertools import chain, groupby, islice
 from typing import TypeVar
 
 from treaty.core import answers, requests
-from treaty.core.associating import Association
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.associations import told_of_subject
@@ -19,6 +18,7 @@ from treaty.core.law.versions import STATES, Kept, found, schema_row, shown, sub
 from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
+from treaty.core.resource import Association
 from treaty.core.rows import Key
 from treaty.core.schema import RuleSet
 from treaty.core.values import Counter, Version

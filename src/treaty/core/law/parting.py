@@ -1,7 +1,7 @@
 """Parting: associations are forgotten, and subjects that belong to a resource may go with them."""
 
 from treaty.core.answers import Deleted
-from treaty.core.associating import TOPIC, Dissociate
+from treaty.core.associating import Dissociate
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.associations import Tied, frozen, not_found, of_resource
@@ -13,6 +13,7 @@ from treaty.core.law.versions import kept
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Scope
+from treaty.core.resource import TOPIC
 from treaty.core.rights import Access, Permission
 from treaty.core.rows import Row
 from treaty.core.view import View

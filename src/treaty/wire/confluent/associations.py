@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from treaty.core.associating import (
     ANY,
-    TOPIC,
     Associate,
     AssociationResult,
     AssociationResults,
@@ -25,6 +24,7 @@ from treaty.core.associating import (
     Wish,
 )
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.resource import TOPIC
 from treaty.wire.confluent.drafts import DraftBody, register_body, register_of
 from treaty.wire.confluent.errors import ErrorBody, error_body, error_of
 from treaty.wire.confluent.listings import AssociationBody, association_of, resource_of

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from treaty.core.associating import TOPIC, Association, Resource
+from treaty.core.resource import TOPIC, Association, Resource
 
 
 class UseBody(Struct):

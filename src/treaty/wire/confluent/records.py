@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from treaty.core.answers import Config, VersionFound
-from treaty.core.associating import TOPIC, Association, Resource
 from treaty.core.requests import Scope
+from treaty.core.resource import TOPIC, Association, Resource
 from treaty.wire.confluent.bodies import (
     MetadataBody,
     ReferenceBody,
