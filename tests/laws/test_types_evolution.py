@@ -1,0 +1,105 @@
+"""Classes that change, classes that judge, and classes made from schemas."""
+
+import dataclasses
+import datetime as dt
+from decimal import Decimal
+from typing import Annotated, cast
+
+import pydantic
+import pytest
+
+from tests.laws.test_types_words import Color, Item, Tree
+from treaty.client.serializers import codec
+from treaty.client.types.classes import class_of
+from treaty.client.types.failures import MisfitError, NoSchemaError
+from treaty.client.types.marks import Digits, Formerly
+from treaty.client.types.typed import typed_avro, typed_json
+from treaty.core.names import Subject
+from treaty.core.registry import Registry
+
+NOBODY = cast("Registry", None)
+
+
+@dataclasses.dataclass
+class Order1:
+    __schema_name__ = "Order"
+    id: int
+    gone: str
+    eins: int
+
+
+@dataclasses.dataclass
+class Order2:
+    __schema_name__ = "Order"
+    id: float
+    uno: Annotated[int, Formerly("eins")]
+    pay: Item | Tree | None = None
+    color: Color = Color.BLUE
+    tags: set[str] = dataclasses.field(default_factory=lambda: {"new"})
+    at: dt.datetime = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+    price: Annotated[Decimal, Digits(5, 2)] = Decimal("1.50")
+
+
+class Model2(pydantic.BaseModel):
+    __schema_name__ = "Order"
+    id: int
+    more: list[Item] = pydantic.Field(default_factory=list)
+
+
+def test_a_class_with_new_defaulted_fields_reads_old_data() -> None:
+    old, new = typed_avro(Order1), typed_avro(Order2)
+    writer, reader = (codec.ready(NOBODY, one.draft.text, (), Subject(".", "")) for one in (old, new))
+    payload = codec.write(writer, old.take(Order1(7, "x", 9)), check=True, tagged=True)
+    assert new.make(codec.read(writer, reader, payload, 1, tagged=True)) == Order2(7.0, 9)
+
+    model = typed_avro(Model2)
+    reader = codec.ready(NOBODY, model.draft.text, (), Subject(".", ""))
+    assert model.make(codec.read(writer, reader, payload, 1, tagged=True)) == Model2(id=7)
+
+
+def test_json_of_another_version_is_read() -> None:
+    new = typed_json(Order2)
+    assert new.make({"id": 7, "uno": 1, "unknown": True}) == Order2(7, 1)
+    with pytest.raises(MisfitError, match="uno: missing"):
+        new.make({"id": 7})
+    with pytest.raises(MisfitError, match=r"pay.sku: missing|pay.children: missing"):
+        new.make({"id": 7, "uno": 1, "pay": {}})
+
+
+def test_a_class_judges_what_it_is_made_of() -> None:
+    class Positive(pydantic.BaseModel):
+        count: Annotated[int, pydantic.Field(gt=0)]
+
+    for typed in (typed_avro(Positive), typed_json(Positive)):
+        assert typed.make({"count": 1}) == Positive(count=1)
+        with pytest.raises(MisfitError, match="Positive does not take it"):
+            typed.make({"count": 0})
+
+
+def test_a_class_of_a_schema_with_keywords_defaults_and_other_schemas() -> None:
+    money = '{"type":"record","name":"shop.Money","fields":[{"name":"cents","type":"long"}]}'
+    text = """{"type":"record","name":"Order","namespace":"shop","doc":"An order.","fields":[
+      {"name":"class","type":"string","default":"x"},
+      {"name":"price","type":"Money"},
+      {"name":"tip","type":"shop.Money","default":{"cents":5}},
+      {"name":"state","type":{"type":"enum","name":"State","symbols":["NEW","mro","name"]},"default":"mro"},
+      {"name":"hash","type":{"type":"fixed","name":"Hash","size":2},"default":"\\u00ff\\u0001"},
+      {"name":"at","type":{"type":"long","logicalType":"timestamp-millis"},"default":1000},
+      {"name":"took","type":{"type":"long","logicalType":"timedelta-micros"},"default":7},
+      {"name":"sum","type":{"type":"fixed","name":"Sum","size":4,"logicalType":"decimal","precision":5,"scale":2}},
+      {"name":"list","type":{"type":"array","items":["null","string"]},"default":["a"]},
+      {"name":"map","type":{"type":"map","values":"double"},"default":{"a":1}}]}"""
+    order = class_of(text, money)
+    money_class = class_of(money)
+    made = order(price=money_class(cents=1), sum=Decimal("1.25"))
+    assert order.__doc__ == "An order."
+    assert (made.class_, made.tip.cents, made.state.value, made.hash) == ("x", 5, "mro", b"\xff\x01")
+    assert (made.at, made.took) == (dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC), dt.timedelta(microseconds=7))
+    assert (made.list, made.map) == (["a"], {"a": 1.0})
+    assert order(price=1, sum=1).list is not made.list
+
+    small = class_of(text.replace('"Money"', money).replace("shop.Money", "shop.Money"), money)
+    assert small.__annotations__["tip"] == small.__annotations__["tip"]
+    for wrong in ("{", '["null"', "[]", '"Nobody"', '{"type":"array"}', '{"type":5}'):
+        with pytest.raises(NoSchemaError):
+            class_of(wrong)
