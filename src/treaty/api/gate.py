@@ -52,7 +52,7 @@ class Gate:
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
             where = f"{scope['method']} {scope['raw_path'].decode()}"
-            media = negotiate(Headers(scope=scope).get("accept", "")) or V1
+            media = negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1
             await told(failure, media=media, where=where)(scope, receive, answer)
         finally:
             self.metrics.in_flight -= 1

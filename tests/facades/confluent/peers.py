@@ -3,7 +3,7 @@
 import asyncio
 import http.client
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,9 @@ from treaty.api.protection import Protection, guarded
 from treaty.assemble import Manner, member
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
-Ask = Callable[[str, str, Mapping[str, str], bytes], Answer]
+Lines = list[tuple[str, str]]
+"""Headers as lines; one name may have several."""
+Ask = Callable[[str, str, Lines, bytes], Answer]
 
 
 def hold(conversation: Conversation, ask: Ask) -> None:
@@ -32,14 +34,20 @@ def _said(turn: Turn, names: Names, ask: Ask) -> str:
     """Take one turn; return what is wrong with the answer, if something is."""
     target = names.inside(turn.target)
     body = _body(turn, names)
-    headers = {"Content-Type": V1} if body else {}
-    headers |= {name: names.filled(value or "") for name, value in turn.members.get("headers", {}).items()}
-    given = ask(turn.method, target, {name: value for name, value in headers.items() if value}, body)
+    given = ask(turn.method, target, _lines(turn, names, labelled=bool(body)), body)
     wrong = _told_difference(turn, given, names) or _body_difference(turn, given, names)
     if given.status != turn.status:
         wrong = f"expected status {turn.status}"
     shown = f"line {turn.line}: {turn.method} {target} gave {given.status} {given.body[:4000]!r} {dict(given.headers)}"
     return wrong and f"{shown}\n{wrong}"
+
+
+def _lines(turn: Turn, names: Names, *, labelled: bool) -> Lines:
+    """The headers of a request: a list of values has a line for each, null takes off the label of the body."""
+    headers: dict[str, Any] = {"Content-Type": V1} if labelled else {}
+    headers |= turn.members.get("headers", {})
+    listed = [(name, value if isinstance(value, list) else [value]) for name, value in headers.items()]
+    return [(name, names.filled(value)) for name, values in listed for value in values if value is not None]
 
 
 def _body(turn: Turn, names: Names) -> bytes:
@@ -134,10 +142,10 @@ def _write_files(conversation: Conversation, folder: Path) -> None:
         write_passwords(folder / "passwords", **conversation.heading["passwords"])
 
 
-async def _asked(app: Application, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+async def _asked(app: Application, method: str, target: str, headers: Lines, body: bytes) -> Answer:
     """Ask an ASGI application as a server would."""
     path, _, query = target.partition("?")
-    sent = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+    sent = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
     length = [(b"content-length", str(len(body)).encode())] if body else []
     scope = {
         "type": "http",
@@ -187,11 +195,11 @@ def hold_with_process(conversation: Conversation, folder: Path) -> None:
 def asking(server: Running) -> Ask:
     """Ask a process, over a connection for each request; headers are sent as they are, and no others."""
 
-    def ask(method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def ask(method: str, target: str, headers: Lines, body: bytes) -> Answer:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         try:
             connection.putrequest(method, target, skip_accept_encoding=True)
-            for name, value in headers.items():
+            for name, value in headers:
                 connection.putheader(name, value)
             if body:
                 connection.putheader("Content-Length", str(len(body)))
@@ -232,7 +240,7 @@ class Shared:
         """Forget settings, associations, then subjects (those that refer to others before them), then contexts."""
 
         def told(method: str, target: str) -> Any:
-            answer = ask(method, target, {}, b"")
+            answer = ask(method, target, [], b"")
             return json.loads(answer.body) if answer.body else None
 
         put = [turn.target.partition("?")[0] for turn in conversation.turns if turn.method == "PUT"]

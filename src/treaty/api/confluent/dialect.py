@@ -34,7 +34,7 @@ class Dialect:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
         http = HttpRequest(scope, receive)
-        wanted = negotiate(http.headers.get("accept", ""))
+        wanted = negotiate(", ".join(http.headers.getlist("accept")))
         media = wanted or V1
         details = http.headers.get(DETAILS, "").lower() == "true"
         exchange: Exchange | None = None
