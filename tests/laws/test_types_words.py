@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NewType, TypedDict, TypeVar, cast
 
 import msgspec
+import pydantic
 import pytest
 
 from treaty.client.types.failures import MisfitError, NoSchemaError
@@ -191,6 +192,36 @@ def test_names_docs_and_defaults_of_fields() -> None:
     assert "required" not in made, "the class fills in what differs each time"
     assert avro(Said, "ignored")["name"] == "shop.Told"
     assert avro(Item, "shop")["name"] == "shop.Item"
+
+
+def test_generic_classes_are_named_with_all_they_hold() -> None:
+    assert avro(Page[Page[list[int]]])["name"] == "Page_Page_list_int"
+
+
+def test_a_class_inside_a_function_may_name_itself() -> None:
+    @dataclasses.dataclass
+    class Inside:
+        next: "Inside | None"
+
+    assert avro(Inside)["fields"] == [{"name": "next", "type": ["Inside", "null"]}]
+    typed = typed_avro(Inside)
+    assert typed.make(typed.take(Inside(Inside(None)))) == Inside(Inside(None))
+
+
+class Stamped(pydantic.BaseModel):
+    at: pydantic.AwareDatetime
+    local: pydantic.NaiveDatetime
+    price: Decimal = pydantic.Field(max_digits=4, decimal_places=1)
+    kind: Annotated[Item | Tree | None, pydantic.Field(description="What.")] = None
+
+
+def test_pydantic_s_own_annotations_count() -> None:
+    assert avro(Stamped)["fields"][:3] == [
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "local", "type": {"type": "long", "logicalType": "local-timestamp-micros"}},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 1}},
+    ]
+    assert avro(Stamped)["fields"][3]["doc"] == "What."
 
 
 class Camel(msgspec.Struct, rename="camel", tag="c", tag_field="kind"):

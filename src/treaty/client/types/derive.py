@@ -150,7 +150,9 @@ class _Reader:
             name = self._name(marks, path.rpartition(".")[2].strip("[]{}"), path)
             self._claim(name, size, path)
             return Fixed(name, size.count)
-        scalar = scalars.SCALARS.get(hint) if isinstance(hint, type) or hint is None else None
+        known = isinstance(hint, type) or hint is None
+        scalar = scalars.SCALARS.get(hint) if known else None
+        scalar = scalar or scalars.STAND_INS.get(f"{getattr(hint, '__module__', '')}.{_told(hint)}")
         if scalar is not None:
             return scalar
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -177,7 +179,7 @@ class _Reader:
         cls, args = get_origin(hint) or hint, get_args(hint)
         filled = tuple(bound.get(each, each) if isinstance(each, TypeVar) else each for each in args)
         own = cls.__dict__.get("__schema_name__") if hasattr(cls, "__dict__") else None
-        plain = own or "_".join([cls.__name__, *(str(each) if get_args(each) else _told(each) for each in filled)])
+        plain = own or "_".join([cls.__name__, *map(_spelled, filled)])
         name = self._name(marks, plain, path)
         key = (cls, filled, name)
         if key not in self.records:
@@ -300,3 +302,8 @@ def _words(values: tuple[Any, ...], path: str) -> Shape:
 
 def _told(hint: Any) -> str:
     return getattr(hint, "__name__", None) or str(hint)
+
+
+def _spelled(hint: Any) -> str:
+    """A type as part of a name: with its arguments."""
+    return "_".join([_told(get_origin(hint) or hint), *map(_spelled, get_args(hint))])

@@ -44,8 +44,11 @@ class Kind:
 
 
 def annotations(cls: Any) -> dict[str, Any]:
-    """The annotations of a class and its parents, names resolved, marks kept."""
-    return typing.get_type_hints(cls, include_extras=True)
+    """The annotations of a class and its parents, names resolved, marks kept. Raises `NameError`."""
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError:  # a class inside a function may still name itself
+        return typing.get_type_hints(cls, None, {cls.__name__: cls}, include_extras=True)
 
 
 def _dataclass(cls: Any) -> Iterator[Given]:

@@ -204,3 +204,14 @@ SCALARS: Mapping[Any, Scalar] = {
     ),
 }
 """By the class of the annotation."""
+STAND_INS: Mapping[str, Scalar] = {
+    **dict.fromkeys(
+        ("pydantic.types.AwareDatetime", "pydantic.types.PastDatetime", "pydantic.types.FutureDatetime"),
+        STORED[dt.datetime, "micros"],
+    ),
+    "pydantic.types.NaiveDatetime": STORED[dt.datetime, "local"],
+    "pydantic.types.PastDate": SCALARS[dt.date],
+    "pydantic.types.FutureDate": SCALARS[dt.date],
+    "pydantic.networks.EmailStr": SCALARS[str],
+}
+"""Annotations of pydantic's whose values are of another type."""
