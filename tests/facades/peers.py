@@ -29,6 +29,7 @@ class Server:
     app: Application
     member: Fixed
     port: int
+    stopping: asyncio.Event
 
     async def connect(self) -> "Peer":
         return Peer(*await asyncio.open_connection("127.0.0.1", self.port))
@@ -69,7 +70,7 @@ async def running(*, plain: bool = False, access_log: bool = False) -> AsyncIter
     work = _plain(app, listener, stopping) if plain else serve(app, Listening(listener, access_log), stopping)
     server = asyncio.create_task(work)
     try:
-        yield Server(app, member, listener.getsockname()[1])
+        yield Server(app, member, listener.getsockname()[1], stopping)
     finally:
         stopping.set()
         await server

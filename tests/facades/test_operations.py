@@ -13,6 +13,7 @@ from starlette.types import Message, Scope
 
 from tests.facades.peers import PLAIN, running
 from tests.facades.twin import SCHEMA, TOKEN, Fixed
+from treaty.api import serving
 from treaty.api.application import Application, application
 from treaty.api.compression import wanted
 from treaty.api.confluent.server import LEVEL
@@ -184,6 +185,32 @@ def test_hot_answers_are_kept_in_both_forms() -> None:
                 assert json.loads(plain.partition(b"\r\n\r\n")[2])["schema"] == text
             assert (server.app.memo.hits, len(server.member.asked)) == (4, 2)
             await peer.close()
+
+    asyncio.run(story())
+
+
+# --------------------------------------------------------------------------------------------------------- the end
+
+
+def test_what_takes_longer_than_the_server_waits_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "DRAIN_SECONDS", 0.2)
+
+    async def story() -> None:
+        async with running() as server:
+            never = asyncio.Event()
+            monkeypatch.setattr(server.member, "ask", lambda *_: never.wait())
+            read, write = await server.connect(), await server.connect()
+            read.writer.write(b"GET /subjects HTTP/1.1\r\n" + PLAIN + b"\r\n")
+            write.writer.write(b"POST /subjects/s HTTP/1.1\r\n" + PLAIN + b"Content-Length: 2\r\n\r\n{}")
+            while server.app.metrics.in_flight < 2:  # noqa: ASYNC110 (a number has no event)
+                await asyncio.sleep(0.01)
+            server.stopping.set()
+            assert (await read.answer()).startswith(b"HTTP/1.1 503 ")
+            told = await write.answer()
+            assert told.startswith(b"HTTP/1.1 504 ")
+            assert b"may have been written" in told
+            await read.close()
+            await write.close()
 
     asyncio.run(story())
 

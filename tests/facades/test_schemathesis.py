@@ -20,7 +20,7 @@ from treaty.api.confluent.openapi.parts import AVRO, SHOWN
 
 EXAMPLES = 20
 """Requests of each kind to each route."""
-SOAK = 2_000
+SOAK = 300
 CHECKS = [
     not_a_server_error,
     checks.status_code_conformance,

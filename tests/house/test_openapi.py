@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import jsonschema_rs
-import pytest
 
 from treaty.api.confluent.openapi.document import document
 from treaty.api.confluent.openapi.shapes import PLACE
@@ -61,31 +60,28 @@ def references(value: Any) -> list[str]:
     return [one for each in value for one in references(each)] if isinstance(value, list) else []
 
 
+PARTS = json.loads(json.dumps(DOCUMENT["components"]["schemas"]).replace(PLACE, "#/$defs/"))
+
+
 def fits(schema: Any, example: Any) -> None:
-    text = json.dumps(schema).replace(PLACE, "#/$defs/")
-    whole = {"allOf": [json.loads(text)], "$defs": json.loads(
-        json.dumps(DOCUMENT["components"]["schemas"]).replace(PLACE, "#/$defs/"))}  # fmt: skip
-    jsonschema_rs.validator_for(whole).validate(example)
+    one = json.loads(json.dumps(schema).replace(PLACE, "#/$defs/"))
+    jsonschema_rs.validator_for({"allOf": [one], "$defs": PARTS}).validate(example)
 
 
-@pytest.mark.parametrize("identifier", sorted(
-    one["operationId"] for methods in DOCUMENT["paths"].values() for one in methods.values()))  # fmt: skip
-def test_examples_are_of_their_schemas(identifier: str) -> None:
-    methods = [one for each in DOCUMENT["paths"].values() for one in each.values()]
-    operation = next(one for one in methods if one["operationId"] == identifier)
-    contents = [operation["requestBody"]["content"]] if "requestBody" in operation else []
-    contents += [each.get("content", {}) for each in operation["responses"].values()]
+def test_examples_are_of_their_schemas() -> None:
+    operations = [one for methods in DOCUMENT["paths"].values() for one in methods.values()]
+    contents = [one["requestBody"]["content"] for one in operations if "requestBody" in one]
+    contents += [each.get("content", {}) for one in operations for each in one["responses"].values()]
+    contents += [each["content"] for each in DOCUMENT["components"]["responses"].values()]
     for content in contents:
-        for one in content.values():
+        for one in list(content.values())[:1]:  # the same under every media type
             if "example" in one:
                 fits(one["schema"], one["example"])
-    for each in operation.get("parameters", ()):
-        if "example" in each:
-            example = each["example"]
-            fits(each["schema"], int(example) if str(example).isdigit() else example)
-    for each in DOCUMENT["components"]["responses"].values():
-        for one in each["content"].values():
-            fits(one["schema"], one["example"])
+    for one in operations:
+        for each in one.get("parameters", ()):
+            if "example" in each:
+                example = each["example"]
+                fits(each["schema"], int(example) if str(example).isdigit() else example)
 
 
 def test_headers_are_described_once() -> None:

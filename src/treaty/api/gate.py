@@ -1,5 +1,6 @@
 """The outermost layer: who gets a request, how many are let in, what is counted, and what nobody foresaw."""
 
+import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
@@ -48,12 +49,20 @@ class Gate:
         self.metrics.in_flight += 1
         try:
             await self._answer(scope, receive, answer)
+        except asyncio.CancelledError:  # the server stops, and this took longer than it waits
+            if not answer.status:
+                await _told(_late(scope["method"]), scope)(scope, receive, answer)
+            raise
         except Exception as failure:
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
+<<<<<<< HEAD
             where = f"{scope['method']} {scope['raw_path'].decode()}"
             media = negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1
             await told(failure, media=media, where=where)(scope, receive, answer)
+=======
+            await _told(failure, scope)(scope, receive, answer)
+>>>>>>> 780bcf0 (wip)
         finally:
             self.metrics.in_flight -= 1
             route = scope.get(ROUTE, OTHER)
@@ -87,6 +96,20 @@ class Gate:
             self.crowd[who] -= 1
             if not self.crowd[who]:
                 del self.crowd[who]
+
+
+def _told(failure: Exception, scope: Scope) -> Response:
+    where = f"{scope['method']} {scope['raw_path'].decode()}"
+    return told(failure, media=negotiate(Headers(scope=scope).get("accept", "")) or V1, where=where)
+
+
+def _late(method: str) -> HttpError:
+    """What is told where the server stops before the answer is there: a change may have been written."""
+    if method in {"GET", "HEAD", "OPTIONS"}:
+        return HttpError(503, "HTTP 503 Service Unavailable: the server stops; ask another one", retry_after="1")
+    return HttpError(
+        504, "HTTP 504 Gateway Timeout: the server stops; a change may have been written, send it again as it was"
+    )
 
 
 def _whose(scope: Scope) -> str:
