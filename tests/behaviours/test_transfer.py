@@ -161,12 +161,12 @@ def test_another_schema_in_the_place_or_under_the_id_is_a_conflict_and_stays() -
 
 
 def test_what_refers_to_a_version_that_is_another_one_there_is_not_written() -> None:
-    base, user, far = ({"type": "record", "name": name, "fields": []} for name in ("Base", "User", "Far"))
+    base: dict[str, Any] = {"type": "record", "name": "Base", "fields": []}
+    user = {"type": "record", "name": "User", "fields": [{"name": "b", "type": "Base"}]}
+    far = {"type": "record", "name": "Far", "fields": [{"name": "u", "type": "User"}]}
     with connect("memory:") as first, connect("memory:") as second:
         first.register("free", json.dumps({"type": "enum", "name": "Free", "symbols": ["A"]}))
         first.register("base", json.dumps(base))
-        user["fields"] = [{"name": "b", "type": "Base"}]
-        far["fields"] = [{"name": "u", "type": "User"}]
         first.register("user", Draft(json.dumps(user), references=(Reference("Base", "base", 1),)))
         first.register("far", Draft(json.dumps(far), references=(Reference("User", "user", 1),)))
         second.register("base", json.dumps({**base, "fields": [{"name": "other", "type": "int"}]}))
