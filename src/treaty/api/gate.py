@@ -56,13 +56,7 @@ class Gate:
         except Exception as failure:
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-<<<<<<< HEAD
-            where = f"{scope['method']} {scope['raw_path'].decode()}"
-            media = negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1
-            await told(failure, media=media, where=where)(scope, receive, answer)
-=======
             await _told(failure, scope)(scope, receive, answer)
->>>>>>> 780bcf0 (wip)
         finally:
             self.metrics.in_flight -= 1
             route = scope.get(ROUTE, OTHER)
@@ -100,7 +94,7 @@ class Gate:
 
 def _told(failure: Exception, scope: Scope) -> Response:
     where = f"{scope['method']} {scope['raw_path'].decode()}"
-    return told(failure, media=negotiate(Headers(scope=scope).get("accept", "")) or V1, where=where)
+    return told(failure, media=negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1, where=where)
 
 
 def _late(method: str) -> HttpError:
