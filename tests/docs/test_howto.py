@@ -60,3 +60,8 @@ def test_formats(text: str, expected: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "expected"), programs("tags.md"), ids=["change"])
 def test_tags(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), programs("associations.md"))
+def test_associations(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected

@@ -31,6 +31,7 @@ COMMANDS = {
     "config": Place("treaty.cli.nouns.config", "Compatibility levels and what goes with them."),
     "mode": Place("treaty.cli.nouns.mode", "Whether subjects and contexts take schemas."),
     "context": Place("treaty.cli.nouns.context", "List contexts, delete empty ones."),
+    "association": Place("treaty.cli.nouns.association", "Bind topics to the subjects of their schemas."),
     "produce": Place("treaty.cli.records.produce", "Send JSON values to a Kafka topic, under a schema."),
     "consume": Place("treaty.cli.records.consume", "Print the records of a Kafka topic as JSON."),
     "decode": Place("treaty.cli.records.decode", "Tell a framed record byte by byte."),
