@@ -92,7 +92,7 @@ def test_avro_there_and_back(treaty: Treaty, topic: str, tmp_path: Path) -> None
     assert shown.stdout.startswith("0:1  20")
     assert '  2  {"id": 2, "price": "-0.05", "note": null' in shown.stdout
     assert "    from: test\n" in shown.stdout
-    assert f"1 records of {topic}." in shown.stderr
+    assert f"1 record of {topic}." in shown.stderr
 
 
 def test_records_go_from_topic_to_topic(treaty: Treaty, topic: str, kafka: Kafka, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_records_go_from_topic_to_topic(treaty: Treaty, topic: str, kafka: Kafka
     assert [{name: one[name] for name in members} for one in found[1]] == [
         {name: one[name] for name in members} for one in found[0]
     ]
-    assert "1 delete markers" in treaty("consume", copy).stderr
+    assert "1 delete marker" in treaty("consume", copy).stderr
 
 
 def test_three_formats_in_one_topic(treaty: Treaty, topic: str, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_values_that_do_not_fit_are_told_with_line_and_path(treaty: Treaty, topi
     stopped = treaty("produce", topic, "--schema", "order.avsc", stdin=mixed)
     assert stopped.exit_code == 1
     assert '<stdin>:2: at /id: "x" is not a long' in stopped.stderr
-    assert "1 records (" in stopped.stderr
+    assert "1 record (" in stopped.stderr
     assert "line 3" not in stopped.stderr
 
     skipped = treaty("produce", topic, "--schema", "latest", "--skip-bad", "--json", stdin=mixed)
@@ -204,7 +204,7 @@ def test_bad_records_are_explained_and_counted(treaty: Treaty, topic: str, kafka
     assert "0:3 value: UNKNOWN_ID: no schema 2147483647" in found.stderr
     assert "0:5 value: TRAILING:" in found.stderr
     assert found.stderr.count("an id follows") == 2  # the first three are told byte by byte
-    assert f"6 records of {topic} (4 bad, 1 delete markers)." in found.stderr
+    assert f"6 records of {topic} (4 bad, 1 delete marker)." in found.stderr
 
     raw = read_back(treaty("consume", topic, "--json", "--raw-on-error"))
     assert [one.get("error", {}).get("value", {}).get("code") for one in raw] == [

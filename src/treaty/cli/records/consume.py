@@ -128,10 +128,11 @@ class Showing:
 
     def sentence(self, topic: str) -> str:
         """What was seen, in words."""
-        counts = (("bad", self.bad), ("delete markers", self.markers))
-        more = ", ".join(f"{count} {what}" for what, count in counts if count)
+        bad = f"{self.bad} bad" if self.bad else ""
+        markers = screen.counted(self.markers, "delete marker") if self.markers else ""
+        more = ", ".join(filter(None, (bad, markers)))
         where = f", partitions {', '.join(map(str, sorted(self.partitions)))}" if len(self.partitions) > 1 else ""
-        return f"{self.count:,} records of {topic}{where}{f' ({more})' if more else ''}."
+        return f"{screen.counted(self.count, 'record')} of {topic}{where}{f' ({more})' if more else ''}."
 
 
 def _json(value: Any) -> str:

@@ -96,7 +96,7 @@ class Job:
         more = "".join(f", {count} {what}" for what, count in (("bad", told.wrong), ("lost", told.lost)) if count)
         word = "would be sent" if dry_run else "sent"
         seconds = time.monotonic() - told.begin
-        text = f"{told.sent:,} records ({told.bytes:,} bytes) {word} to {self.order.topic} in {seconds:.1f} s{more}"
+        text = f"{screen.counted(told.sent, 'record')} ({screen.counted(told.bytes, 'byte')}) {word} to {self.order.topic} in {seconds:.1f} s{more}"
         return f"{text}; values: {self.value.what}."
 
     def _each(self, source: Iterator[Item | Wrong]) -> Iterator[tuple[Item, Outgoing]]:

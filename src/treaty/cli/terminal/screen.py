@@ -31,6 +31,11 @@ def say(text: str, colour: str | None = None, *, bold: bool = False, err: bool =
     click.secho(safe(text), fg=colour, bold=bold or None, err=err)
 
 
+def counted(count: int, what: str) -> str:
+    """A number and what it counts: ``1 record``, ``2,000 records``."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def one_line(value: str) -> str:
     """A JSON text on one line; its strings hold no line breaks."""
     return " ".join(value.split("\n"))

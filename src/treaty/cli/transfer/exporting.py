@@ -80,7 +80,9 @@ def _to_topic(found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dr
     word = "would be written" if dry_run else "written"
     there = done.records - done.written - len(done.problems)
     colour = "red" if problems else "green"
-    screen.say(f"{done.written:,} records {word} to {topic}, {there:,} were there already.", colour, err=True)
+    screen.say(
+        f"{screen.counted(done.written, 'record')} {word} to {topic}, {there:,} there already.", colour, err=True
+    )
     sys.exit(1 if problems else 0)
 
 
