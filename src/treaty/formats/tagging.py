@@ -12,8 +12,12 @@ from treaty.formats.format import Entity, Format, InvalidSchemaError
 
 NEAR = 5
 """Paths that a fault tells where one leads nowhere."""
-COMPARED = 2_000
+SEEN = 2_000
 """Paths that are looked at for near ones."""
+COMPARED = 50
+"""Those among them, with the longest common beginning, whose likeness is measured, which takes time."""
+LONGEST = 100
+"""Characters of a path that is compared."""
 
 FAULTS = {
     "TAGS_UNSUPPORTED": "a format that keeps tags in its texts",
@@ -92,13 +96,21 @@ def _check(one: Tagged) -> None:
 
 def _missing(form: Format[Any], model: Any, one: Tagged) -> InvalidSchemaError:
     assert form.tagging is not None
-    known = [each for each in islice(form.tagging.entities(model), COMPARED) if not each.stuck]
+    known = [each for each in islice(form.tagging.entities(model), SEEN) if not each.stuck]
     paths = list(dict.fromkeys(each.path for each in known if each.kind == one.kind))
-    path = _plain(one.path)[:1000]
-    near = difflib.get_close_matches(path, paths, NEAR, 0.4) or paths[:NEAR]
+    path = _plain(one.path)[:1_000]
+    paths.sort(key=lambda each: _shared(path, each), reverse=True)
+    short = [each for each in paths[:COMPARED] if len(each) <= LONGEST] if len(path) <= LONGEST else []
+    near = difflib.get_close_matches(path, short, NEAR, 0.4) or paths[:NEAR]
     other = next((each.kind for each in known if each.path == path), "")
     told = f"no {one.kind} of the schema has the path {path!r}" + (f", but a {other} has" if other else "")
-    return _fault("TAG_ENTITY_UNKNOWN", one.path, told, f"{FAULTS['TAG_ENTITY_UNKNOWN']}; near: {', '.join(near)}")
+    shown = ", ".join(each[: 2 * LONGEST] for each in near)
+    return _fault("TAG_ENTITY_UNKNOWN", one.path, told, f"{FAULTS['TAG_ENTITY_UNKNOWN']}; near: {shown}")
+
+
+def _shared(one: str, other: str) -> int:
+    """Characters that two paths begin with alike."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _fault(rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
