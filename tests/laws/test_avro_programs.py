@@ -327,6 +327,31 @@ def test_each_misfit_is_left_to_the_slow_way(schema: Any, value: object) -> None
         codec.write(one, [value], check=True)
 
 
+def test_a_pair_in_place_of_an_array_is_a_name_and_a_value() -> None:
+    one = made(["null", {"type": "array", "items": ["string", {"type": "array", "items": "string"}]}])
+
+    for value in (("array", ["x"]), ("string", ["x"]), ("array", "x")):
+        assert quick(one, value) is None
+    assert quick(one, ["x"]) == slow(one, ["x"])
+
+
+def test_a_schema_with_very_many_fields_goes_the_slow_way() -> None:
+    fields = [{"name": f"f{at}", "type": ["null", "long", "string"]} for at in range(3000)]
+    one = made({"type": "record", "name": "Wide", "fields": fields})
+    value = {field["name"]: at for at, field in enumerate(fields)}
+    assert one.writes is None
+    assert codec.read(one, None, codec.write(one, value, check=True), 1) == value
+
+
+@pytest.mark.parametrize("name", ['x"); import os; ("', "a'b\n", "\\", "{0}", "v\u2028", "__class__", "None"])
+def test_names_of_fields_are_never_run(name: str) -> None:
+    one = made({"type": "record", "name": "R", "fields": [{"name": name, "type": "long"}]})
+
+    assert quick(one, {name: 5}) == b"\n"
+    assert one.reads is not None
+    assert one.reads(b"\n") == {name: 5}
+
+
 def test_names_without_a_namespace_stay_so() -> None:
     one = made(
         [{"type": "record", "name": "A", "fields": []}, {"type": "enum", "name": "E", "symbols": ["a"]}, "string"]

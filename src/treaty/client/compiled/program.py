@@ -12,6 +12,10 @@ MAX_NESTED = 6
 """Loops inside each other in one function; Python allows twenty blocks, an array takes two."""
 
 
+MAX_LINES = 20_000
+"""Lines of one program: some thousand fields. Python takes about 10 us for each, once."""
+
+
 class UnsuitedError(ValueError):
     """A schema that no program is written for."""
 
@@ -28,7 +32,9 @@ class Program:
         self._loops = 0
 
     def add(self, *lines: str) -> None:
-        """Add lines at the current depth."""
+        """Add lines at the current depth. Raises `UnsuitedError` where the program gets too long."""
+        if len(self._lines) > MAX_LINES:
+            raise UnsuitedError(f"a program of more than {MAX_LINES} lines")
         self._lines += ["    " * self._depth + line for line in lines]
 
     @contextmanager

@@ -135,22 +135,33 @@ class _Writer:
         code.add("a(0)")
 
     def _union(self, branches: list[Any], of: str) -> None:
-        code = self._code
-        word = "if"
+        if not branches:
+            raise UnsuitedError("a union without branches")
+        others = [at for at, branch in enumerate(branches) if branch != "null"]
+        if len(others) == 1 and len(branches) == 2:
+            with self._code.under(f"if {of} is None:"):
+                self._branch(branches, 1 - others[0], of)
+            if kind_of(branches[others[0]]) == "array":  # a pair may be a branch's name and a value
+                self._code.add(f"elif type({of}) is tuple: raise wrong")
+            with self._code.under("else:"):
+                self._branch(branches, others[0], of)
+        else:
+            self._choice(branches, of)
+
+    def _choice(self, branches: list[Any], of: str) -> None:
+        """By the value's type where that leaves no doubt, or by the branch that it names."""
+        code, word = self._code, "if"
         for test, index in _tests(branches, self._named):
             with code.under(f"{word} {test.replace('@', of)}:"):
                 self._branch(branches, index, of)
             word = "elif"
-        if not branches:
-            raise UnsuitedError("a union without branches")
-        names = {branch_of(branch): at for at, branch in enumerate(branches)}
         with code.under(f"{word} type({of}) is tuple:"):
             name, inner = code.name("n"), code.name("t")
             code.add(f"{name}, {inner} = {of}")
-            for at, (branch, index) in enumerate(names.items()):
-                with code.under(f"{'elif' if at else 'if'} {name} == {code.constant(branch)}:"):
-                    self._branch(branches, index, inner)
-            code.add("else: raise wrong" if names else "raise wrong")
+            for at, branch in enumerate(branches):
+                with code.under(f"{'elif' if at else 'if'} {name} == {code.constant(branch_of(branch))}:"):
+                    self._branch(branches, at, inner)
+            code.add("else: raise wrong")
         code.add("else: raise wrong")
 
     def _branch(self, branches: list[Any], index: int, of: str) -> None:
