@@ -344,3 +344,22 @@ async def test_a_commit_that_a_power_cut_tore_is_not_there_and_all_before_it_are
         assert played(shown.rows) == states[shown.tip]
         await put(log, row("after", "1"))
         await log.close()
+
+
+@pytest.mark.parametrize(("query", "level"), [("", 2), ("?synchronous=full", 2), ("?synchronous=normal", 1)])
+def test_how_long_a_commit_waits_is_said_in_the_url(tmp_path: Path, query: str, level: int) -> None:
+    async def look() -> tuple[str, int]:
+        log = await open_log(f"sqlite://{tmp_path}/log.db{query}")
+        assert isinstance(log, SqliteLog)
+        found = log._writing.connection.execute("pragma synchronous").fetchone()[0]
+        await log.close()
+        return log.url, found
+
+    url, found = asyncio.run(look())
+    assert found == level
+    assert url.endswith("?synchronous=normal") == (level == 1)
+
+
+def test_other_words_after_the_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(LogUrlError, match="synchronous=normal may follow"):
+        asyncio.run(open_log(f"sqlite://{tmp_path}/log.db?synchronous=off"))

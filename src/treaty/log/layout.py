@@ -66,12 +66,12 @@ def _keep(folder: Path) -> None:
             os.close(descriptor)
 
 
-def prepare(connection: sqlite3.Connection, path: str, seconds: float) -> None:
+def prepare(connection: sqlite3.Connection, path: str, seconds: float, *, durable: bool = True) -> None:
     """Recognise the file as a log, or make a log of an empty one; wait at most `seconds` for others who do the same.
 
     A copy that SQLite made of a log has lost WAL, and gets it back. Raises `LogDamagedError` for what is no log, and leaves it as it is.
     """
-    connection.execute("pragma synchronous = full")
+    connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
     connection.execute(f"pragma journal_size_limit = {WAL_BYTES}")
     recognised = _recognised(connection, path, "begin")
     end = time.monotonic() + seconds

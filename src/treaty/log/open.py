@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite import NOT_DURABLE, SqliteLog
 
 Opener = Callable[[str], Awaitable[Log]]
 
@@ -29,11 +29,13 @@ async def _sqlite(url: str) -> Log:
     path = unquote(parts.path)
     if parts.netloc or not PurePosixPath(path).is_absolute() or path == "/":
         raise LogUrlError(f"{url!r} is no file: write sqlite:///absolute/path.db, with three slashes")
-    if parts.query or parts.fragment or not path.isprintable():
+    durable = f"?{parts.query}" != NOT_DURABLE
+    if (parts.query and durable and parts.query != "synchronous=full") or parts.fragment or not path.isprintable():
         raise LogUrlError(
-            f"{url!r} says more than a file: write sqlite:///absolute/path.db, with %3F for ? and %23 for #"
+            f"{url!r} says more than a file: write sqlite:///absolute/path.db, with %3F for ? and %23 for #; "
+            "?synchronous=normal may follow"
         )
-    return await SqliteLog.open(path)
+    return await SqliteLog.open(path, durable=durable)
 
 
 async def _postgres(url: str) -> Log:

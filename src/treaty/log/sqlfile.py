@@ -60,8 +60,11 @@ class SqlFile:
     All raise `LogUnavailableError` or `LogDamagedError`.
     """
 
-    def __init__(self, path: str, *, kept: int = APPENDS_KEPT) -> None:
-        """Open the file, and make it and its folder where they are missing; remember the last `kept` appends."""
+    def __init__(self, path: str, *, kept: int = APPENDS_KEPT, durable: bool = True) -> None:
+        """Open the file, and make it and its folder where they are missing; remember the last `kept` appends.
+
+        What is not `durable` may lose its last commits when the machine, not only a process, goes down.
+        """
         self.path = path
         self.locked = False
         self.overgrown = False
@@ -75,7 +78,7 @@ class SqlFile:
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
             self._db.text_factory = _text
             try:
-                layout.prepare(self._db, path, BUSY_SECONDS)
+                layout.prepare(self._db, path, BUSY_SECONDS, durable=durable)
                 self._inode = self._found()
             except BaseException:
                 self._db.close()

@@ -19,6 +19,8 @@ from treaty.log.log import Delta, Facts, Fate, LogDamagedError, LogUnavailableEr
 from treaty.log.sqlfile import SqlFile
 from treaty.log.watch import Watch
 
+NOT_DURABLE = "?synchronous=normal"
+"""The end of a URL whose log does not wait for the disk."""
 POLL = 0.05
 """Seconds between two looks for changes by others, where no hints come."""
 POLL_BESIDE_HINTS = 0.25
@@ -51,25 +53,28 @@ class SqliteLog:
 
     @classmethod
     async def open(
-        cls, path: str, *, kept: int = APPENDS_KEPT, hints: bool = True, poll: float | None = None
+        cls, path: str, *, kept: int = APPENDS_KEPT, hints: bool = True, poll: float | None = None, durable: bool = True
     ) -> "SqliteLog":
         """Open the file, and make it and its folder where they are missing.
 
         It remembers the last `kept` appends, in steps. It finds what others wrote by hints (where the system has them)
-        and by looking every `poll` seconds.
+        and by looking every `poll` seconds. What is not `durable` is quicker, and may lose its last commits at a power cut.
         Raises `LogUnavailableError` or `LogDamagedError` with what to do.
         """
         lanes = Lane("treaty-log-writer"), Lane("treaty-log-reader")
         files: list[SqlFile] = []
         try:
             for _ in lanes:
-                await lanes[0].do(lambda: files.append(SqlFile(path, kept=kept)))
-            return cls((files[0], files[1]), lanes, hints=hints, poll=poll)
+                await lanes[0].do(lambda: files.append(SqlFile(path, kept=kept, durable=durable)))
+            log = cls((files[0], files[1]), lanes, hints=hints, poll=poll)
         except BaseException:
             lanes[0].do(lambda: _close(files))  # also one that is being opened right now
             for lane in lanes:
                 lane.close()
             raise
+        if not durable:
+            log.url += NOT_DURABLE
+        return log
 
     # ---------------------------------------------------------------------------------------------------- writing
 

@@ -44,6 +44,13 @@ def _sqlite(folder: Path) -> Node:
     return node
 
 
+def _quick(folder: Path) -> Node:
+    async def node() -> Log:
+        return await SqliteLog.open(str(folder / "log.db"), kept=KEPT, durable=False)
+
+    return node
+
+
 def _postgres(folder: Path) -> Node:
     del folder
 
@@ -71,6 +78,7 @@ def _model(*, rows: bool) -> Backend:
 BACKENDS: Mapping[str, Backend] = {
     "memory": _memory,
     "sqlite": _sqlite,
+    "sqlite without waiting for the disk": _quick,
     "postgres": _postgres,
     "model by append": _model(rows=False),
     "model by row": _model(rows=True),
