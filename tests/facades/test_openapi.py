@@ -5,7 +5,9 @@ import re
 from html import unescape
 from typing import Any
 
+import jsonschema_rs
 import pytest
+import schemathesis
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
@@ -18,6 +20,14 @@ from treaty.api.confluent.query import Query
 from treaty.cli.main import group
 
 ROUTES = [(path, method, one) for path, methods in TABLE.items() for method, one in methods.items()]
+
+
+def test_it_is_a_document_of_openapi_3_1() -> None:
+    described = json.loads(json.dumps(document()))
+    schemathesis.openapi.from_dict(described).validate()
+    described["paths"]["/subjects"]["get"]["responses"] = []
+    with pytest.raises(jsonschema_rs.ValidationError):
+        schemathesis.openapi.from_dict(described).validate()
 
 
 def test_the_document_is_served_and_printed(http: TestClient) -> None:

@@ -18,6 +18,8 @@ from tests.behaviours.served import Served, served
 from treaty.api.confluent.openapi.document import document
 from treaty.api.confluent.openapi.parts import AVRO, SHOWN
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = 20
 """Requests of each kind to each route."""
 SOAK = 300
