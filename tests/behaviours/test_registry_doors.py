@@ -91,7 +91,7 @@ REFUSED: tuple[Request[Any], ...] = (
     Register(ORDERS, Draft("")),
     Register(ORDERS, Draft('{"type":"record","name":"R","fields":[{"name":"a","type":"nothing"}]}')),
     Register(ORDERS, Draft(V3, references=(Reference("a", "nobody", 1),))),
-    Register(ORDERS, Draft(V3), number=9),
+    Register(ORDERS, Draft(record("id:long", "price:double?")), number=9),
     Register(ORDERS, Draft(V3), schema_id=9),
     Register(ORDERS, Draft(V3), expected=Expected("number", 7)),
     Register(subject_of("__EMPTY"), Draft(V1)),
