@@ -5,6 +5,7 @@ import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 CONTEXTS = ("", ":.a:", ":.b:")
 LEVELS = ("NONE", "BACKWARD", "FORWARD", "FULL", "BACKWARD_TRANSITIVE")
@@ -25,6 +26,8 @@ class Topic:
     configs: dict[str | None, dict[str, Any]] = field(default_factory=dict)
     modes: dict[str | None, str] = field(default_factory=dict)
     contexts: set[str] = field(default_factory=set)
+    associations: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    """By name of a topic and kind."""
     highest: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     _of: defaultdict[str, dict[int, dict[str, Any]]] = field(default_factory=lambda: defaultdict(dict))
@@ -94,6 +97,10 @@ def topic(seed: int, count: int) -> Topic:
         happen(made, made.random.random(), made.random.choice(subjects))
     context(made, ".gone", there=False)
     settle(made, sorted({subject for subject, _ in made.versions}))
+    live = sorted({subject for (subject, _), value in made.versions.items() if not value.get("deleted")})
+    for at, subject in enumerate(made.random.sample(live, len(live) // 5)):
+        associate(made, f"topic{at // 2}", ("key", "value")[at % 2], subject)
+    associate(made, "topic0", "key", live[0], there=False)
     return made
 
 
@@ -223,3 +230,23 @@ def mode(made: Topic, subject: str | None, word: str | None) -> None:
         made.modes[subject] = word
     else:
         made.modes.pop(subject, None)
+
+
+def associate(made: Topic, name: str, kind: str, subject: str, *, there: bool = True) -> None:
+    """Tie a topic to a subject; strongly only where nobody refers to it. Or forget what ties it."""
+    old = made.associations.get((name, kind))
+    key = {"keytype": "ASSOC", "tenant": "default", "resourceName": name, "resourceNamespace": "lkc-1"}
+    key |= {"resourceType": "topic", "associationType": kind, "subject": old["subject"] if old else subject, "magic": 0}
+    if not there:
+        made.write(key, None)
+        made.associations.pop((name, kind), None)
+        return
+    strong = made.random.random() < 0.3 and not any(made.referenced((subject, number)) for number in made.mine(subject))
+    value = {
+        "subject": subject, "guid": str(UUID(int=made.random.getrandbits(128))), "resourceName": name,
+        "resourceNamespace": "lkc-1", "resourceId": f"id-of-{name}", "resourceType": "topic", "associationType": kind,
+        "lifecycle": "STRONG" if strong else "WEAK", "frozen": strong and made.random.random() < 0.5,
+        "createTs": 1_600_000_000_000 + len(made.lines), "updateTs": 1_600_000_000_001 + len(made.lines),
+    }  # fmt: skip
+    made.associations[name, kind] = value
+    made.write(key, value)

@@ -74,6 +74,9 @@ def test_a_dump_comes_to_what_was_written() -> None:
     }
     assert {name_of(scope): mode for scope, mode in found.modes} == made.modes
     assert set(found.contexts) == made.contexts == {".a", ".b", ".empty"}
+    assert {(one.resource.name, one.kind): (one.subject, one.guid, one.lifecycle) for one in found.associations} == {
+        tied: (value["subject"], value["guid"], value["lifecycle"]) for tied, value in made.associations.items()
+    }
     assert {one.time for one in found.versions if one.subject == "s1"} == {
         value.get("ts", 0) for (subject, _), value in made.versions.items() if subject == "s1"
     }
@@ -338,7 +341,7 @@ def test_a_dump_of_50_000_schemas_goes_in_and_comes_out_the_same(figure: Callabl
 
     assert report.problems == source.problems == ()
     assert {key["keytype"] for key, _ in made.lines} == {
-        "SCHEMA", "CONFIG", "MODE", "DELETE_SUBJECT", "CLEAR_SUBJECT", "NOOP", "CONTEXT",
+        "SCHEMA", "CONFIG", "MODE", "DELETE_SUBJECT", "CLEAR_SUBJECT", "NOOP", "CONTEXT", "ASSOC",
     }  # fmt: skip
     assert any(value is None for key, value in made.lines if key["keytype"] == "SCHEMA")
     assert any(key["magic"] == 0 for key, _ in made.lines if key["keytype"] == "SCHEMA")

@@ -114,6 +114,9 @@ def _made(source: Snapshot, target: Snapshot) -> tuple[tuple[str, int], ...]:
     """Contexts that the target has not, and those where it counts ids from further below."""
     contexts = dict.fromkeys(sorted({*source.contexts} - {*target.contexts, DEFAULT_CONTEXT}), 0)
     highest = dict(target.highest)
+    for one in target.versions:
+        context, schema_id = _id_of(one)
+        highest[context] = max(highest.get(context, 0), schema_id)
     contexts |= {context: each for context, each in source.highest if each > highest.get(context, 0)}
     return tuple(sorted(contexts.items()))
 
