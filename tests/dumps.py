@@ -37,6 +37,9 @@ class Topic:
     _uses: Counter[Place] = field(default_factory=Counter)
     """By place: versions that refer to it."""
 
+    magics: dict[Place, set[int]] = field(default_factory=dict)
+    """The magic bytes of the keys that a version was written under: compaction knows keys, and not versions."""
+
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
 
@@ -144,7 +147,12 @@ def register(made: Topic, subject: str) -> None:
         value |= {"deleted": False, "ts": 1_600_000_000_000 + len(made.lines)}
     made.put((subject, number), value)
     made.note((subject, number))
-    made.write({"keytype": "SCHEMA", "subject": subject, "version": number, "magic": 0 if old else 1}, value)
+    write_version(made, (subject, number), value, 0 if old else 1)
+
+
+def write_version(made: Topic, place: Place, value: dict[str, Any], magic: int = 1) -> None:
+    made.magics.setdefault(place, set()).add(magic)
+    made.write(key_of(place, magic), value)
 
 
 def fresh(made: Topic, subject: str) -> dict[str, Any]:
@@ -183,7 +191,7 @@ def happen(made: Topic, chance: float, subject: str) -> None:
     if chance < 0.06 and live:
         place = (subject, made.random.choice(live))
         made.put(place, {**made.versions[place], "deleted": True})
-        made.write(key_of(place), made.versions[place])
+        write_version(made, place, made.versions[place])
     elif chance < 0.10 and live and len(live) == len(every):
         made.write(
             {"keytype": "DELETE_SUBJECT", "subject": subject, "magic": 0}, {"subject": subject, "version": max(live)}
@@ -191,7 +199,8 @@ def happen(made: Topic, chance: float, subject: str) -> None:
         for number in live:
             made.put((subject, number), {**every[number], "deleted": True})
     elif chance < 0.13 and soft:
-        made.write(key_of((subject, soft[0])), None)
+        for magic in sorted(made.magics[subject, soft[0]]):
+            made.write(key_of((subject, soft[0]), magic), None)
         made.drop((subject, soft[0]))
     elif chance < 0.14 and len(free) == len(every):
         made.write({"keytype": "CLEAR_SUBJECT", "subject": subject, "magic": 0}, {"subject": subject})
@@ -199,8 +208,8 @@ def happen(made: Topic, chance: float, subject: str) -> None:
             made.drop((subject, number))
 
 
-def key_of(place: Place) -> dict[str, Any]:
-    return {"keytype": "SCHEMA", "subject": place[0], "version": place[1], "magic": 1}
+def key_of(place: Place, magic: int) -> dict[str, Any]:
+    return {"keytype": "SCHEMA", "subject": place[0], "version": place[1], "magic": magic}
 
 
 def context(made: Topic, name: str, *, there: bool = True) -> None:
