@@ -4,20 +4,29 @@ What is written is compared first with what the topic comes to: what stands ther
 was cut off is simply run again.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from treaty.client.kafka.cluster import Cluster
 from treaty.client.kafka.reading import read as read_records
 from treaty.client.kafka.sending import Outgoing, Sender
 from treaty.client.kafka.topics import compacted
+from treaty.client.transfer.dump import MarkBody, mark_body, mark_of
 from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.reading import Told, silent
-from treaty.client.transfer.snapshot import Folding, Problem, Snapshot, records
+from treaty.client.transfer.snapshot import Folding, Mark, Problem, Snapshot, marked, records
 from treaty.core.limits import DUMP_LINE_BYTES
-from treaty.wire.confluent.records import RecordError, record_of
+from treaty.core.names import subject_of
+from treaty.wire.confluent.records import RecordError, context_record, record_of, version_record
 
 STEP = 1000
 """Records after which a watcher is told."""
+HEADER = "treaty"
+"""The header of a record with what it has no word for, as in the lines of dumps; other registries overlook it."""
+Last = tuple[bytes, bytes]
+"""A record's value, and its header's content."""
+_mark = msgspec.json.Decoder(MarkBody)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +46,9 @@ def read_topic(cluster: Cluster, topic: str, told: Told = silent) -> Snapshot:
     return _folded(cluster, topic, told)[0]
 
 
-def _folded(cluster: Cluster, topic: str, told: Told) -> tuple[Snapshot, dict[bytes, bytes]]:
-    """The snapshot, and the last value under every key."""
-    folding, last = Folding(), dict[bytes, bytes]()
+def _folded(cluster: Cluster, topic: str, told: Told) -> tuple[Snapshot, dict[bytes, Last]]:
+    """The snapshot, and what stands last under every key."""
+    folding, last = Folding(), dict[bytes, Last]()
     count = 0
     for one in read_records(cluster, topic):
         if one is None:
@@ -52,14 +61,18 @@ def _folded(cluster: Cluster, topic: str, told: Told) -> tuple[Snapshot, dict[by
             why = "it has no key" if one.key is None else f"longer than the limit DUMP_LINE_BYTES of {DUMP_LINE_BYTES}"
             folding.problems.append(Problem(where, "a record", why))
             continue
+        beside = next((content for name, content in one.headers if name == HEADER), b"")
         try:
-            folding.add(record_of(one.key, one.value), where)
-        except RecordError as wrong:
+            record = record_of(one.key, one.value)
+            folding.add(record, where)
+            if beside:
+                folding.mark(mark_of(record, _mark.decode(beside)))
+        except (RecordError, msgspec.MsgspecError) as wrong:
             folding.problems.append(Problem(where, "a record", str(wrong)))
         else:
             last.pop(one.key, None)
             if one.value is not None:
-                last[one.key] = one.value
+                last[one.key] = (one.value, beside)
     return folding.snapshot(), last
 
 
@@ -74,8 +87,7 @@ def write_topic(
     there = compacted(cluster, topic, dry_run=dry_run)
     target, last = _folded(cluster, topic, silent) if there else (Snapshot(), {})
     plan = make_plan(snapshot, target)
-    fresh = [(key, value) for key, value in records(_wanted(snapshot, plan)) if last.get(key) != value]
-    total = sum(1 for _ in records(snapshot))
+    fresh, total = _fresh(snapshot, plan, last)
     if dry_run:
         return Written(total, len(fresh), plan.conflicts)
     problems = list(plan.conflicts)
@@ -84,16 +96,53 @@ def write_topic(
         problems.append(Problem(name, "not written", why))
 
     with Sender(cluster, lost) as sender:
-        for at, (key, value) in enumerate(fresh, 1):
-            sender.send(Outgoing(topic, key, value), key.decode())
+        for at, (key, value, beside) in enumerate(fresh, 1):
+            headers = ((HEADER, beside),) if beside else ()
+            sender.send(Outgoing(topic, key, value, headers), key.decode())
             if at % STEP == 0:
                 told("records", at, len(fresh))
     return Written(total, sender.sent, tuple(problems))
 
 
-def _wanted(snapshot: Snapshot, plan: Plan) -> Snapshot:
-    """The snapshot without what the plan does not write; settings are compared by their records."""
-    places = {(one.subject, one.number) for wave in plan.waves for one in wave}
-    places |= {(one.subject, one.number) for one in plan.deletions}
-    versions = tuple(one for one in snapshot.versions if (one.subject, one.number) in places)
-    return Snapshot(versions, plan.configs, plan.modes, snapshot.contexts)
+def _fresh(snapshot: Snapshot, plan: Plan, last: dict[bytes, Last]) -> tuple[list[tuple[bytes, bytes, bytes]], int]:
+    """Records that have to be written, and how many the snapshot has in all.
+
+    What the plan does not write is there in other words, or in conflict; only what is said beside it may be missing.
+    """
+    carriers = _carriers(snapshot)
+    planned = replace(
+        snapshot,
+        versions=(*(one for wave in plan.waves for one in wave), *plan.deletions),
+        configs=plan.configs,
+        modes=plan.modes,
+        associations=plan.associations,
+    )
+    written = {key for key, _ in records(planned)}
+    refused = {one.where for one in plan.conflicts}
+    wrong = {version_record(one)[0] for one in snapshot.versions if f"{one.subject} version {one.number}" in refused}
+    fresh: list[tuple[bytes, bytes, bytes]] = []
+    total = 0
+    for key, value, mark in marked(replace(snapshot, highest=())):
+        if value is None:
+            continue
+        total += 1
+        more = carriers.get(key)
+        if more is not None:
+            mark = replace(mark or Mark(), context=more.context, highest_id=more.highest_id)  # noqa: PLW2901 - the same, completed
+        beside = b"" if mark is None else msgspec.json.encode(mark_body(mark))
+        found = last.get(key)
+        if key in written:
+            fresh += [] if found == (value, beside) else [(key, value, beside)]
+        elif found is not None and key not in wrong and beside not in {b"", found[1]}:
+            fresh.append((key, found[0], beside))
+    return fresh, total
+
+
+def _carriers(snapshot: Snapshot) -> dict[bytes, Mark]:
+    """The records beside which the highest ids of contexts stand: the last version's, or that of the context itself."""
+    found: dict[bytes, Mark] = {}
+    for context, highest in snapshot.highest:
+        inside = [one for one in snapshot.versions if subject_of(one.subject).context == context]
+        key = version_record(inside[-1])[0] if inside else context_record(context)[0]
+        found[key] = Mark(context=context, highest_id=highest)
+    return found

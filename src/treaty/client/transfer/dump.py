@@ -79,7 +79,7 @@ def read_lines(lines: Iterable[bytes]) -> Snapshot:
                 record = record_of(line.key, line.value)
                 folding.add(record, f"line {number}")
                 if line.mark is not None:
-                    folding.mark(_mark(record, line.mark))
+                    folding.mark(mark_of(record, line.mark))
             except RecordError as wrong:
                 folding.problems.append(Problem(f"line {number}", "a record", str(wrong)))
     return folding.snapshot()
@@ -88,16 +88,18 @@ def read_lines(lines: Iterable[bytes]) -> Snapshot:
 def write_lines(snapshot: Snapshot) -> Iterator[bytes]:
     """A dump of a snapshot: JSON lines with `key` and `value` as objects."""
     for key, value, mark in marked(snapshot):
-        beside = b"" if mark is None else b',"treaty":' + _encode(_body(mark))
+        beside = b"" if mark is None else b',"treaty":' + _encode(mark_body(mark))
         yield b'{"key":' + key + b',"value":' + (value or b"null") + beside + b"}\n"
 
 
-def _mark(record: Record, body: MarkBody) -> Mark:
+def mark_of(record: Record, body: MarkBody) -> Mark:
+    """What is said beside a record."""
     forced = None if body.forced is None else Forced(body.forced.who, body.forced.why)
     place = (record.subject, record.number) if isinstance(record, VersionRecord) else ("", 0)
     return Mark(*place, forced, pairs_of(body.properties), body.context, body.highest_id)
 
 
-def _body(mark: Mark) -> MarkBody:
+def mark_body(mark: Mark) -> MarkBody:
+    """The same as it is written."""
     forced = None if mark.forced is None else ForceBody(mark.forced.who, mark.forced.why)
     return MarkBody(forced, dict(mark.properties) or None, mark.context, mark.highest_id)
