@@ -40,11 +40,12 @@ def main() -> int:
     unknown = sorted(set(asked.name) - set(MODULES))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(MODULES)}")
-    results = {name: measured(name) for name in asked.name or [one for one in MODULES if one not in BY_NAME]}
+    results = {}
+    for name in asked.name or [one for one in MODULES if one not in BY_NAME]:
+        results[name] = measured(name)
+        if not asked.no_write:  # at once, so that a run that is stopped keeps what it has
+            write(RESULTS, sections(RESULTS) | {name: section(name, results[name])})
     show(results)
-    if not asked.no_write:
-        kept = sections(RESULTS)
-        write(RESULTS, {**kept, **{name: section(name, rows) for name, rows in results.items()}})
     return 0
 
 
