@@ -240,3 +240,15 @@ def test_the_options_are_found_from_every_package(package: str) -> None:
     assert canonical("PROTOBUF", more) == more
     if package != "package confluent;":  # there it can't be told whether something still needs the import
         assert edited("PROTOBUF", more, remove=tags) == text
+
+
+def test_tags_of_one_place_come_together_by_whatever_name_it_is_called() -> None:
+    address = '{"type":"object","properties":{"home":{"type":"object"}}}'
+    both = (Tagged("object.home", "sr_field", ("A",)), Tagged("object.home.object", "sr_record", ("B",)))
+    more = edited("JSON", address, add=(*both, Tagged(".object.home", "sr_field", ("C",))))
+    assert more == address.replace('{"type":"object"}', '{"type":"object","confluent:tags":["A","B","C"]}')
+    assert edited("JSON", more, add=both, remove=(Tagged("object.home", "sr_field", ("B",)),)) == more.replace(
+        ',"B"', ""
+    )
+    told = PARSER.answer(Tags(Meaning("JSON", more)))
+    assert told == TagsFound(tuple(Tagged(one.path, one.kind, ("A", "B", "C")) for one in both))
