@@ -44,7 +44,7 @@ def wished(draw: st.DrawFn) -> t.Wish:
 def steps(draw: st.DrawFn) -> q.Request[Any]:
     resource, subject = draw(st.sampled_from(RESOURCES)), draw(st.sampled_from(NAMES))
     wishes = tuple(draw(st.lists(wished(), min_size=1, max_size=2)))
-    match draw(st.integers(0, 9)):
+    match draw(st.integers(0, 10)):
         case 0 | 1 | 2:
             return t.Associate(resource, wishes, update=draw(st.booleans()))
         case 3:
@@ -59,8 +59,9 @@ def steps(draw: st.DrawFn) -> q.Request[Any]:
             return q.Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references))
         case 7:
             return q.DeleteSubject(subject, draw(st.booleans()))
-        case 8:
-            return q.DeleteVersion(subject, draw(st.integers(1, 2)), draw(st.booleans()))
+        case 8 | 9:
+            permanent = draw(st.integers(0, 3)) == 0
+            return q.DeleteVersion(subject, 1 if permanent else draw(st.sampled_from([q.LATEST, 1])), permanent)
         case _:
             return q.SetMode(
                 q.Scope(*subject), draw(st.sampled_from(["READONLY", "IMPORT", None])), draw(st.booleans())
