@@ -15,10 +15,11 @@ from treaty.core import rights as core_rights
 from treaty.core.answers import Config, Contexts
 from treaty.core.command import Command, Decision
 from treaty.core.decide import LAWS, decide
-from treaty.core.names import Subject
+from treaty.core.names import Subject, subject_of
 from treaty.core.needs import NEEDS, needs, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, Refusal
 from treaty.core.requests import Force, Request, Scope
+from treaty.core.resource import Resource
 from treaty.core.rights import PERMISSIONS, Access, Permission, Rights, Rule, complete, fits
 from treaty.core.rows import Row as CoreRow
 from treaty.core.rows import encode_row
@@ -261,7 +262,13 @@ def histories(draw: st.DrawFn) -> list[Request[Any]]:
     steps: list[Request[Any]] = []
     for _ in range(draw(st.integers(1, 12))):
         subject = draw(st.sampled_from(SUBJECTS))
-        if draw(st.integers(0, 4)):
+        if draw(st.integers(0, 4)) == 0:
+            resource = Resource(*draw(st.sampled_from([("t", "ns", "1"), ("u", "ns", "2"), ("t", "zone", "3")])))
+            wish = associating.Wish(
+                draw(st.sampled_from(["key", "value"])), subject, draw(st.sampled_from(["", "STRONG"]))
+            )
+            steps.append(associating.Associate(resource, (wish,)))
+        elif draw(st.integers(0, 4)):
             target = draw(st.sampled_from(SUBJECTS))
             references = (Reference("r", str(target), draw(st.integers(1, 2))),) if draw(st.booleans()) else ()
             steps.append(q.Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references)))
@@ -304,6 +311,11 @@ def without_hidden(bench: Bench, access: Access) -> DictTables:
         for key in full.keys("subject")
         if key[:2] in {one[:2] for one in readable}
     ]
+    rows += [
+        CoreRow("association", key, full.get("association", key))
+        for key in full.keys("association")
+        if access.may("read", subject_of(str(key[2])))
+    ]
     rows += [CoreRow(table, key, full.get(table, key)) for table in ("context", "counter") for key in full.keys(table)]
     tables = DictTables()
     tables.load([encode_row(row) for row in rows], full.position)
@@ -318,6 +330,11 @@ def questions(bench: Bench) -> list[Request[Any]]:
     ]
     asked += [q.ListSchemas(Subject("*", ""), offset=1, limit=2)]
     asked += [one for guid in guids for one in (q.GetGuid(guid), q.GetGuidIds(guid))]
+    places: list[Any] = [associating.OfId("1"), associating.OfId("2")]
+    places += [associating.OfName(name, namespace) for name in ("t", "-") for namespace in ("ns", "zone", "-")]
+    places += [associating.OfSubject(subject) for subject in SUBJECTS]
+    lists = tuple(associating.ListAssociations(place) for place in places)
+    asked += [*lists, associating.GetAssociations(lists, schemas=True)]
     for subject in (None, *SUBJECTS):
         for schema_id in (1, 2, 3):
             asked += [q.GetSchema(schema_id, subject), q.UsesOf(schema_id, subject, "all")]
@@ -373,6 +390,8 @@ def test_who_may_read_nothing_that_is_there_is_told_nothing(steps: list[Request[
     for one in found:
         if isinstance(one, tuple):
             assert one[0].__name__.endswith("NotFound"), one
+        elif isinstance(one, associating.AssociationResults):
+            assert not any(each.done for each in one.results), one
         elif not isinstance(one, Contexts):  # names of contexts that fit; the door leaves out those without a subject
             assert not any(asdict(one).values()), one  # type: ignore[call-overload]  # answers are dataclasses
 
