@@ -2,8 +2,9 @@
 
 import dataclasses
 import datetime as dt
+import uuid
 from decimal import Decimal
-from typing import Annotated, cast
+from typing import Annotated, Any, Literal, cast
 
 import pydantic
 import pytest
@@ -12,7 +13,7 @@ from tests.laws.test_types_words import Color, Item, Tree
 from treaty.client.serializers import codec
 from treaty.client.types.classes import class_of
 from treaty.client.types.failures import MisfitError, NoSchemaError
-from treaty.client.types.marks import Digits, Formerly
+from treaty.client.types.marks import Digits, Formerly, Size
 from treaty.client.types.typed import typed_avro, typed_json
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
@@ -64,6 +65,47 @@ def test_json_of_another_version_is_read() -> None:
         new.make({"id": 7})
     with pytest.raises(MisfitError, match=r"pay.sku: missing|pay.children: missing"):
         new.make({"id": 7, "uno": 1, "pay": {}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain", "why"),
+    [
+        (int, "5", "'5' is a str, not a int"),
+        (int, True, "True is a bool, not a int"),
+        (int, 1.5, "1.5 is a float, not a int"),
+        (float, "5", "not a float"),
+        (str, 5, "not a str"),
+        (bool, 1, "not a bool"),
+        (dt.datetime, 5, "not a datetime"),
+        (dt.datetime, "noon", "'noon' is no date and time"),
+        (uuid.UUID, 5, "not a UUID"),
+        (uuid.UUID, "x", "'x' is no UUID"),
+        (dt.timedelta, "x", "'x' is no length of time"),
+        (bytes, "?", "is no base64"),
+        (Decimal, "x", "is no decimal number"),
+        (Color, "green", "'green' is no Color"),
+        (Literal[1], True, "True is none of 1"),
+        (list[int], {"a": 1}, "is no array"),
+        (list[int], [1, "x"], r"\[1\]: 'x' is a str"),
+        (dict[str, int], [1], "is no map"),
+        (dict[int, int], {"x": 1}, "'x' is no key"),
+        (tuple[int, str], [1], "is no array of 2"),
+        (int | None, "x", "of no branch|not a int"),
+        (Item, 5, "5 is no Item"),
+        (Item, {"sku": None}, "sku: None is a NoneType"),
+        (Annotated[bytes, Size(2)], "YWJj", "is not 2 bytes"),
+    ],
+    ids=str,
+)
+def test_json_that_is_not_of_the_class_says_where(kind: Any, plain: object, why: str) -> None:
+    with pytest.raises(MisfitError, match=why):
+        typed_json(kind).make(plain)
+
+
+def test_json_numbers_that_mean_the_same_are_taken() -> None:
+    assert typed_json(int).make(5.0) == 5
+    assert type(typed_json(int).make(5.0)) is int
+    assert type(typed_json(float).make(5)) is float
 
 
 def test_a_class_judges_what_it_is_made_of() -> None:

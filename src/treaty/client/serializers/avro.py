@@ -85,6 +85,7 @@ class AvroDeserializer:
         )
         self._own = None if choice else known(reader, FORMAT)
         self._typed = self._own if self._own is not None and self._own.kind is not None else None
+        self._ready: Ready | None = None
 
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
@@ -113,7 +114,9 @@ class AvroDeserializer:
 
     def _reader_for(self, topic: str, part: Part, writer: Ready) -> Ready | None:
         if self._own is not None:
-            return self._reader.of(self._own.draft)
+            if self._ready is None:
+                self._ready = self._reader.of(self._own.draft)
+            return self._ready
         if self._choice is not None:
             return self._reader.latest(self._choice, (topic, part, writer.name))
         return None

@@ -58,7 +58,7 @@ def _parse(read: Callable[[str], Any], what: str) -> Callable[[Any], Any]:
     def made(text: Any) -> Any:
         try:
             return read(text)
-        except (ValueError, TypeError, ArithmeticError) as error:
+        except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
             raise MisfitError(f"{text!r:.60} is no {what}") from error
 
     return made

@@ -145,6 +145,9 @@ def _avro_union(shapes: tuple[Shape, ...], ways: list[Ways], records: Mapping[st
     nullable = len(tests) < len(shapes)
     real = next((take for _, name, take in tests if name == "double"), None)
 
+    if nullable and only == Ways(as_is, as_is) and all(isinstance(shape, Scalar) for shape in shapes):
+        return only
+
     def take(value: Any) -> Any:
         if value is None and nullable:
             return None
@@ -260,8 +263,23 @@ def _unbase(text: Any) -> bytes:
         raise MisfitError(f"{text!r:.60} is no base64") from error
 
 
+def _json_scalar(scalar: Scalar) -> tuple[Convert | None, Convert | None]:
+    """What JSON carries as it is has its type looked at when it comes back: nobody else may have."""
+    kinds = _WORDS[scalar.json["type"]]
+    convert = scalar.makes_json
+
+    def make(plain: Any) -> Any:
+        if type(plain) not in kinds:
+            if int in kinds and isinstance(plain, float) and plain.is_integer():
+                return int(plain)
+            raise MisfitError(f"{plain!r:.60} is a {type(plain).__name__}, not a {scalar.kind.__name__}")
+        return plain if convert is None else convert(plain)
+
+    return scalar.takes_json, make
+
+
 JSON = Medium(
-    lambda scalar: (scalar.takes_json, scalar.makes_json),
+    _json_scalar,
     lambda _, member: member.value,
     (lambda value: base64.b64encode(value).decode(), _unbase),
     _json_union,

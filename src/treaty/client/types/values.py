@@ -161,14 +161,14 @@ def _taker(record: Record, parts: list[tuple[str, str, Convert | None]], *, loos
 
 def _maker(record: Record, parts: list[tuple[Any, Ways]]) -> Convert:
     build = record.make
+    direct = all(way.make is as_is and part.name == part.argument and not part.optional for part, way in parts)
+    names = frozenset(part.name for part, _ in parts)
     rows = [
         (part.name, part.argument, None if way.make is as_is else way.make, part.optional, part.defaulted)
         for part, way in parts
     ]
 
-    def make(plain: Any) -> Any:
-        if not isinstance(plain, dict):
-            raise MisfitError(f"{_short(plain)} is no {record.name}")
+    def filled(plain: dict[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {}
         for name, argument, convert, optional, defaulted in rows:
             value = plain.get(name, ABSENT)
@@ -184,6 +184,12 @@ def _maker(record: Record, parts: list[tuple[Any, Ways]]) -> Convert:
                     given[argument] = convert(value)
                 except MisfitError as error:
                     raise error.under(name) from None
+        return given
+
+    def make(plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            raise MisfitError(f"{_short(plain)} is no {record.name}")
+        given = plain if direct and plain.keys() == names else filled(plain)
         try:
             return build(given)
         except _WRONG as error:
@@ -248,7 +254,7 @@ def _key(shape: Mapped, text: str) -> Any:
 
 def _words(shape: Words) -> Ways:
     def check(value: Any) -> Any:
-        if value not in shape.values:
+        if value not in shape.values or type(value) is not shape.scalar.kind:
             raise MisfitError(f"{_short(value)} is none of {', '.join(map(repr, shape.values))}")
         return value
 
@@ -261,7 +267,13 @@ def _fixed(shape: Fixed, there: Convert, back: Convert) -> Ways:
             raise MisfitError(f"{_short(value)} is not {shape.size} bytes")
         return there(value)
 
-    return Ways(take, back)
+    def make(plain: Any) -> bytes:
+        value = back(plain)
+        if not isinstance(value, bytes) or len(value) != shape.size:
+            raise MisfitError(f"{_short(value)} is not {shape.size} bytes")
+        return value
+
+    return Ways(take, make)
 
 
 def _looked_up(table: Mapping[Any, Any], name: str) -> Convert:
