@@ -25,8 +25,8 @@ def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) 
     for key in sorted(gone):
         rows.extend(Row("name", name, None) for name in view.find("name.version", key))
     contents = sorted({version.content for _, version in versions if version.content})
-    unread = [content for content in contents if set(view.find("version.content", (content,))) <= gone]
+    unread = [content for content in contents if all(key in gone for key in view.find("version.content", (content,)))]
     rows.extend(Row("content", (content,), None) for content in unread)
     schemas: set[Key] = {(key[0], version.schema_id) for key, version in versions if version.schema_id != spare_schema}
-    unused = [schema for schema in sorted(schemas) if {key for key, _ in uses(view, schema)} <= gone]
+    unused = [schema for schema in sorted(schemas) if all(key in gone for key, _ in uses(view, schema))]
     return [*rows, *(Row("schema", schema, None) for schema in unused)]
