@@ -8,7 +8,7 @@ from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import SettingNotFound, SubjectNotFound
 from treaty.core.registry import Call
-from treaty.core.requests import GetSchema, GetVersion, Register, UsesOf
+from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, Register, UsesOf
 from treaty.core.schema import Draft, Metadata, Reference
 
 
@@ -79,6 +79,17 @@ def test_references_mean_what_they_name_and_no_alias(connection: Connection) -> 
     assert exact.subject == "names"
     assert "Name" in exact.text
     assert connection.version("names", 1).subject == "others"
+
+
+def test_importers_mean_the_subject_itself(connection: Connection) -> None:
+    connection.register("nick", V1)
+    alias(connection, "nick", "orders")
+    made = connection.ask(Register(subject_of("nick"), Draft(V2), exact=True)).answer.version
+    assert (made.subject, made.number) == ("nick", 2)
+    assert connection.ask(DeleteVersion(subject_of("nick"), 1, exact=True)).answer.numbers == (1,)
+    assert connection.ask(GetVersion(subject_of("nick"), 2, exact=True)).answer == made
+    with pytest.raises(SubjectNotFound, match="'orders'"):
+        connection.versions("nick")
 
 
 def test_what_is_sent_again_under_its_id_is_the_same_command_whatever_the_alias_says_now(

@@ -102,6 +102,8 @@ class Register(Request[Registered]):
     add_tags: tuple[Tagged, ...] = ()
     remove_tags: tuple[Tagged, ...] = ()
     propagate_tags: bool = False
+    exact: bool = False
+    """To this subject itself, even where it is an alias, as importers mean it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ class DeleteVersion(Request[Deleted]):
     subject: Subject
     version: Selector
     permanent: bool = False
+    exact: bool = False
+    """Of this subject itself, even where it is an alias."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,10 @@ class Query:
         text = self.get(name)
         return subject_of(text) if text else None
 
+    def itself(self) -> bool:
+        """Tell whether a subject itself is meant, even where it is an alias."""
+        return self.get("alias") == "false"
+
     def tags(self) -> tuple[str, ...]:
         """Return the tags that are looked for inside a schema."""
         return tuple(dict.fromkeys(one for one in self.all("findTags") if one))

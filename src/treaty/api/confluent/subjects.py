@@ -64,7 +64,8 @@ async def register(x: Exchange) -> object:
     """Makes the posted schema a version, unless it is one; answers it with its id and guid. `force=true` skips the policy, and says so."""
     body = await x.body(DraftBody)
     force = q.Force(x.call.principal, "force=true") if x.query.flag("force") else None
-    request = register_of(x.subject, body, normalize=x.query.flag("normalize") or None, force=force)
+    normalize, exact = x.query.flag("normalize") or None, x.query.itself()
+    request = register_of(x.subject, body, normalize=normalize, force=force, exact=exact)
     registered = await x.ask(request)
     usual = "" if x.details else as_posted(request.draft.text)  # our own clients are told what is stored
     version = await viewed_if_possible(x, registered.version, usual)
@@ -82,8 +83,8 @@ async def get_version(x: Exchange) -> object:
     `alias=false`, which is Treaty's own, asks for this subject itself where it stands for another one.
     """
     number = version_of(x.values[1], x.subject)
-    exact = x.query.get("alias") == "false"
-    found = await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"), x.query.tags(), exact))
+    deleted, exact = x.query.flag("deleted"), x.query.itself()
+    found = await x.ask(q.GetVersion(x.subject, number, deleted, x.query.tags(), exact))
     x.hot = number != q.LATEST
     return await _shown(x, found)
 
@@ -105,7 +106,8 @@ async def referenced_by(x: Exchange) -> object:
 
 async def delete_version(x: Exchange) -> object:
     """Hides a version, or with `permanent=true` removes one hidden before; answers its number."""
-    request = q.DeleteVersion(x.subject, version_of(x.values[1], x.subject), x.query.flag("permanent"))
+    number = version_of(x.values[1], x.subject)
+    request = q.DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.itself())
     return (await x.ask(request)).numbers[0]
 
 

@@ -104,6 +104,7 @@ class _Writing:
             force=Force(one.forced.who, one.forced.why) if one.forced else None,
             properties=one.properties,
             time=one.time,
+            exact=True,
         )
 
     def _associate(self, one: Association) -> Request[object]:
@@ -140,7 +141,7 @@ def _tie(one: Association) -> str:
 
 
 def _delete(one: VersionFound) -> Request[object]:
-    return DeleteVersion(subject_of(one.subject), one.number)
+    return DeleteVersion(subject_of(one.subject), one.number, exact=True)
 
 
 def _config(scope: Scope, config: Config) -> Request[object]:

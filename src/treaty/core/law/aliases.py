@@ -48,9 +48,9 @@ def meant(view: View, command: Command[Any]) -> Request[Any]:
 def alias_candidate(request: Request[Any]) -> Subject | None:
     """Return the subject of a request that may be an alias; None for a request without one."""
     if type(request) in FOLLOWING:
-        if type(request) is q.GetVersion and request.exact:
+        if isinstance(request, q.GetVersion | q.Register | q.DeleteVersion) and request.exact:
             return None
-        named: Subject | None = request.subject  # type: ignore[attr-defined]  # all of them have one
+        named: Subject | None = request.subject  # type: ignore[union-attr]  # all of them have one
         return named
     if isinstance(request, ListAssociations) and isinstance(request.of, OfSubject):
         return request.of.subject

@@ -111,7 +111,9 @@ def draft_body(draft: Draft) -> DraftBody:
     )
 
 
-def register_of(subject: Subject, body: DraftBody, *, normalize: bool | None, force: Force | None) -> Register:
+def register_of(
+    subject: Subject, body: DraftBody, *, normalize: bool | None, force: Force | None, exact: bool = False
+) -> Register:
     """Read a registration."""
     more = body.treaty or RegisterDetails()
     made = more.create_with or CreationBody()
@@ -132,6 +134,7 @@ def register_of(subject: Subject, body: DraftBody, *, normalize: bool | None, fo
         add_tags=tagged_of(body.schema_tags_to_add),
         remove_tags=tagged_of(body.schema_tags_to_remove),
         propagate_tags=bool(body.propagate_schema_tags),
+        exact=exact,
     )
 
 

@@ -45,6 +45,11 @@ def _query(**members: object) -> str:
     return f"?{urlencode(told, doseq=True, quote_via=quote)}" if told else ""
 
 
+def _itself(*, exact: bool) -> str | None:
+    """The query member that asks for a subject itself, where it is an alias."""
+    return "false" if exact else None
+
+
 def _number(version: int) -> str:
     return "latest" if version == q.LATEST else str(version)
 
@@ -54,7 +59,8 @@ def _post(target: str, body: object) -> Sent:
 
 
 def _register(request: q.Register) -> Sent:
-    query = _query(normalize=request.normalize, force=request.force is not None)  # who and why stand in the body
+    force = request.force is not None  # who and why stand in the body
+    query = _query(normalize=request.normalize, force=force, alias=_itself(exact=request.exact))
     return _post(_path("subjects", request.subject, "versions") + query, register_body(request))
 
 
@@ -75,7 +81,7 @@ def _check(request: q.Check) -> Sent:
 
 def _delete_version(request: q.DeleteVersion) -> Sent:
     target = _path("subjects", request.subject, "versions", _number(request.version))
-    return Sent("DELETE", target + _query(permanent=request.permanent))
+    return Sent("DELETE", target + _query(permanent=request.permanent, alias=_itself(exact=request.exact)))
 
 
 def _delete_subject(request: q.DeleteSubject) -> Sent:
@@ -90,7 +96,7 @@ def _get_schema(request: q.GetSchema) -> Sent:
 
 def _get_version(request: q.GetVersion) -> Sent:
     target = _path("subjects", request.subject, "versions", _number(request.version))
-    alias = "false" if request.exact else None
+    alias = _itself(exact=request.exact)
     return Sent("GET", target + _query(deleted=request.deleted, findTags=request.find_tags or None, alias=alias))
 
 
