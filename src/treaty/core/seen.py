@@ -24,6 +24,7 @@ FOUND: Mapping[str, How] = {
     "schema.referrers": "schemas",
     "association.subject": "entry",
     "association.name": "associated",
+    "association.listed": "associated",
     "association.resource": "associated",
     "association.guid": "associated",
     "config.alias": "settings",
@@ -33,7 +34,9 @@ FOUND: Mapping[str, How] = {
 
 An index that is not here finds nothing for somebody whose rights are bounded.
 """
-WALKED: Mapping[str, int] = {"subject": 0, "version.number": 0, "version.listed": 1, "config": 1, "mode": 1}
+WALKED: Mapping[str, int] = {
+    "subject": 0, "version.number": 0, "version.listed": 1, "config": 1, "mode": 1, "association.listed": 3,
+}  # fmt: skip
 """Where in a key or entry of an order context and subject begin. What is not here shows nothing of itself."""
 OWNED = frozenset({"subject", "version", "name"})
 """Tables whose keys begin with context and subject."""

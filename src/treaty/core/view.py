@@ -134,10 +134,18 @@ def _associated_entries(_key: Key, value: Value) -> tuple[Key, ...]:
 
 
 def _named_resource_entries(_key: Key, value: Value) -> tuple[Key, ...]:
-    """A resource is found by its namespace and name, by its name in any namespace, and in all that its namespace has."""
+    """A resource is found by its namespace and name, and by its name in any namespace."""
     if not isinstance(value, values.Association):
         return ()
-    return tuple(dict.fromkeys(((value.namespace, value.resource), ("-", value.resource), (value.namespace, "-"))))
+    return tuple(dict.fromkeys(((value.namespace, value.resource), ("-", value.resource))))
+
+
+def _place_entries(_key: Key, value: Value) -> tuple[Key, ...]:
+    """The place of an association in a list of all, and what lists are narrowed by."""
+    if not isinstance(value, values.Association):
+        return ()
+    subject = subject_of(value.subject)
+    return ((value.namespace, value.resource, value.kind, *subject, value.lifecycle, value.type),)
 
 
 def _association_entries(_key: Key, value: Value) -> tuple[Key, ...]:
@@ -172,6 +180,7 @@ INDEXES: Mapping[str, Index] = {
     "name.version": Index("name", _named_entries),
     "association.subject": Index("association", _associated_entries),
     "association.name": Index("association", _named_resource_entries),
+    "association.listed": Index("association", _place_entries, ordered=True),
     "association.resource": Index("association", _resource_entries, of_key=True),
     "association.guid": Index("association", _association_entries),
     "config.alias": Index("config", _alias_entries),
@@ -179,8 +188,8 @@ INDEXES: Mapping[str, Index] = {
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
 (context, subject) · (context, subject, number) · (state live or soft, context, subject) · (context, schema id) ·
-(SHA-256) · (context, subject, ordinal) · (context, subject) · (namespace, name), either of them ``-`` for any ·
-(resource id) · (guid) · (context, subject) · (sequence)."""
+(SHA-256) · (context, subject, ordinal) · (context, subject) · (namespace or ``-`` for any, name) · (namespace, name,
+kind, context, subject, lifecycle, type) · (resource id) · (guid) · (context, subject) · (sequence)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))

@@ -1,6 +1,7 @@
 """Associations as they stand: which there are, who has them, and how they are told."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from treaty.core.associating import (
     ANY,
@@ -34,7 +35,7 @@ from treaty.core.resource import TOPIC, Association, Resource
 from treaty.core.rows import Key
 from treaty.core.values import Association as Value
 from treaty.core.values import Used
-from treaty.core.view import View
+from treaty.core.view import ALL_KEYS, View, span
 
 Tied = tuple[Key, Value]
 """An association with its key (resource id, kind, subject)."""
@@ -51,9 +52,7 @@ def of_resource(view: View, resource_id: str) -> list[Tied]:
 
 
 def of_name(view: View, name: str, namespace: str) -> list[Tied]:
-    """Return the associations of resources by name and namespace; either may be `ANY`."""
-    if name == ANY and namespace == ANY:
-        return _rows(view, tuple(view.keys("association")))
+    """Return the associations of resources by name and namespace, which may be `ANY`."""
     return _rows(view, view.find("association.name", (namespace, name)))
 
 
@@ -115,31 +114,43 @@ def list_associations(view: View, command: Command[Associations], grammar: Gramm
     """List associations; none is an empty list."""
     request = command.request
     assert isinstance(request, ListAssociations)
-    page = _asked(view, request)[request.offset : request.offset + request.limit]
-    return Decision((), Associations(tuple(told(one) for one in page)))
+    return Decision((), Associations(tuple(told(one) for one in _asked(view, request))))
 
 
 def _asked(view: View, request: ListAssociations) -> list[Tied]:
+    """The page of associations that is asked for."""
+    page = (request.offset, request.offset + request.limit)
     match request.of:
+        case OfName("-", namespace):
+            places = islice(_places(view, request, namespace), *page)
+            return [one for place in places for one in _rows(view, view.find("association.listed", place))]
         case OfSubject(subject):
             ties = _rows(view, of_subject(view, subject))
         case OfName(name, namespace):
             ties = of_name(view, name, namespace)
         case OfId(resource_id):
             ties = of_resource(view, resource_id)
-    return sorted((one for one in ties if _wanted(request, one[1])), key=_order)
+    ordered = sorted((one for one in ties if _wanted(request, one[1].kind, one[1].lifecycle, one[1].type)), key=_order)
+    return ordered[slice(*page)]
 
 
-def _wanted(request: ListAssociations, value: Value) -> bool:
+def _places(view: View, request: ListAssociations, namespace: str) -> Iterator[Key]:
+    """The places of all associations in a namespace (or `ANY`) in order, one by one; no row is looked at."""
+    bounds = ALL_KEYS if namespace == ANY else span((namespace,))
+    places = view.walk("association.listed", *bounds)
+    return (place for place in places if _wanted(request, place[2], place[5], place[6]))
+
+
+def _wanted(request: ListAssociations, kind: object, lifecycle: object, type_: object) -> bool:
     return (
-        value.type == (request.type or TOPIC)
-        and (not request.kinds or value.kind in request.kinds)
-        and request.lifecycle in {"", value.lifecycle}
+        type_ == (request.type or TOPIC)
+        and (not request.kinds or kind in request.kinds)
+        and request.lifecycle in {"", lifecycle}
     )
 
 
-def _order(one: Tied) -> tuple[str, str, str, str]:
-    return (one[1].namespace, one[1].resource, one[1].kind, one[1].subject)
+def _order(one: Tied) -> tuple[str, ...]:
+    return (one[1].namespace, one[1].resource, one[1].kind, *subject_of(one[1].subject))
 
 
 def get_associations(
