@@ -99,3 +99,16 @@ def test_a_class_made_from_a_schema_carries_the_same_values(name: str, data: st.
 
     again = typed.take(typed.make(codec.read(READY[name], None, payload, 1, tagged=True)))
     assert codec.write(READY[name], again, check=True, tagged=True) == payload
+
+
+@pytest.mark.parametrize("name", ALL)
+@roughly
+@given(data=st.data())
+def test_a_class_made_from_a_json_schema_carries_the_same_values(name: str, data: st.DataObject) -> None:
+    value = data.draw(ALL[name][1])
+    for typed in (JSON[name], JSON_07[name]):
+        made = typed_json(class_of(typed.draft))
+        assert made.draft == typed.draft
+        plain = json.loads(json.dumps(typed.take(value)))
+        if name != "dataclass" or unambiguous(value):
+            assert json.loads(json.dumps(made.take(made.make(plain)))) == plain

@@ -17,6 +17,7 @@ from treaty.client.types.marks import Digits, Formerly, Size
 from treaty.client.types.typed import typed_avro, typed_json
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
+from treaty.core.schema import Draft
 
 NOBODY = cast("Registry", None)
 
@@ -145,3 +146,60 @@ def test_a_class_of_a_schema_with_keywords_defaults_and_other_schemas() -> None:
     for wrong in ("{", '["null"', "[]", '"Nobody"', '{"type":"array"}', '{"type":5}'):
         with pytest.raises(NoSchemaError):
             class_of(wrong)
+
+
+PERSON = Draft(
+    """{"title": "shop.Person", "type": "object", "description": "Somebody.", "required": ["first-name", "age"],
+    "properties": {
+      "first-name": {"type": "string", "description": "As spoken."}, "first_name": {"type": "string"},
+      "age": {"type": "integer", "minimum": 0}, "class": {"enum": ["a", "b", null]},
+      "at": {"type": "string", "format": "date-time"}, "key": {"type": ["string", "null"], "format": "uuid"},
+      "sizes": {"type": "object", "additionalProperties": {"type": "number"}},
+      "lines": {"type": "array", "items": {"$ref": "#/definitions/line"}, "default": []},
+      "parent": {"$ref": "#"}, "any": {}, "kind": {"const": "x"}, "pair": {"type": "array", "items": [{"type": "integer"}]}},
+    "definitions": {"line": {"type": "object", "properties": {"sku": {"type": "string"}}, "required": ["sku"]}}}""",
+    "JSON",
+)
+
+
+def test_a_class_that_has_itself_in_a_default() -> None:
+    text = """{"title":"T","type":"object","properties":{"all":{"type":"array","items":{"$ref":"#"},"default":[{"n":5}]},
+    "none":{"anyOf":[{"$ref":"#"},{"type":"null"}],"default":null},"n":{"type":"integer"}}}"""
+    tree: Any = class_of(Draft(text, "JSON"))
+    assert typed_json(tree).make({"n": 1}).none is None
+    assert typed_json(tree).make({"n": 1, "all": []}).all == []
+
+
+def test_a_class_of_a_json_schema() -> None:
+    person: Any = class_of(PERSON)
+    typed = typed_json(person)
+    assert person.__doc__ == "Somebody."
+    assert typed.draft == PERSON
+    assert typed.name == "shop.Person"
+    plain = {
+        "first-name": "Ada",
+        "age": 5,
+        "class": "a",
+        "at": "2026-01-02T00:00:00+00:00",
+        "key": str(uuid.UUID(int=5)),
+        "sizes": {"a": 1.5},
+        "lines": [{"sku": "x"}],
+        "parent": {"first-name": "Eve", "age": 50, "lines": []},
+        "any": [1],
+        "kind": "x",
+        "pair": [1],
+    }
+    made = typed.make(plain)
+    assert (made.first_name, made.first_name_, made.class_, made.parent.parent) == ("Ada", None, "a", None)
+    assert (made.at, made.key) == (dt.datetime(2026, 1, 2, tzinfo=dt.UTC), uuid.UUID(int=5))
+    assert (made.lines[0].sku, made.pair) == ("x", (1,))
+    assert typed.take(made) == plain
+    assert typed.take(person(first_name="Bob", age=1)) == {"first-name": "Bob", "age": 1, "lines": []}
+    with pytest.raises(MisfitError, match="age: missing"):
+        typed.make({"first-name": "Ada"})
+    for other, kind in (('{"type":"integer"}', int), ('{"type":["string","null"]}', str | None), ("true", Any)):
+        assert class_of(Draft(other, "JSON")) == kind
+    with pytest.raises(NoSchemaError, match="leads to nothing inside the schema"):
+        class_of(Draft('{"properties":{"a":{"$ref":"other.json"}}}', "JSON"))
+    with pytest.raises(NoSchemaError, match="not of PROTOBUF"):
+        class_of(Draft("{}", "PROTOBUF"))

@@ -1,61 +1,33 @@
-"""`class_of`: the other way, from an Avro schema to a dataclass whose values it describes."""
+"""`class_of`: the other way, from a schema to a class whose values it describes."""
 
 import dataclasses
-import datetime as dt
-import enum
-import functools
 import json
-import keyword
-import uuid
-from collections.abc import Callable, Mapping
-from decimal import Decimal
-from typing import Annotated, Any, Union
-
-from fastavro.read import LOGICAL_READERS
+from typing import Any
 
 from treaty.client.types.failures import NoSchemaError
-from treaty.client.types.marks import Called, Digits, Doc, Formerly, Named, Size, Stored
-
-_PRIMITIVES: dict[str, Any] = {
-    "null": None,
-    "boolean": bool,
-    "int": Annotated[int, Stored("int")],
-    "long": int,
-    "float": Annotated[float, Stored("float")],
-    "double": float,
-    "bytes": bytes,
-    "string": str,
-}
-_LOGICAL: dict[tuple[str, str], Any] = {
-    ("int", "date"): dt.date,
-    ("int", "time-millis"): Annotated[dt.time, Stored("millis")],
-    ("long", "time-micros"): dt.time,
-    ("long", "timestamp-millis"): Annotated[dt.datetime, Stored("millis")],
-    ("long", "timestamp-micros"): dt.datetime,
-    ("long", "local-timestamp-millis"): Annotated[dt.datetime, Stored("local-millis")],
-    ("long", "local-timestamp-micros"): Annotated[dt.datetime, Stored("local")],
-    ("long", "timedelta-micros"): dt.timedelta,
-    ("string", "uuid"): uuid.UUID,
-}
-
-_LOGICAL_READERS: Mapping[str, Callable[..., Any]] = LOGICAL_READERS
-_TAKEN = frozenset({"mro", "name", "value"})
-"""What members of an enum can't be called."""
+from treaty.client.types.making.avro import avro_class
+from treaty.client.types.making.jsonschema import json_class
+from treaty.core.schema import Draft
 
 
-def class_of(text: str, *others: str) -> Any:
-    """Return a class for an Avro schema: a dataclass for a record, an `Enum` for an enum, another type for the rest.
+def class_of(schema: Draft | str, *others: str) -> Any:
+    """Return a class for a schema: an Avro schema as a text, or a `Draft` of Avro or JSON Schema.
 
-    `others` are the texts of schemas that it refers to, those that need nothing first. Fields are given by name; those
-    with defaults may be left out. The class keeps the text, so that serializers write with this very schema. Raises
-    `NoSchemaError` where the text is not a schema that this way can be gone.
+    A record or object becomes a dataclass whose fields are given by name; those with defaults, and properties that need
+    not be there, may be left out. Other schemas become the types that say the same. `others` are the texts of Avro
+    schemas that this one refers to, those that need nothing first. The class keeps the text, so that serializers write
+    with this very schema. Raises `NoSchemaError` where the text is not a schema that this way can be gone.
     """
-    maker = _Maker()
-    for other in others:
-        maker.of(_parsed(other), "", "schema")
-    made = maker.of(_parsed(text), "", "schema")
-    if isinstance(made, type) and dataclasses.is_dataclass(made) and not others:
-        made.__schema_text__ = text  # type: ignore[attr-defined]  # told by the docstring; looked for by `typed_avro`
+    draft = Draft(schema) if isinstance(schema, str) else schema
+    parsed = _parsed(draft.text)
+    if draft.format == "JSON":
+        made = json_class(parsed)
+    elif draft.format == "AVRO":
+        made = avro_class(parsed, tuple(map(_parsed, others)))
+    else:
+        raise NoSchemaError("schema", f"classes are made of Avro and JSON schemas, not of {draft.format}")
+    if isinstance(made, type) and dataclasses.is_dataclass(made) and not others and not draft.references:
+        made.__schema_text__ = (draft.format, draft.text)  # type: ignore[attr-defined]  # for those that derive schemas
     return made
 
 
@@ -64,136 +36,3 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise NoSchemaError("schema", f"not JSON: {error}") from error
-
-
-class _Maker:
-    """Makes types; named ones once."""
-
-    def __init__(self) -> None:
-        self._named: dict[str, Any] = {}
-        self._records: dict[Any, tuple[dict[str, Any], str]] = {}
-
-    def of(self, schema: Any, space: str, path: str) -> Any:
-        """The type of a schema that stands in a namespace."""
-        if isinstance(schema, str):
-            return self._known(schema, space, path)
-        if isinstance(schema, list):
-            each = [self.of(branch, space, f"{path}[{at}]") for at, branch in enumerate(schema)]
-            if not each:
-                raise NoSchemaError(path, "a union without branches")
-            return Union[tuple(each)]  # noqa: UP007 (of as many as there are)
-        if not isinstance(schema, dict) or not isinstance(schema.get("type"), str):
-            raise NoSchemaError(path, f"{json.dumps(schema)[:60]} is no schema")
-        match schema["type"]:
-            case "record" | "error":
-                return self._record(schema, space, path)
-            case "enum":
-                return self._enum(schema, space)
-            case "fixed":
-                return self._fixed(schema, space, path)
-            case "array":
-                return list[self.of(schema.get("items"), space, f"{path}[]")]  # type: ignore[misc]  # made at run time
-            case "map":
-                return dict[str, self.of(schema.get("values"), space, f"{path}{{}}")]  # type: ignore[misc]  # made at run time
-            case kind:
-                return self._scalar(schema, kind, space, path)
-
-    def _scalar(self, schema: dict[str, Any], kind: str, space: str, path: str) -> Any:
-        logical = schema.get("logicalType")
-        if logical == "decimal" and kind == "bytes" and isinstance(schema.get("precision"), int):
-            return Annotated[Decimal, Digits(schema["precision"], schema.get("scale", 0))]
-        return _LOGICAL.get((kind, str(logical))) or self._known(kind, space, path)
-
-    def _known(self, name: str, space: str, path: str) -> Any:
-        if name in _PRIMITIVES:
-            return _PRIMITIVES[name]
-        found = self._named.get(f"{space}.{name}" if space and "." not in name else name) or self._named.get(name)
-        if found is None:
-            raise NoSchemaError(path, f"the type {name} is not known; give its schema too")
-        return found
-
-    def _enum(self, schema: dict[str, Any], space: str) -> Any:
-        full = _full(schema, space)
-        members = {f"{each}_" if each in _TAKEN or each.startswith("_") else each: each for each in schema["symbols"]}
-        made = enum.Enum(full.rpartition(".")[2], members)  # type: ignore[misc]  # made at run time
-        made.__schema_name__ = full  # type: ignore[attr-defined]  # looked for by `derive`
-        made.__doc__ = schema.get("doc")
-        self._named[full] = made
-        return made
-
-    def _fixed(self, schema: dict[str, Any], space: str, path: str) -> Any:
-        full = _full(schema, space)
-        if schema.get("logicalType") == "decimal":
-            made: Any = Annotated[Decimal, Digits(schema.get("precision", 0), schema.get("scale", 0)), Named(full)]
-        else:
-            made = Annotated[bytes, Size(schema["size"]), Named(full)]
-        self._named[full] = made
-        return made
-
-    def _record(self, schema: dict[str, Any], space: str, path: str) -> Any:
-        full = _full(schema, space)
-        inner, _, short = full.rpartition(".")
-        cls: Any = type(short, (), {"__schema_name__": full, "__doc__": schema.get("doc", ""), "__module__": __name__})
-        self._named[full] = cls
-        self._records[cls] = (schema, inner)
-        hints: dict[str, Any] = {}
-        for field in schema.get("fields", ()):
-            name = str(field["name"])
-            kind = self.of(field["type"], inner, f"{path}.{name}" if path != "schema" else name)
-            attribute = _identifier(name)
-            marks: list[Any] = [Called(name)] if attribute != name else []
-            marks += [Doc(field["doc"])] if field.get("doc") else []
-            marks += [Formerly(*field["aliases"])] if field.get("aliases") else []
-            for mark in marks:
-                kind = Annotated[kind, mark]
-            hints[attribute] = kind
-            if "default" in field:
-                make = functools.partial(self._value, field["type"], field["default"], inner)
-                setattr(cls, attribute, dataclasses.field(default_factory=make))
-        cls.__annotations__ = hints
-        return dataclasses.dataclass(kw_only=True)(cls)
-
-    def _value(self, schema: Any, default: Any, space: str) -> Any:
-        """A default as a value; made anew each time."""
-        if isinstance(schema, list):
-            null = default is None and "null" in schema
-            return None if null else self._value(schema[0], default, space)
-        kind = schema["type"] if isinstance(schema, dict) else schema
-        if kind in _PRIMITIVES:
-            raw = default.encode("latin-1") if kind == "bytes" else default
-            raw = float(raw) if kind in {"float", "double"} else raw
-            logical = f"{kind}-{schema.get('logicalType')}" if isinstance(schema, dict) else ""
-            if logical == "long-timedelta-micros":
-                return dt.timedelta(microseconds=raw)
-            return _LOGICAL_READERS[logical](raw, schema) if logical in _LOGICAL_READERS else raw
-        if kind == "array":
-            return [self._value(schema["items"], each, space) for each in default]
-        if kind == "map":
-            return {key: self._value(schema["values"], each, space) for key, each in default.items()}
-        if kind == "fixed" and schema.get("logicalType") == "decimal":
-            return _LOGICAL_READERS["fixed-decimal"](default.encode("latin-1"), schema)
-        made = self._known(_full(schema, space) if isinstance(schema, dict) else kind, space, "default")
-        if dataclasses.is_dataclass(made):
-            return self._made(made, default)
-        return made(default) if isinstance(made, type) else default.encode("latin-1")
-
-    def _made(self, cls: Any, default: dict[str, Any]) -> Any:
-        """A record's default: an object, whose members are of its fields' types."""
-        schema, space = self._records[cls]
-        given = {
-            _identifier(field["name"]): self._value(field["type"], default[field["name"]], space)
-            for field in schema["fields"]
-            if field["name"] in default
-        }
-        return cls(**given)
-
-
-def _full(schema: dict[str, Any], space: str) -> str:
-    name = str(schema.get("name", ""))
-    inside = schema.get("namespace", space)
-    return f"{inside}.{name}" if inside and "." not in name else name
-
-
-def _identifier(name: str) -> str:
-    """The name as Python may have it: keywords, and what Python names itself, get a line behind them."""
-    return f"{name}_" if keyword.iskeyword(name) or name.startswith("__") else name

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from treaty.client.types import scalars
 from treaty.client.types.failures import NoSchemaError
 from treaty.client.types.kinds import Given, Kind, called, doc_of, kind_of, said
-from treaty.client.types.marks import Digits, Formerly, Named, Size, Stored
+from treaty.client.types.marks import Digits, Formerly, Named, Optional, Size, Stored
 from treaty.client.types.shapes import (
     ABSENT,
     Anything,
@@ -204,7 +204,8 @@ class _Reader:
             marks = (*get_args(given.annotation)[1:], *marks)
         path = f"{within}.{given.name}"
         shape = self.shape(given.annotation, path, given.marks, bound)
-        if given.optional and not (isinstance(shape, OneOf) and scalars.NULL in shape.branches):
+        optional = given.optional or any(isinstance(mark, Optional) for mark in marks)
+        if optional and not (isinstance(shape, OneOf) and scalars.NULL in shape.branches):
             branches = shape.branches if isinstance(shape, OneOf) else (shape,)
             shape = OneOf((scalars.NULL, *branches))
         old = tuple(name for mark in marks if isinstance(mark, Formerly) for name in mark.names)
@@ -213,9 +214,9 @@ class _Reader:
             given.attribute,
             given.argument,
             shape,
-            None if given.optional else _default(given),
-            given.optional,
-            given.optional or given.default is not ABSENT or given.factory is not None,
+            None if optional else _default(given),
+            optional,
+            optional or given.default is not ABSENT or given.factory is not None,
             given.doc or said(marks),
             old,
         )

@@ -63,3 +63,8 @@ class Stored:
     """
 
     form: Literal["int", "long", "float", "double", "millis", "micros", "local", "local-millis"]
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A field that may be missing from records: None stands for it, and None is not written (JSON)."""

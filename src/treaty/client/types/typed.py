@@ -30,7 +30,7 @@ def typed_avro(kind: Any, namespace: str = "") -> Typed:
     Names without a namespace get `namespace`. A class that `class_of` made has the schema it was made of. Raises `NoSchemaError` with the path to what Avro has no type for.
     """
     derived = derive(kind, namespace)
-    text = getattr(kind, "__dict__", {}).get("__schema_text__")
+    text = _kept(kind, "AVRO")
     if text is None:
         text = json.dumps(avro_schema(derived), ensure_ascii=False, separators=(",", ":"))
     ways = Converter(derived, AVRO).ways(derived.shape)
@@ -41,13 +41,22 @@ def typed_avro(kind: Any, namespace: str = "") -> Typed:
 def typed_json(kind: Any, namespace: str = "", *, draft: DraftName = "2020-12", open_: bool = False) -> Typed:
     """Derive a JSON Schema from a type. Objects have no other properties than those of their class, unless `open_`.
 
-    Raises `NoSchemaError` with the path to what JSON has no form for.
+    A class that `class_of` made has the schema it was made of. Raises `NoSchemaError` with the path to what JSON has no
+    form for.
     """
     derived = derive(kind, namespace)
-    text = json.dumps(json_schema(derived, draft, open_=open_), ensure_ascii=False, separators=(",", ":"))
+    text = _kept(kind, "JSON")
+    if text is None:
+        text = json.dumps(json_schema(derived, draft, open_=open_), ensure_ascii=False, separators=(",", ":"))
     ways = Converter(derived, JSON).ways(derived.shape)
     name = derived.shape.name if isinstance(derived.shape, Use) else ""
     return Typed(kind, Draft(text, "JSON"), name, ways.take, ways.make)
+
+
+def _kept(kind: Any, format_: str) -> str | None:
+    """The text that a class was made of, where it was made of one of this format."""
+    made_of, text = getattr(kind, "__dict__", {}).get("__schema_text__", ("", None))
+    return text if made_of == format_ else None
 
 
 def known(schema: Any, format_: str) -> Typed | None:

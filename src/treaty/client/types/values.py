@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, is_typeddict
 
 from treaty.client.types.failures import MisfitError
 from treaty.client.types.shapes import (
@@ -104,7 +104,9 @@ class Converter:
         self._made[name] = Ways(take, make)
         record = self._records[name]
         ways = [(part, self.ways(part.shape)) for part in record.parts]
-        takes = [(part.name, part.attribute, None if way.take is as_is else way.take) for part, way in ways]
+        takes = [
+            (part.name, part.attribute, None if way.take is as_is else way.take, part.optional) for part, way in ways
+        ]
         inner.append(Ways(_taker(record, takes, loose=self._medium.loose), _maker(record, ways)))
         self._made[name] = inner[0]
         return self._made[name]
@@ -134,8 +136,9 @@ class Converter:
         return Ways(take, make)
 
 
-def _taker(record: Record, parts: list[tuple[str, str, Convert | None]], *, loose: bool) -> Convert:
+def _taker(record: Record, parts: list[tuple[str, str, Convert | None, bool]], *, loose: bool) -> Convert:
     get, of = record.get, record.of
+    typed_dict = is_typeddict(record.kind)  # there a key that is missing and one of None are two things
     first = dict([record.tag]) if loose and record.tag else {}
 
     def take(value: Any) -> dict[str, Any]:
@@ -144,8 +147,10 @@ def _taker(record: Record, parts: list[tuple[str, str, Convert | None]], *, loos
         out: dict[str, Any] = first.copy()
         name = ""
         try:
-            for name, attribute, convert in parts:
+            for name, attribute, convert, optional in parts:
                 part = get(value, attribute)
+                if part is None and optional and loose and not typed_dict:
+                    continue
                 if part is not ABSENT:
                     out[name] = part if convert is None or part is None else convert(part)
                 elif not loose:

@@ -1,0 +1,1 @@
+"""Classes made from schemas, one module for each format."""
