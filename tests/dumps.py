@@ -244,7 +244,7 @@ def mode(made: Topic, subject: str | None, word: str | None) -> None:
 def associate(made: Topic, name: str, kind: str, subject: str, *, there: bool = True) -> None:
     """Tie a topic to a subject; strongly only where nobody refers to it. Or forget what ties it."""
     old = made.associations.get((name, kind))
-    key = {"keytype": "ASSOC", "tenant": "default", "resourceName": name, "resourceNamespace": "lkc-1"}
+    key: dict[str, Any] = {"keytype": "ASSOC", "tenant": "default", "resourceName": name, "resourceNamespace": "lkc-1"}
     key |= {"resourceType": "topic", "associationType": kind, "subject": old["subject"] if old else subject, "magic": 0}
     if not there:
         made.write(key, None)

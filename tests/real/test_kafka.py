@@ -38,6 +38,15 @@ def test_what_is_produced_is_there_after_a_restart(kafka: "Kafka", topic: str, f
     assert all_of(kafka, topic) == [(b"key", b"%d" % number) for number in range(100)]
 
 
+def test_jars_that_nobody_hands_out_are_told_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.servers.jars import classpath  # noqa: PLC0415 (few tests need it)
+
+    monkeypatch.setenv("DEFAULT_ARTIFACT_REPOSITORY", "http://127.0.0.1:9/")
+
+    with pytest.raises(RuntimeError, match="name a mirror in DEFAULT_ARTIFACT_REPOSITORY"):
+        classpath("nothing", ("org.example:nothing:1",))
+
+
 def test_a_compacted_topic_forgets_within_seconds(kafka: "Kafka") -> None:
     from tests.servers.kafka import COMPACTED  # noqa: PLC0415 (loads Kafka's client)
 

@@ -268,6 +268,36 @@ def test_delivery_that_fails_is_told(treaty: Treaty, kafka: Kafka, topic: str, t
 
 
 @pytest.mark.parametrize(
+    "login",
+    [
+        "sasl.username=ann\nsasl.password=known only to ann\n",
+        (
+            "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\\n"
+            '  username="ann" \\\n  password="known only to ann";\n'
+        ),
+    ],
+    ids=["librdkafka's words", "Java's words"],
+)
+def test_a_broker_that_asks_for_a_password(
+    treaty: Treaty, kafka: Kafka, topic: str, tmp_path: Path, login: str
+) -> None:
+    (tmp_path / "n.avsc").write_text('"int"', "utf-8")
+    head = f"bootstrap.servers: {kafka.secured}\nsecurity.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+    (tmp_path / "client.properties").write_text(head + login, "utf-8")
+    known = ("--kafka", "", "--kafka-config", "client.properties")
+
+    produced = treaty("produce", topic, "--schema", "n.avsc", *known, stdin=lines(1, 2))
+    assert produced.exit_code == 0, produced.stderr
+    assert read_back(treaty("consume", topic, "--values", *known)) == [1, 2]
+    for command in (("consume", topic), ("produce", topic)):
+        refused = treaty(*command, *known, "--kafka-config", "sasl.password=geheim", stdin=lines(1))
+        assert refused.exit_code == 2
+        assert "does not let us in" in refused.stderr
+        assert "geheim" not in refused.stderr
+        assert "known only" not in refused.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("produce", "no-such-topic", "--schema", "n.avsc"), "there is no topic 'no-such-topic'"),

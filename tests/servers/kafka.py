@@ -26,7 +26,12 @@ SETTINGS: Mapping[str, str] = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SECURED:SASL_PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.secured.plain.sasl.jaas.config": (
+        'org.apache.kafka.common.security.plain.PlainLoginModule required user_ann="known only to ann";'
+    ),
     "auto.create.topics.enable": "false",
     "log.retention.ms": "-1",  # tests write records of any time
     # Internal topics have one replica, and one partition to create and not fifty.
@@ -86,12 +91,12 @@ class Kafka:
     def __init__(self) -> None:
         self._classpath = broker_classpath()
         self.folder = Path(tempfile.mkdtemp(prefix="treaty-kafka-"))
-        self.port, other = _free_port(), _free_port()
+        self.port, self._secured, other = _free_port(), _free_port(), _free_port()
         self._log = self.folder / "broker.log"
         settings = {
             **SETTINGS,
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{other}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "listeners": f"{self._listeners()},CONTROLLER://127.0.0.1:{other}",
+            "advertised.listeners": self._listeners(),
             "controller.quorum.voters": f"1@127.0.0.1:{other}",
             "log.dirs": str(self.folder / "data"),
         }
@@ -110,6 +115,14 @@ class Kafka:
             command = [sys.executable, "-c", BOUND, *command]
         with self._log.open("ab") as log:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
+
+    def _listeners(self) -> str:
+        return f"PLAINTEXT://127.0.0.1:{self.port},SECURED://127.0.0.1:{self._secured}"
+
+    @property
+    def secured(self) -> str:
+        """Where it listens for ann, who has a password (``known only to ann``)."""
+        return f"127.0.0.1:{self._secured}"
 
     @property
     def bootstrap(self) -> str:

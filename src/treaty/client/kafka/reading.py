@@ -118,7 +118,7 @@ def _records(
             elif error.code() == kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 (that is its name)
                 position = one.offset()
             else:
-                raise failure(error, cluster.servers, heard.last)
+                raise failure(error, cluster.servers, heard)
             if ends is not None:
                 ends.reached(one.partition(), position)
 
@@ -132,9 +132,18 @@ def record_of(message: Any) -> Record:
     )
 
 
+def metadata(kafka: ModuleType, client: Any, topic: str) -> Any:
+    """What the brokers say about a topic and themselves; where they say nothing, `error_cb` has heard why."""
+    try:
+        return client.list_topics(topic, timeout=ASK)
+    except kafka.KafkaException:
+        client.poll(0)  # the library calls back from here only
+        raise
+
+
 def partitions_of(kafka: ModuleType, client: Any, cluster: Cluster, topic: str) -> Sequence[int]:
     """The partitions of a topic. Raises `KafkaFailure` where there is none of that name."""
-    found = client.list_topics(topic, timeout=ASK).topics[topic]
+    found = metadata(kafka, client, topic).topics[topic]
     if found.error is not None:
         if found.error.code() in {kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError.TOPIC_EXCEPTION}:
             raise KafkaFailure(f"there is no topic {topic!r} at {cluster.servers}; create it, or name another")

@@ -84,7 +84,7 @@ class Sender(AbstractContextManager["Sender"]):
                 self.sent += 1
                 self.bytes += len(message.value() or b"") + len(message.key() or b"")
             else:
-                self.lost(name, str(failure(error, self.cluster.servers, self._heard.last)))
+                self.lost(name, str(failure(error, self.cluster.servers, self._heard)))
 
         words = {"partition": record.partition, "timestamp": record.time, "on_delivery": done}
         if record.headers:

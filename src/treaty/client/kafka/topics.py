@@ -4,9 +4,9 @@ from types import ModuleType
 from typing import Any
 
 from treaty.client.kafka.cluster import Cluster
-from treaty.client.kafka.failures import KafkaFailure, told
+from treaty.client.kafka.failures import Heard, KafkaFailure, told
 from treaty.client.kafka.library import LOGGER, library
-from treaty.client.kafka.reading import ASK
+from treaty.client.kafka.reading import ASK, metadata
 
 REPLICAS = 3
 """Copies of a new topic, where there are as many brokers."""
@@ -18,9 +18,10 @@ def compacted(cluster: Cluster, topic: str, *, dry_run: bool = False) -> bool:
     One that is missing is made, unless this is a dry run. Raises `KafkaFailure` for one that a registry could not use.
     """
     kafka = library()
-    with told(kafka, cluster.servers):
-        admin = kafka.admin.AdminClient(cluster.merged({}), logger=LOGGER)
-        found = admin.list_topics(topic, timeout=ASK)
+    heard = Heard()
+    with told(kafka, cluster.servers, heard):
+        admin = kafka.admin.AdminClient(cluster.merged({"error_cb": heard}), logger=LOGGER)
+        found = metadata(kafka, admin, topic)
         there = found.topics[topic]
         if there.error is None:
             _refuse_unfit(kafka, admin, topic, len(there.partitions))
