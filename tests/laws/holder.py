@@ -1,0 +1,21 @@
+"""Somebody with rights, for the laws about rights."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from treaty.core.needs import refuse_unless_allowed
+from treaty.core.refusals import Forbidden
+from treaty.core.requests import Request
+from treaty.core.rights import Access, Permission, Rule, complete
+
+
+def access(*may: Permission, subjects: Iterable[str] = ("*",), contexts: Iterable[str] = (".",)) -> Access:
+    return Access((Rule(("user:a",), complete(may), tuple(subjects), tuple(contexts)),))
+
+
+def allowed(access: Access, request: Request[Any]) -> bool:
+    try:
+        refuse_unless_allowed(access, "user:a", request)
+    except Forbidden:
+        return False
+    return True
