@@ -22,7 +22,7 @@ def in_context(segments: Segments, query: Query) -> tuple[Segments, Query]:
     prefix = f":{context}:"
     if rest[0] in {"config", "mode"}:
         return (rest[0], _qualified(prefix, rest[1] if len(rest) > 1 else ""), *rest[2:]), query
-    if rest in {("schemas",), ("subjects",)}:
+    if rest in {("schemas",), ("subjects",), ("treaty", "settings")}:
         return rest, query.with_member("subjectPrefix", _qualified(prefix, query.get("subjectPrefix") or ""))
     if rest[:2] == ("schemas", "ids"):
         return rest, query.with_member("subject", _qualified(prefix, query.get("subject") or ""))
