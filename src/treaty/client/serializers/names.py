@@ -61,7 +61,7 @@ class Naming:
         """Ask this registry where the strategy wants it."""
         self._registry = registry
         self._how = how
-        self._found: Memo[tuple[str, Part], Subject | None] = Memo(MAX_TOPICS)
+        self._found: Memo[tuple[str, Part], tuple[Subject, ...]] = Memo(MAX_TOPICS)
         self.steady = not isinstance(how, Associated) and how in STRATEGIES.values()
         """The same topic, part and record lead to the same subject for ever."""
 
@@ -72,24 +72,24 @@ class Naming:
             return how(topic, part, record)
         _needs("topic", topic)
         found = self._found.get((topic, part), lambda: self._associated(how, topic, part), ttl=how.seconds)
-        if found is not None:
-            return found
+        if found:
+            return found[0]
         if how.fallback == "none":
             raise ValueError(
                 f"the registry associates no subject with {part}s of topic {topic}, and there is no fallback"
             )
         return STRATEGIES[how.fallback](topic, part, record)
 
-    def _associated(self, how: Associated, topic: str, part: Part) -> Subject | None:
+    def _associated(self, how: Associated, topic: str, part: Part) -> tuple[Subject, ...]:
         try:
             answer = self._registry.ask(ListAssociations(OfName(topic, how.cluster), kinds=(part,))).answer
         except (NotFound, NotOffered):
-            return None
+            return ()
         subjects = sorted({each.subject for each in answer.associations})
         if len(subjects) > 1:
             told = ", ".join(subjects)
             raise ValueError(f"{part}s of topic {topic} have more than one subject: {told}; name the cluster to choose")
-        return subject_of(subjects[0]) if subjects else None
+        return tuple(map(subject_of, subjects))
 
 
 def _needs(what: str, value: str) -> None:
