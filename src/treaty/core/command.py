@@ -14,8 +14,8 @@ A = TypeVar("A")
 @dataclass(frozen=True, slots=True)
 class Command(Generic[A]):
     """A request as it arrived: `command_id` makes it this command and no other, `time` (ms since the epoch) and
-    `principal` come with it, because the law has neither a clock nor a door. A query shows no more than `access` lets
-    be read (None: all); what a command may touch is asked before it is made.
+    `principal` come with it, because the law has neither a clock nor a door. Nothing is done that `access`
+    does not allow, and a query shows no more than it lets be read (None: there are no rights here).
     """
 
     request: Request[A]

@@ -39,7 +39,7 @@ class Call:
     `consistency` is ``latest`` (look at the tip first), ``eventual`` (memory is good enough) or empty (the default of
     the request's class). `after` is a token that the answer must not be older than. `command_id` makes a retry the
     same command; empty means that the registry gives one. `timeout` is in seconds.
-    `access` bounds what a query shows (None: all is shown); it stays in this process.
+    `access` bounds what is done and shown (None: there are no rights here); it stays in this process.
     """
 
     consistency: str = ""
