@@ -64,15 +64,14 @@ class Job:
 
     def send(self, source: Iterator[Item | Wrong], sender: Sender) -> None:
         """Send every record, and wait until all have arrived or are lost."""
-        with _progress() as progress, sender:
-            sender.see(self.order.topic, self.order.partition)
-            try:
+        try:
+            with _progress() as progress, sender:
+                sender.see(self.order.topic, self.order.partition)
                 for item, made in self._each(source):
                     sender.send(made, item.name)
                     progress(sender.sent)
-                sender.flush()
-            finally:
-                self.account.sent, self.account.bytes = sender.sent, sender.bytes
+        finally:
+            self.account.sent, self.account.bytes = sender.sent, sender.bytes
 
     def show(self, source: Iterator[Item | Wrong]) -> Iterator[tuple[str, dict[str, str]]]:
         """The bytes of every record that would be sent, with its place in the input."""
