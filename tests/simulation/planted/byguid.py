@@ -1,6 +1,6 @@
 """Planted: answers are remembered by what a guid covers: a text, and names and numbers of its references."""
 
-from treaty.core.grammar import Compare, Inspect, Parse, Question
+from treaty.core.grammar import Compare, Inspect, Parse, Question, Retag, Tags
 from treaty.core.meaning import Meaning
 from treaty.node import grammar
 
@@ -21,3 +21,7 @@ def planted(question: Question) -> tuple[str, bytes, bytes, tuple[str, ...]]:
             return (policy, guid(reader), guid(writer), ())
         case Inspect(meaning, validators):
             return ("inspect", guid(meaning), b"", validators)
+        case Tags(meaning):
+            return ("tags", guid(meaning), b"", ())
+        case Retag(meaning, add, remove, lenient):
+            return ("retag", guid(meaning), repr((add, remove, lenient)).encode("utf-8", "backslashreplace"), ())

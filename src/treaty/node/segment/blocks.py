@@ -10,8 +10,8 @@ BLOCK_BYTES = 4_096
 """Bytes of a block before it is compressed: what one look decompresses."""
 SAMPLES = 3_000
 """Rows from which a dictionary is made."""
-DICTIONARY_BYTES = 262_144
-LEVEL = 3
+DICTIONARY_BYTES = 524_288
+LEVEL = 6
 
 
 @dataclass(slots=True)
