@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Generic, Literal, NewType, T
 import msgspec
 import pydantic
 import pytest
+import typing_extensions
 
 from treaty.client.types.failures import MisfitError, NoSchemaError
 from treaty.client.types.marks import Called, Digits, Doc, Formerly, Named, Size, Stored
@@ -206,6 +207,22 @@ def test_a_class_inside_a_function_may_name_itself() -> None:
     assert avro(Inside)["fields"] == [{"name": "next", "type": ["Inside", "null"]}]
     typed = typed_avro(Inside)
     assert typed.make(typed.take(Inside(Inside(None)))) == Inside(Inside(None))
+
+
+class Extended(typing_extensions.TypedDict):
+    id: Annotated[int, typing_extensions.Doc("Counts.")]
+    note: typing_extensions.NotRequired[str]
+
+
+def test_typing_extensions_are_typing() -> None:
+    assert avro(Extended)["fields"] == [
+        {"name": "id", "type": "long", "doc": "Counts."},
+        {"name": "note", "type": ["null", "string"], "default": None},
+    ]
+    for derive in (typed_avro, typed_json):
+        typed = derive(Extended)
+        for value in ({"id": 1}, {"id": 1, "note": "x"}):
+            assert typed.make(typed.take(value)) == value
 
 
 class Stamped(pydantic.BaseModel):

@@ -91,6 +91,11 @@ def _model(cls: Any) -> Iterator[Given]:
             yield Given(name, attribute, argument, plain, field.default, doc=doc, marks=marks)
 
 
+def is_typed_dict(cls: Any) -> bool:
+    """Whether a class is a `TypedDict`: of `typing`, or of `typing_extensions`, which makes its own."""
+    return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__required_keys__")
+
+
 def _typed(cls: Any) -> Iterator[Given]:
     for name, hint in annotations(cls).items():
         yield Given(name, name, name, hint, optional=name in cls.__optional_keys__)
@@ -127,7 +132,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("pydantic.BaseModel", lambda cls: isinstance(getattr(cls, "model_fields", None), Mapping), _model),
     Kind("attrs", lambda cls: "__attrs_attrs__" in cls.__dict__, _attrs),
     Kind("dataclass", dataclasses.is_dataclass, _dataclass),
-    Kind("TypedDict", typing.is_typeddict, _typed, get=_item, maker=lambda cls: lambda given: given, of=_is_typed),
+    Kind("TypedDict", is_typed_dict, _typed, get=_item, maker=lambda cls: lambda given: given, of=_is_typed),
     Kind("NamedTuple", lambda cls: issubclass(cls, tuple) and hasattr(cls, "_field_defaults"), _named_tuple),
 )
 """In the order in which they are asked: a pydantic dataclass is a dataclass, not a model."""
@@ -150,7 +155,8 @@ def doc_of(cls: Any) -> str:
 def said(marks: tuple[Any, ...]) -> str:
     """What marks say that a field is about: ours, or msgspec's and pydantic's own."""
     for mark in marks:
-        text = mark.text if isinstance(mark, Doc) else getattr(mark, "description", None)
+        told = getattr(mark, "description", None) or getattr(mark, "documentation", None)
+        text = mark.text if isinstance(mark, Doc) else told
         if isinstance(text, str) and text:
             return text
     return ""

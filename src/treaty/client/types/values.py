@@ -3,9 +3,10 @@
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, is_typeddict
+from typing import Any
 
 from treaty.client.types.failures import MisfitError
+from treaty.client.types.kinds import is_typed_dict
 from treaty.client.types.shapes import (
     ABSENT,
     Anything,
@@ -138,7 +139,7 @@ class Converter:
 
 def _taker(record: Record, parts: list[tuple[str, str, Convert | None, bool]], *, loose: bool) -> Convert:
     get, of = record.get, record.of
-    typed_dict = is_typeddict(record.kind)  # there a key that is missing and one of None are two things
+    typed_dict = is_typed_dict(record.kind)  # there a key that is missing and one of None are two things
     first = dict([record.tag]) if loose and record.tag else {}
 
     def take(value: Any) -> dict[str, Any]:
