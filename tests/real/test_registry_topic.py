@@ -17,7 +17,7 @@ from tests.servers.kafka import COMPACTED, Kafka
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.kafka.cluster import Cluster
-from treaty.client.kafka.registry_topic import read_topic
+from treaty.client.kafka.registry_topic import read_topic, write_topic
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import read
 from treaty.client.transfer.snapshot import Snapshot
@@ -105,6 +105,30 @@ def test_a_compacted_topic_comes_over_and_goes_back(
         assert told(read(one)) == told(read(other)) == told(expected)
     settings = kafka.settings(f"back-{seed}")
     assert settings["cleanup.policy"] == "compact"
+
+
+@pytest.mark.soak
+def test_fifty_thousand_schemas_come_out_of_a_topic_and_go_into_one(
+    kafka: Kafka, topic: str, figure: Callable[[str], None]
+) -> None:
+    made = made_up(9, 50_000)
+    fill(kafka, topic, made)
+    expected = read_lines(made.text().splitlines(keepends=True))
+    begin = time.monotonic()
+    found = read_topic(Cluster(kafka.bootstrap), topic)
+    read_in = time.monotonic() - begin
+    assert found == expected
+    begin = time.monotonic()
+    done = write_topic(found, Cluster(kafka.bootstrap), f"{topic}-out")
+    wrote_in = time.monotonic() - begin
+
+    back = read_topic(Cluster(kafka.bootstrap), f"{topic}-out")
+
+    assert done.problems == ()
+    assert told(back) == told(expected)
+    assert back.highest == expected.highest
+    assert back.associations == expected.associations
+    figure(f"{len(made.lines)} records read in {read_in:.1f} s, {done.written} written in {wrote_in:.1f} s")
 
 
 def test_an_export_is_run_again_and_writes_what_is_missing(kafka: Kafka, topic: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 900
+SECONDS = 500
 """How long fetching may take."""
 
 
