@@ -69,6 +69,8 @@ def test_what_is_bound_is_found_from_each_side(connection: Connection) -> None:
     assert connection.associations(":.c:v") == (value,)
     assert connection.associations(t.OfSubject(subject_of("k")), limit=1) == (key,)
     (second,) = connection.associations("k", offset=1)
+    assert connection.associations("k", offset=-1, limit=0) == (key, second)
+    assert connection.associations(t.OfName("-"), limit=5_000) == (key, value, second)
     assert second.resource == USERS
     assert connection.associations(t.OfName("orders")) == (key, value)
     assert connection.associations(t.OfName("orders", "lkc-1"), kinds=("value",)) == (value,)

@@ -128,7 +128,10 @@ class OfId:
 
 @dataclass(frozen=True, slots=True)
 class ListAssociations(Request[Associations]):
-    """Associations of a subject or of resources. `kinds` and `lifecycle` keep only these; empty keeps all."""
+    """Associations of a subject or of resources. `kinds` and `lifecycle` keep only these; empty keeps all.
+
+    A `limit` out of its range is the usual one.
+    """
 
     of: OfSubject | OfName | OfId
     type: str = TOPIC

@@ -20,7 +20,7 @@ from treaty.core.associating import (
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.versions import found, shown
-from treaty.core.limits import ASSOCIATION_BATCH
+from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -119,7 +119,8 @@ def list_associations(view: View, command: Command[Associations], grammar: Gramm
 
 def _asked(view: View, request: ListAssociations) -> list[Tied]:
     """The page of associations that is asked for."""
-    page = (request.offset, request.offset + request.limit)
+    offset = max(0, request.offset)
+    page = (offset, offset + (request.limit if 1 <= request.limit <= ASSOCIATIONS_LISTED else ASSOCIATIONS_LISTED))
     match request.of:
         case OfName("-", namespace):
             places = islice(_places(view, request, namespace), *page)
