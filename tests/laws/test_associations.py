@@ -139,7 +139,7 @@ def test_a_topic_made_anew_must_lose_the_associations_of_the_old_one_first(bench
     again = Resource("orders", "lkc", "id-9")
     assert isinstance(refused(bench, t.Associate(again, (weak(kind="key"),))), r.ResourceAssociated)
     other = Resource("other", "lkc", "id-1")
-    assert "the id belongs to 'orders' in 'lkc'" in str(refused(bench, t.Associate(other, (weak(),))))
+    assert "the id belongs to another resource" in str(refused(bench, t.Associate(other, (weak(),))))
     bench.do(t.Associate(Resource("orders", "elsewhere", "id-3"), (weak(),)))
     assert len(bench.do(t.ListAssociations(t.OfName("orders"))).associations) == 2
 

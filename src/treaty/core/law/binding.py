@@ -133,14 +133,12 @@ def _known(view: View, resource: Resource) -> Resource:
             "RESOURCE_ID",
             f"An association of type '{named[0][1].kind}' already exists for resource '{resource.name}'",
             path="/resourceId",
-            old=there,
             new=resource.id,
             allowed="the id that the resource has; or delete the associations of the one that had its name before",
         )
-    for one in tied.of_resource(view, resource.id)[:1]:
-        other = tied.resource_of(one)
-        if other != resource:
-            raise invalid("resourceName", f"the id belongs to '{other.name}' in '{other.namespace}'", resource.name)
+    ties = tied.of_resource(view, resource.id)
+    if ties and tied.resource_of(ties[0]) != resource:  # which one it is may be a secret
+        raise invalid("resourceName", "the id belongs to another resource", resource.name)
     return resource
 
 
