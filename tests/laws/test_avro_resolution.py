@@ -162,6 +162,33 @@ def test_what_has_no_place_is_told(old: Any, new: Any, value: object) -> None:
     assert bad.value.code == Code.RESOLUTION
 
 
+def record(name: str, *fields: str) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": each, "type": "int", "default": 0} for each in fields]}
+
+
+def test_branches_are_told_by_their_names() -> None:
+    writer, reader = pair(
+        [record("ns.A", "x"), record("ns.B", "y")], ["null", record("ns.B", "x", "y"), record("ns.A", "x")]
+    )
+    for value, expected in ((("ns.A", {"x": 1}), {"x": 1}), (("ns.B", {"y": 2}), {"x": 0, "y": 2})):
+        payload = codec.write(writer, {"a": value}, check=True)
+        assert codec.read(writer, reader, payload, 1) == {"a": expected}
+    tagged = writer.way(reader, tagged=True)
+    assert tagged is not None
+    assert tagged(codec.write(writer, {"a": ("ns.B", {"y": 2})}, check=True)) == {"a": ("ns.B", {"y": 2})}
+
+
+@pytest.mark.parametrize(
+    "kind", [record("A"), {"type": "enum", "name": "A", "symbols": ["s"]}, {"type": "fixed", "name": "A", "size": 0}]
+)
+def test_types_of_other_names_are_no_match(kind: dict[str, Any]) -> None:
+    value = {"record": {}, "enum": "s", "fixed": b""}[kind["type"]]
+    writer, reader = pair(kind, {**kind, "name": "Other"})
+    with pytest.raises(BadRecord) as bad:
+        codec.read(writer, reader, codec.write(writer, {"a": value}, check=True), 1)
+    assert bad.value.code == Code.RESOLUTION
+
+
 def test_defaults_are_values_and_made_anew() -> None:
     fields: list[dict[str, Any]] = [
         {"name": "raw", "type": "bytes", "default": "\u00ff"},
