@@ -161,7 +161,15 @@ def test_each_permission_allows_its_requests_and_no_others(given_: Permission, w
 
 SOMEWHERE = [
     q.GetSchema(1), q.GetGuid("g"), q.GetGuidIds("g"), q.ListSubjects(), q.ListSchemas(), q.UsesOf(1), q.ListContexts(),
+    q.ListSettings(),
 ]  # fmt: skip
+
+
+def test_who_makes_a_context_could_register_anywhere_in_it() -> None:
+    assert allowed(access("register", contexts=(".x",)), q.MakeContext(".x", 5))
+    assert not allowed(access("register", contexts=(".y",)), q.MakeContext(".x", 5))
+    assert not allowed(access("register", subjects=("a*",), contexts=(".x",)), q.MakeContext(".x", 5))
+    assert not allowed(access("mode", "config", "delete", contexts=(".x",)), q.MakeContext(".x", 5))
 
 
 @pytest.mark.parametrize("request_", SOMEWHERE, ids=lambda one: type(one).__name__)
