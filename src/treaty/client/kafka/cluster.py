@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from treaty.core.schema import Pairs
@@ -55,11 +55,6 @@ def cluster_of(text: str, words: Iterable[str] = ()) -> tuple[Cluster, str]:
     if not names:
         raise ClusterError(f"no Kafka broker is named; expected {SCHEME}host:port/topic, or {SERVERS} as a setting")
     return Cluster(names, tuple(sorted(settings.items()))), topic.rstrip("/")
-
-
-def with_defaults(cluster: Cluster, settings: Pairs) -> Cluster:
-    """The cluster, with settings where it has none."""
-    return replace(cluster, settings=tuple(sorted({**dict(settings), **dict(cluster.settings)}.items())))
 
 
 def _server(text: str) -> str:

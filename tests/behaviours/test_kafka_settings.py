@@ -1,0 +1,72 @@
+"""Where a cluster is and how to get in, read from URLs, words and properties files; what is said without the library."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treaty.client.kafka.cluster import Cluster, ClusterError, cluster_of
+
+
+@pytest.mark.parametrize(
+    ("text", "servers", "topic"),
+    [
+        ("kafka://h:1/t", "h:1", "t"),
+        ("h", "h:9092", ""),
+        ("kafka://a:1,b/_schemas/", "a:1,b:9092", "_schemas"),
+        ("kafka://[::1]:9/t", "[::1]:9", "t"),
+        ("[::1]", "[::1]:9092", ""),
+    ],
+    ids=["url", "host", "several", "address", "address alone"],
+)
+def test_urls(text: str, servers: str, topic: str) -> None:
+    assert cluster_of(text) == (Cluster(servers), topic)
+
+
+def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "# mine\n! too\nbootstrap.servers = a:1,b\nsasl.password: with = and : in it\nclient.id=x\n\n"
+        'sasl.jaas.config=org.example.Login required \\\n  username="ann" password="a \\"b\\" c";\n',
+        "utf-8",
+    )
+
+    found, _ = cluster_of("", [str(file), "client.id=y"])
+
+    assert found.servers == "a:1,b:9092"
+    assert dict(found.settings) == {"client.id": "y", "sasl.username": "ann", "sasl.password": 'a "b" c'}
+    assert cluster_of("c:3", [str(file)])[0].servers == "c:3"
+    assert "ann" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        ("", (), "no Kafka broker is named"),
+        ("kafka://ann:geheim@h/t", (), "has no user and password"),
+        ("h:x", (), "'h:x' is no broker"),
+        ("kafka://h/a/b", (), "is no topic's URL"),
+        ("h", ("no-such-file",), "neither name=value nor a properties file: No such file"),
+        ("h", ("ssl.truststore.location=/geheim",), "say ssl.ca.location"),
+        ("h", ("sasl.jaas.config=Krb5 geheim",), "set sasl.username and sasl.password"),
+    ],
+    ids=["nothing", "password", "port", "path", "file", "java", "login"],
+)
+def test_what_cannot_be_used_is_told_without_values(text: str, words: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ClusterError) as wrong:
+        cluster_of(text, words)
+
+    assert said in str(wrong.value)
+    assert "geheim" not in str(wrong.value)
+
+
+def test_without_the_library_a_command_says_what_to_install() -> None:
+    program = "import sys; sys.modules['confluent_kafka'] = None; from treaty.cli.main import main; main()"
+    words = ["consume", "orders", "--kafka", "127.0.0.1:9", "--registry", "memory:"]
+
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "pip install 'treaty[kafka]'" in done.stderr
+    assert "Traceback" not in done.stderr
