@@ -13,6 +13,8 @@ from tests.behaviours.scripted import Say, Seen
 PEERS = Path(__file__).parent / "peers"
 REFUSED = "must"
 """A schema with this word in it is incompatible with every other, unless the level is NONE."""
+ELDER = "elder"
+"""A schema with this word in it is incompatible with the first version of a subject alone."""
 NO_SCHEMA = "nope"
 """A text with this word in it is no schema."""
 
@@ -82,8 +84,14 @@ class Peer:
     def level(self, s: str) -> str:
         return self.levels.get(s) or self.levels.get("", "BACKWARD")
 
-    def fits(self, s: str, text: str) -> bool:
-        return REFUSED not in text or self.level(s) == "NONE" or not self.living(s, {})
+    def fits(self, s: str, text: str, version: int | None = None) -> bool:
+        """Whether a text fits a version, or (None) those that the level compares."""
+        living = self.living(s, {})
+        if self.level(s) == "NONE" or not living:
+            return True
+        every = self.level(s).endswith("_TRANSITIVE")
+        compared = [one["version"] for one in (living if every else living[-1:])] if version is None else [version]
+        return REFUSED not in text and not (ELDER in text and 1 in compared)
 
     def by_id(self, number: str) -> dict[str, Any]:
         for ones in self.versions.values():
@@ -209,8 +217,7 @@ class Peer:
             if self.rules["check_needs_subject"]:
                 raise Told(40402, "Version -1 not found." if v == "latest" else f"Version {v} not found.")
             return {"is_compatible": True}
-        self.one(s, v, {})
-        return {"is_compatible": self.fits(s, body["schema"])}
+        return {"is_compatible": self.fits(s, body["schema"], self.one(s, v, {})["version"])}
 
     # ----------------------------------------------------------------------------------------------------- settings
 

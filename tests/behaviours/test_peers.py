@@ -121,6 +121,7 @@ def test_compatibility(at: At) -> None:
         it.set_level("orders", level)
         assert not it.check("orders", BAD).compatible
         assert not it.check("orders", BAD, 1).compatible
+        assert it.check("orders", '"elder"').compatible == (level == "BACKWARD")
     with pytest.raises(Incompatible):
         it.register("orders", BAD)
     at.does("invalid", lambda: it.register("orders", '"nope"'), "!InvalidSchema")
