@@ -288,7 +288,7 @@ class Loose(TypedDict):
         (Literal[1.5], "value", "a Literal of something else"),
         (Loose, "value", "an annotation of Loose is not known here"),
         (Annotated[Item, Named("a-b.7")], "value", "is no name of a type"),
-        (lambda: 1, "value", "has no schema"),
+        pytest.param(lambda: 1, "value", "has no schema", id="function"),
     ],
     ids=str,
 )

@@ -2,13 +2,11 @@
 
 import os
 from dataclasses import replace
+from importlib import import_module
 
 import click
 from click.shell_completion import CompletionItem
 
-from treaty.cli.terminal.door import settings_at
-from treaty.client.settings import Settings
-from treaty.client.sync import HttpRegistry
 from treaty.core.names import subject_of
 from treaty.core.registry import Call
 from treaty.core.requests import ListSubjects
@@ -21,15 +19,17 @@ OFFERED = 200
 
 def subjects(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of subjects that begin so. Nothing is said where they can't be had: no registry, no rights, no time."""
+    # Loaded late: every command asks for this, and most never talk to a registry.
+    door, client = import_module("treaty.cli.terminal.door"), import_module("treaty.client.sync")
     try:
         environment = dict(os.environ)  # noqa: TID251 (a command's settings are variables too)
         url = ctx.params.get("registry") or environment.get("TREATY_REGISTRY") or ""
         # without a terminal nobody is asked for a password
-        settings = settings_at(str(url), {"TREATY_PASSWORD": "", **environment})
-        if not isinstance(settings, Settings) or not settings.urls[0]:
+        settings = door.settings_at(str(url), {"TREATY_PASSWORD": "", **environment})
+        if isinstance(settings, str) or not settings.urls[0]:
             return []  # a log would have to be read from its beginning
         quick = replace(settings, rounds=1, attempt_timeout=PATIENCE, connect_timeout=PATIENCE)
-        registry = HttpRegistry(quick)
+        registry = client.HttpRegistry(quick)
         try:
             asked = ListSubjects(subject_of(incomplete) if incomplete else ListSubjects().prefix, limit=OFFERED)
             names = registry.ask(asked, Call(consistency="eventual", timeout=PATIENCE)).answer.names
