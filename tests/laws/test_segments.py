@@ -1,11 +1,13 @@
 """Tables that stand on a segment show what dictionaries show, whatever has changed since."""
 
 import random
+from collections.abc import Callable
 
 from hypothesis import given
 
 from tests.laws.test_tables import batches, histories, last, place, seeds, shuffled, whole
-from treaty.core.rows import Encoded
+from treaty.core import values
+from treaty.core.rows import Encoded, Key, Row, encode_row
 from treaty.core.tables import DictTables
 from treaty.node.segment.layered import LayeredTables
 
@@ -34,3 +36,36 @@ def test_loading_anew_forgets_what_was_there(first: list[Encoded], second: list[
     for tables in (plain, layered):
         tables.load([row for row in last(second) if row.value is not None], place(7))
     assert whole(layered, first + second) == whole(plain, first + second)
+
+
+def test_long_orders_are_walked_alike_from_anywhere() -> None:
+    """Many blocks of entries, with changes over them, from bounds inside, between and outside of what is there."""
+    chance = random.Random(9)
+    names = [f"{chance.choice('abc')}{number % 700}é" for number in range(3_000)]
+    rows = [
+        encode_row(Row("version", (".", name, number), values.Version(number % 40 + 1, number, "TOY")))
+        for number, name in enumerate(names)
+    ] + [encode_row(Row("subject", (".", name), values.Subject(1))) for name in set(names)]
+    plain, layered = DictTables(), LayeredTables(small=0)
+    for tables in (plain, layered):
+        tables.load(rows, place(4))
+    changed = [Encoded(row.table, row.key, None) for row in chance.sample(rows, 400)]
+    for _ in range(2):
+        for order, bounds in ORDERED.items():
+            for _ in range(60):
+                low, high = sorted((bounds(chance, names), bounds(chance, names)))
+                assert [*layered.walk(order, low, high)] == [*plain.walk(order, low, high)]
+        for tables in (plain, layered):
+            tables.apply(changed, place(5))
+    assert layered.digest == plain.digest
+
+
+def _name(chance: random.Random, names: list[str]) -> str:
+    return chance.choice(["", "\U0010ffff", "b", chance.choice(names), f"{chance.choice(names)}0"])
+
+
+ORDERED: dict[str, Callable[[random.Random, list[str]], Key]] = {
+    "subject": lambda chance, names: (".", _name(chance, names)),
+    "version.number": lambda chance, names: (".", _name(chance, names), chance.randrange(45)),
+    "version.listed": lambda chance, names: ("live", ".", _name(chance, names)),
+}

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from treaty.core.codec import dumps
 from treaty.core.rows import Alien, Encoded, Key, Value
 from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES, ORDERS
 from treaty.node.segment.blocks import SAMPLES, BlockWriter, dictionary_of
@@ -80,7 +81,7 @@ class _Table:
     odd: list[Encoded]
     keys: "array[int]" = field(default_factory=lambda: array("Q"))
     indexes: dict[str, "array[int]"] = field(default_factory=dict)
-    orders: dict[str, list[tuple[Key, int]]] = field(default_factory=dict)
+    orders: dict[str, list[Key]] = field(default_factory=dict)
     digest: int = 0
 
     def add(self, row: Encoded) -> None:
@@ -95,11 +96,11 @@ class _Table:
         self.digest += row.digest
         self.keys.append(mark(decoded.key, number))
         if self.name in ORDERED_TABLES:
-            self.orders.setdefault(self.name, []).append((decoded.key, number))
+            self.orders.setdefault(self.name, []).append(decoded.key)
         for name, entry in _claims(self.name, decoded.key, decoded.value):
             self.indexes.setdefault(name, array("Q")).append(mark(entry, number))
             if name in ORDERS:
-                self.orders.setdefault(name, []).append((entry, number))
+                self.orders.setdefault(name, []).append(entry)
 
     def close(self, built: Built) -> None:
         self.writer.close()
@@ -114,17 +115,28 @@ class _Table:
         for name, marks in self.indexes.items():
             columns[f"index:{name}"] = sorted_marks(marks).tobytes()
         for name, entries in self.orders.items():
-            columns[f"order:{name}"] = array("I", _firsts(entries)).tobytes()
+            _write_order(columns, name, entries)
 
 
 def _claims(table: str, key: Key, value: Value) -> Iterator[tuple[str, Key]]:
     return ((name, entry) for name, one in BY_TABLE.get(table, ()) for entry in one.entries(key, value))
 
 
-def _firsts(entries: list[tuple[Key, int]]) -> Iterator[int]:
-    """One row for each entry, in the order of entries."""
+def _write_order(columns: dict[str, bytes | bytearray | memoryview], name: str, entries: list[Key]) -> None:
+    """Write each entry once, in order, in blocks of their own; ``heads`` has the first one of each block."""
     entries.sort()
-    return (next(group)[1] for _, group in itertools.groupby(entries, key=lambda one: one[0]))
+    writer, heads, seen = BlockWriter(), [], -1
+    for entry, _ in itertools.groupby(entries):
+        line = dumps(entry).encode("utf-8", "surrogatepass")
+        writer.add(line)
+        if len(writer.firsts) != seen:
+            seen = len(writer.firsts)
+            heads.append(line)
+    writer.close()
+    columns[f"data:order:{name}"] = writer.data
+    columns[f"ends:order:{name}"] = writer.ends.tobytes()
+    columns[f"firsts:order:{name}"] = writer.firsts.tobytes()
+    columns[f"heads:{name}"] = b"\n".join(heads)
 
 
 KNOWN = tuple(sorted(INDEXES))

@@ -11,7 +11,7 @@ import zstandard
 from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
 from treaty.core.rows import Encoded, Key, Row
-from treaty.core.view import INDEXES, ORDERED_TABLES
+from treaty.core.view import INDEXES
 from treaty.node.segment.blocks import BlockReader
 from treaty.node.segment.forms import text_of, value_of
 from treaty.node.segment.marks import rows_of
@@ -42,6 +42,8 @@ class Segment:
         self._readers: dict[str, BlockReader] = {}
         self._block = lru_cache(BLOCKS_KEPT)(self._read_block)
         self.row = lru_cache(ROWS_KEPT)(self._row)
+        self._heads = lru_cache(maxsize=None)(self._read_heads)
+        self._entries = lru_cache(BLOCKS_KEPT)(self._read_entries)
 
     def odd(self) -> list[Encoded]:
         """Rows that are not in the segment's tables: who uses it has to keep them."""
@@ -129,25 +131,18 @@ class Segment:
 
     def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
         """Keys of a table or entries of an index in order, from `low` on and below `high`."""
-        numbers = self._numbers(f"order:{order}", "I")
-        entry = self._entry(order)
-        for place in range(bisect_left(numbers, low, key=entry), len(numbers)):
-            found = entry(numbers[place])
-            if found >= high:
+        heads = self._heads(order)
+        for place in range(max(0, bisect_right(heads, low) - 1), len(heads)):
+            if heads[place] >= high:
                 return
-            yield found
+            entries = self._entries(order, place)
+            yield from entries[bisect_left(entries, low) : bisect_left(entries, high)]
 
-    def _entry(self, order: str) -> Callable[[int], Key]:
-        if order in ORDERED_TABLES:
-            return lambda number: self.key(order, number)
-        one = INDEXES[order]
+    def _read_heads(self, order: str) -> list[Key]:
+        return [*map(_key, bytes(self._column(f"heads:{order}")).splitlines())]
 
-        def entry(number: int) -> Key:
-            row = self.row(one.table, number)
-            assert row.value is not None
-            return one.entries(row.key, row.value)[0]
-
-        return entry
+    def _read_entries(self, order: str, number: int) -> list[Key]:
+        return [*map(_key, self._read_block(f"order:{order}", number))]
 
 
 def _key(text: bytes) -> Key:

@@ -20,7 +20,7 @@ from treaty.node.segment.build import KNOWN, Built
 from treaty.node.segment.segment import Segment, SegmentDamagedError
 
 MAGIC = b"TRTYSTAT"
-FORMAT = 1
+FORMAT = 2
 """The layout of files that this version writes and reads."""
 _HEAD = struct.Struct(">8sII")
 """Magic, format, bytes of the JSON that follows."""
