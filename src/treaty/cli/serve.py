@@ -263,19 +263,11 @@ def _together(serving: Serving, listener: socket.socket) -> int:
             flags += ["--incompatible-code", str(serving.manner.incompatible)]
             keys = serving.manner.metadata_keys
             flags += ["--metadata-key-file", str(keys)] if keys else []
-            command = [
-                sys.executable,
-                "-m",
-                "treaty.cli.main",
-                "serve",
-                "--log",
-                serving.url,
-                *flags,
-                *serving.safety.flags(),
-            ]
+            command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.safety.flags()]
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(banner(serving, listener), err=True)
+        os.environ["TREATY_LOG"] = serving.url  # noqa: TID251 (to workers; it may hold a password, so no argument)
         return _run(Workers(arguments, listener, serving.workers).run())
 
 
