@@ -16,18 +16,8 @@ import click
 
 from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
-from treaty.assemble import (
-    HOPELESS_ERRORS,
-    PASSING_ERRORS,
-    PLAIN,
-    Manner,
-    Sharing,
-    check_files,
-    member,
-    new_loop,
-    serve,
-    state_path,
-)
+from treaty.assemble import PASSING_ERRORS, member, state_path
+from treaty.assemble.service import HOPELESS_ERRORS, PLAIN, Manner, Sharing, check_files, new_loop, serve
 from treaty.cli import journal
 from treaty.cli.safety import Safety, safety_of, safety_options
 from treaty.wire.confluent.errors import INCOMPATIBLE

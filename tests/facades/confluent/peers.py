@@ -15,7 +15,8 @@ from tests.facades.doors import write_passwords
 from tests.real.running import Running, serving, start
 from treaty.api.application import Application, application
 from treaty.api.protection import Protection, guarded
-from treaty.assemble import Manner, member
+from treaty.assemble import member
+from treaty.assemble.service import Manner
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 Lines = list[tuple[str, str]]

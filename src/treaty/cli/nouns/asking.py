@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS
+from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.door import opened
 from treaty.cli.terminal.source import UnusableError
@@ -57,7 +57,7 @@ def asked(url: str) -> Iterator[Connection]:
             yield found
     except Refusal as no:
         raise RefusedError(no) from no
-    except (*HOPELESS_ERRORS, *PASSING_ERRORS, ValueError) as error:
+    except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
         raise UnusableError(f"{error}; name a registry with --registry http://host:port") from error
     except RegistryError as error:
         raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS
+from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.door import opened
 from treaty.cli.terminal.source import UnusableError, form, sources
@@ -64,7 +64,7 @@ def check(asked: Asked, *, as_json: bool) -> int:
     try:
         with _connected(asked.registry) as registry:
             told = _ask(registry, asked)
-    except (*HOPELESS_ERRORS, *PASSING_ERRORS) as error:
+    except (*UNUSABLE_ERRORS, *PASSING_ERRORS) as error:
         raise _no_registry(error) from error
     except Refusal as error:
         raise UnusableError(f"the registry refuses: {error}") from error

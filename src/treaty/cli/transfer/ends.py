@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from treaty.assemble import HOPELESS_ERRORS, PASSING_ERRORS, connect
+from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS, connect
 from treaty.cli.terminal import door, screen
 from treaty.cli.terminal.kafka import reached
 from treaty.cli.terminal.source import STDIN, UnusableError
@@ -42,7 +42,7 @@ def opened(url: str) -> Iterator[Connection]:
     try:
         with connect(_settings_in(url)) if url.endswith(SETTINGS) else door.opened(url) as registry:
             yield registry
-    except (*HOPELESS_ERRORS, *PASSING_ERRORS, ValueError) as error:
+    except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
         raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error
     except Refusal as error:
         raise UnusableError(f"the registry {shown} refuses: {error}") from error

@@ -1,0 +1,105 @@
+"""A member becomes a server: what is in its way, where it listens, which of several workers it is."""
+
+import asyncio
+import gc
+import ipaddress
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from treaty.api.application import application
+from treaty.api.auth.admission import refuse_unfit
+from treaty.api.auth.watched import AuthFileError
+from treaty.api.metrics import Metrics
+from treaty.api.protection import Protection, guarded
+from treaty.api.serving import Listening
+from treaty.api.serving import serve as serve_application
+from treaty.api.tls import Tls, TlsError
+from treaty.assemble import UNUSABLE_ERRORS, member
+from treaty.wire.confluent.errors import INCOMPATIBLE
+
+HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)
+"""Starting a server again the same way will fail again."""
+GARBAGE = 50_000
+"""Objects that a server makes before it looks for garbage: rows stay for good, and Python's 700 walk them too often."""
+
+
+def check_files(protection: Protection, tls: Tls | None) -> None:
+    """Try the files of rights and of TLS, and whether they fit; raises `AuthFileError` or `TlsError`."""
+    if tls is not None:
+        tls.context()
+    if protection.auth is not None:
+        refuse_unfit(protection.auth, certificates=tls is not None and tls.client_ca is not None)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address; a name that is none is taken for one that others reach."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def nothing() -> None:
+    """Nobody wants to know that the server is ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Which of several workers this is, and the folder where they share their numbers."""
+
+    worker: int = 0
+    board: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a server speaks, and what it keeps secret.
+
+    `incompatible` is the error code of a schema that breaks the policy: `INCOMPATIBLE`, or 409 as Confluent's servers
+    before 8.0 say. `metadata_keys` is a file with keys for sensitive metadata.
+    """
+
+    incompatible: int = INCOMPATIBLE
+    metadata_keys: Path | None = None
+
+
+PLAIN = Manner()
+ALONE = Sharing()
+OPEN = Protection()
+
+
+async def serve(
+    url: str,
+    listening: Listening,
+    *,
+    sharing: Sharing = ALONE,
+    protection: Protection = OPEN,
+    manner: Manner = PLAIN,
+    state: Path | None = None,
+    ready: Callable[[], None] = nothing,
+) -> int:
+    """Run one worker of a server until it is told to stop; returns its exit code.
+
+    It stands on the state file, which the first worker has written anew. `ready` is called once the log is open. Raises `AuthFileError` or `TlsError` where a file can't be used.
+    """
+    gc.set_threshold(GARBAGE, 20, 20)
+    check_files(protection, listening.tls)
+    first = sharing.worker == 0
+    opened = member(url, state=state, writes_state=first, metadata_keys=manner.metadata_keys)
+    async with guarded(protection) as guards, opened as node:
+        metrics = Metrics(sharing.board, sharing.worker)
+        app = application(node, metrics, guards=guards, incompatible=manner.incompatible)
+        ready()
+        await serve_application(app, listening)
+    return 0
+
+
+def new_loop() -> asyncio.AbstractEventLoop:
+    """A fresh event loop: uvloop's, where there is one."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop  # noqa: PLC0415 (does not exist for Windows)
+
+    return uvloop.new_event_loop()
