@@ -16,7 +16,7 @@ from treaty.api.protection import Protection, guarded
 from treaty.api.serving import Listening
 from treaty.api.serving import serve as serve_application
 from treaty.api.tls import Tls, TlsError
-from treaty.assemble import UNUSABLE_ERRORS, member
+from treaty.assemble.opening import UNUSABLE_ERRORS, member
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)

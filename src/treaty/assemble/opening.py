@@ -1,0 +1,132 @@
+"""Where the rooms meet: a URL becomes a running member, a member becomes a server.
+
+Nothing else builds a node or a server; what a deployment decides (which log, which desk, which clock) is decided here.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from treaty.client.aio import AsyncHttpRegistry
+from treaty.client.aiocache import AsyncCached
+from treaty.client.aioconnection import AsyncConnection
+from treaty.client.cache import Cached
+from treaty.client.connection import Connection
+from treaty.client.properties import named
+from treaty.client.settings import Settings
+from treaty.client.sync import HttpRegistry
+from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.open import LogUrlError, open_log
+from treaty.node.embedded import AsyncEmbedded, Embedded
+from treaty.node.node import Node
+from treaty.node.pool import process_desk, thread_desk
+from treaty.node.sealing.keys import KeyFileError, read_keys
+from treaty.node.sealing.vault import NO_KEYS, Vault
+from treaty.node.segment.keeper import Keeper
+from treaty.node.segment.layered import LayeredTables
+from treaty.node.world import real_world
+
+UNUSABLE_ERRORS = (LogUrlError, LogDamagedError, KeyFileError)
+"""Trying again the same way will fail again."""
+PASSING_ERRORS = (LogUnavailableError,)
+"""Starting again later may help."""
+
+
+def state_path(url: str) -> Path | None:
+    """Where the state file of a log is if nobody says: beside the file of a SQLite log, else nowhere."""
+    parts = urlsplit(url)
+    return Path(f"{unquote(parts.path)}-state") if parts.scheme == "sqlite" else None
+
+
+def state_writer(url: str, path: Path) -> Callable[[], Awaitable[None]]:
+    """What writes the state file of a log, in a process of its own that leaves the processors to others."""
+
+    async def write() -> None:
+        settings = {**os.environ, "TREATY_LOG": url}  # noqa: TID251 (the URL may hold a password: no argument)
+        words = ("-m", "treaty.cli.main", "log", "state", "--file", str(path), "--background", "--json")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *words, env=settings, stdout=asyncio.subprocess.DEVNULL
+        )
+        try:
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+
+    return write
+
+
+@asynccontextmanager
+async def member(
+    url: str, *, state: Path | None = None, writes_state: bool = False, metadata_keys: Path | None = None
+) -> AsyncIterator[Node]:
+    """Run a node over the log that a URL names, while the block runs.
+
+    It stands on the state file, and where it `writes_state` has a new one written when much has changed.
+    Sensitive metadata is sealed with the keys of a file, if there is one.
+    Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used,
+    `KeyFileError` where the file of keys can't be.
+    """
+    vault = vault_of(metadata_keys)
+    try:
+        log = await open_log(url)
+    except OSError as reason:
+        raise LogUnavailableError(f"{url}: {reason}") from reason
+    tables = LayeredTables()
+    keeper = None if state is None else Keeper(state, tables, state_writer(url, state) if writes_state else None)
+    if keeper is not None:
+        keeper.open()
+    node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault)
+    await node.start()
+    try:
+        yield node
+    finally:
+        await node.close()
+
+
+def vault_of(metadata_keys: Path | None) -> Vault:
+    """The keys of a file; none where there is no file. Raises `KeyFileError`."""
+    return NO_KEYS if metadata_keys is None else Vault(read_keys(metadata_keys))
+
+
+Where = str | Mapping[str, Any] | Settings | None
+"""Which registry: a URL, settings (a mapping has the names of Confluent's clients), or what the environment says."""
+
+
+def connect(where: Where = None, *, metadata_keys: Path | None = None) -> Connection:
+    """Connect to a registry: ``http(s)://host:port`` is a server, the URL of a log runs a node in this process.
+
+    ``memory:`` is a registry that ends with the program, ``sqlite:///absolute/path.db`` one that stays in a file.
+    Without an argument the variables ``TREATY_REGISTRY``, ``TREATY_USER`` … say it (`treaty.client.settings.VARIABLES`).
+    Raises `ValueError` for settings that are none (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError`
+    where a log can't be used. Close it, or use it with ``with``.
+    A node in this process seals sensitive metadata with the keys of a file, if there is one (`KeyFileError`).
+    """
+    found = named(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
+    if isinstance(found, Settings):
+        remote = HttpRegistry(found)
+        return Connection(remote if found.keep is None else Cached(remote, found.keep))
+    vault = vault_of(metadata_keys)
+    return Connection(Embedded(lambda: _node(found, vault)))
+
+
+def connect_async(where: Where = None) -> AsyncConnection:
+    """Connect to a registry from an asyncio program: as `connect`, with ``await`` before everything that asks.
+
+    A log is opened when it is first asked, and what it raises comes then. It belongs to one loop; close it, or use it
+    with ``async with``.
+    """
+    found = named(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
+    if isinstance(found, Settings):
+        remote = AsyncHttpRegistry(found)
+        return AsyncConnection(remote if found.keep is None else AsyncCached(remote, found.keep))
+    return AsyncConnection(AsyncEmbedded(lambda: _node(found)))
+
+
+async def _node(url: str, vault: Vault = NO_KEYS) -> Node:
+    return Node(await open_log(url), thread_desk(), real_world(), vault=vault)
