@@ -102,7 +102,7 @@ class Verdict:
 def verify(*, sources: tuple[str, ...], as_json: bool) -> None:
     """Check every law that the rows of a LOG (or of a dump) can show, and print its chain and its state digest.
 
-    Nodes at one sequence of one log have one state digest; compare it with `stateDigest` in their /status.
+    Nodes at one sequence of one log have one state digest; compare it with `node.state_digest` in their /status.
 
     \b
     Examples:
