@@ -2,10 +2,10 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -238,22 +238,44 @@ def test_where_to_begin_and_when_to_stop(treaty: Treaty, kafka: Kafka, topic: st
     assert "offset 9 is not in partition 0; it has 0 to 4" in beyond.stderr
 
 
+LISTENING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # programs of a shell's background ignore it
+from treaty.cli.main import main
+main()
+"""
+
+
 def test_following_ends_with_ctrl_c(env: dict[str, str], treaty: Treaty, topic: str, tmp_path: Path) -> None:
     (tmp_path / "n.avsc").write_text('"int"', "utf-8")
-    command = [sys.executable, "-m", "treaty.cli.main", "consume", topic, "--values", "--follow", "--from", "end"]
+    command = [sys.executable, "-c", LISTENING, "consume", topic, "--values", "--follow", "--from", "end"]
     treaty("produce", topic, "--schema", "n.avsc", stdin=lines(1))
     with subprocess.Popen(
         command, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as following:
-        assert following.stdout is not None
-        time.sleep(3)  # until it has taken its place; what comes before that is not its to show
-        treaty("produce", topic, stdin=lines(2, 3))
-        assert [following.stdout.readline(), following.stdout.readline()] == ["2\n", "3\n"]
-        following.send_signal(signal.SIGINT)
-        _, said = following.communicate(timeout=30)
+        try:
+            shown = _first_shown(following, lambda: treaty("produce", topic, stdin=lines(2)))
+            treaty("produce", topic, stdin=lines(3))
+            while following.stdout is not None and shown != "3\n":
+                assert shown == "2\n"
+                shown = following.stdout.readline()
+            following.send_signal(signal.SIGINT)
+            _, said = following.communicate(timeout=60)
+        finally:
+            following.kill()
 
     assert following.returncode == 0
-    assert f"2 records of {topic}." in said
+    assert f" records of {topic}." in said
+
+
+def _first_shown(following: "subprocess.Popen[str]", produce: Callable[[], object]) -> str:
+    """Produce until something is shown: what comes before a consumer has taken its place is not its to show."""
+    assert following.stdout is not None
+    for _ in range(60):
+        produce()
+        if select.select([following.stdout], [], [], 1.0)[0]:
+            return following.stdout.readline()
+    raise AssertionError("nothing was shown in a minute")
 
 
 def test_delivery_that_fails_is_told(treaty: Treaty, kafka: Kafka, topic: str, tmp_path: Path) -> None:
