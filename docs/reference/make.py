@@ -14,6 +14,7 @@ from treaty.api.confluent.openapi.table import COMMAND, CONSISTENCY, GROUPS, HEA
 from treaty.cli.main import group
 from treaty.core import limits
 from treaty.core.portable import row_schemas
+from treaty.formats.logical.faults import EXPECTED as LOGICAL
 from treaty.formats.rule import POLICIES, Rule
 from treaty.formats.table import BUILT_IN, Table
 
@@ -109,6 +110,14 @@ def _rules() -> str:
         if form.faults:
             lines += ["", f"### {name}: a valid schema", "", "| rule | what is expected |", "|---|---|"]
             lines += [_row(f"`{one}`", expected) for one, expected in form.faults.items()]
+    lines += [
+        "",
+        "## Logical Types",
+        "",
+        "What a schema sent as a text of logical types is refused for, in every format.",
+        "",
+    ]
+    lines += ["| rule | what is expected |", "|---|---|", *(_row(f"`{one}`", text) for one, text in LOGICAL.items())]
     return "\n".join(lines) + "\n"
 
 

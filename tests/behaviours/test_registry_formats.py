@@ -259,3 +259,20 @@ def test_a_format_without_a_plug_in_is_neither_compared_nor_inspected(connection
     connection.set_config("z", Config(validators=("DOC_MISSING",)))
     with pytest.raises(NotPermitted, match="no plug-in for format XML"):
         connection.ask(Register(subject_of("z"), Draft("<a/>", "XML"), create_with=Creation("pravega", policy="NONE")))
+
+
+PERSON = "STRUCT Person (id STRING NOT NULL, age INT)"
+
+
+@pytest.mark.parametrize("form", ["AVRO", "JSON", "PROTOBUF"])
+def test_a_text_of_logical_types_is_the_schema_that_it_describes(connection: Connection, form: str) -> None:
+    first = connection.register("people", Draft(PERSON, form)).version
+
+    assert "STRUCT" not in first.text
+    again = connection.register("people", Draft(first.text, form))
+    assert (again.created, again.version.schema_id) == (False, first.schema_id)
+    assert connection.lookup("people", Draft(PERSON, form)).number == 1
+    assert connection.check("people", Draft(PERSON, form)).compatible
+    with pytest.raises(InvalidSchema) as caught:
+        connection.register("people", Draft("STRUCT Person (id WEIRD)", form))
+    assert (caught.value.reason.rule, caught.value.reason.path) == ("LOGICAL_TYPE", "/id")

@@ -34,7 +34,7 @@ BACKENDS = built("log.memory", "log.sqlite", "log.postgres", "log.kafka")
     [
         ("perforation", "source_modules", CLIENT_SIDE),
         ("perforation", "forbidden_modules", SERVER_SIDE),
-        ("formats", "modules", folders("formats")),
+        ("formats", "modules", folders("formats") - {"treaty.formats.logical"}),  # what all of them speak
         ("dialects", "modules", folders("api")),
         ("backends", "modules", BACKENDS),
     ],

@@ -4,6 +4,10 @@ SCHEMA_BYTES = 1_048_576
 """Bytes of one schema text, as sent."""
 SCHEMA_DEPTH = 200
 """Levels of nesting inside one schema text."""
+LOGICAL_DEPTH = 30
+"""Types inside each other in a text of logical types."""
+LOGICAL_MEMBERS = 20_000
+"""Members and symbols of a text of logical types, those that names stand for included."""
 SCHEMA_NAMES = 20_000
 """Named types that one schema may define."""
 SCHEMA_MEMBERS = 20_000

@@ -1,7 +1,7 @@
 """Answers to the law's questions about schemas, given by the table of formats."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from treaty.core.finding import Fault
@@ -23,9 +23,21 @@ from treaty.core.grammar import (
 from treaty.core.limits import FAULTS
 from treaty.core.meaning import Meaning
 from treaty.formats.format import Format, InvalidSchemaError
+from treaty.formats.logical.words import is_logical
 from treaty.formats.memo import Memo, weight
 from treaty.formats.table import Table
 from treaty.formats.tagging import retagged, tagged
+
+
+def _read(form: Format[Any], meaning: Meaning, *, strict: bool) -> Any:
+    """The model of a text, which may be one of logical types. Faults then tell no places in a text that nobody wrote."""
+    if form.from_logical is None or not is_logical(meaning.text):
+        return form.parse(meaning, strict)
+    native = Meaning(meaning.format, form.from_logical(meaning.text), meaning.bindings)
+    try:
+        return form.parse(native, strict)
+    except InvalidSchemaError as wrong:
+        raise InvalidSchemaError(tuple(replace(one, line=0, column=0) for one in wrong.faults)) from wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +59,7 @@ class Parser:
         if found is None and not strict:
             found = self.memo.get(stored)
         if found is None:
-            found = form.parse(meaning, strict)
+            found = _read(form, meaning, strict=strict)
             self.memo.keep(judged if strict else stored, found, weight(meaning))
         return form, found
 

@@ -86,7 +86,8 @@ class Format(Generic[Model]):
       `policy` is one of `treaty.formats.rule.POLICIES`, a format without variants takes them all alike.
     - ``differences(reader, writer)``: everything that differs, harmless or not; None where the format tells only harm.
     - ``fingerprints``: by name (``CRC-64-AVRO``, ``MD5``, ``SHA-256``, ``PRAVEGA`` …), model to digest bytes.
-    - ``views``: named ways to print a model for the `format=` parameter of dialects (``resolved``, ``serialized``).
+    - ``views``: named ways to print a model for the `format=` parameter of dialects (``resolved``, ``serialized``, ``logical``);
+      one that can't be had of a model raises `InvalidSchemaError`.
     - ``faults``: what makes a text invalid, by rule: what was expected instead.
     - ``rules``: every difference that `compare` can tell, harmless ones too.
     - ``lints``: advice by id, off unless somebody asks for it by name.
@@ -96,6 +97,7 @@ class Format(Generic[Model]):
       for a schema that has no finite value, or none that can be found.
     - ``suffixes``: endings of file names by which the format is known.
     - ``tagging``: tags inside the text; None where the format has no place for them.
+    - ``from_logical(text)``: the text of a schema that a text of logical types describes; None where those mean nothing.
     """
 
     name: str
@@ -114,3 +116,4 @@ class Format(Generic[Model]):
     suffixes: tuple[str, ...] = ()
     differences: Callable[[Model, Model], tuple[Finding, ...]] | None = None
     tagging: Tagging[Model] | None = None
+    from_logical: Callable[[str], str] | None = None

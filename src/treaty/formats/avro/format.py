@@ -7,6 +7,8 @@ from treaty.formats.avro.data.example import example
 from treaty.formats.avro.data.value import check
 from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, pravega, sha256
 from treaty.formats.avro.lint.rows import LINTS
+from treaty.formats.avro.logical.reading import logical_view
+from treaty.formats.avro.logical.writing import written
 from treaty.formats.avro.model import Enum, Fixed, Record, Reference, Schema
 from treaty.formats.avro.normal import normal
 from treaty.formats.avro.parse import parse
@@ -36,7 +38,7 @@ FORMAT = Format(
     references=references,
     compare=compare,
     fingerprints={"CRC-64-AVRO": crc64, "MD5": md5, "SHA-256": sha256, "PRAVEGA": pravega},
-    views={"resolved": print_schema, "parsing": parsing_form},
+    views={"resolved": print_schema, "parsing": parsing_form, "logical": logical_view},
     faults=EXPECTED,
     rules=RULES,
     lints=LINTS,
@@ -45,4 +47,5 @@ FORMAT = Format(
     example=example,
     suffixes=(".avsc",),
     tagging=Tagging(entities, write),
+    from_logical=written,
 )

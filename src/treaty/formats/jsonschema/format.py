@@ -8,6 +8,8 @@ from treaty.formats.jsonschema.data.columns import columns
 from treaty.formats.jsonschema.data.example import example
 from treaty.formats.jsonschema.data.value import check
 from treaty.formats.jsonschema.lint.rows import LINTS
+from treaty.formats.jsonschema.logical.reading import logical_view
+from treaty.formats.jsonschema.logical.writing import written
 from treaty.formats.jsonschema.parse import parse, references
 from treaty.formats.jsonschema.tags.reading import entities
 from treaty.formats.jsonschema.tags.writing import write
@@ -21,7 +23,7 @@ FORMAT = Format(
     compare=compare,
     differences=differences,
     fingerprints={"SHA-256": sha256, "PRAVEGA": pravega},
-    views={"resolved": resolved},
+    views={"resolved": resolved, "logical": logical_view},
     faults=EXPECTED,
     rules=RULES,
     lints=LINTS,
@@ -30,4 +32,5 @@ FORMAT = Format(
     example=example,
     suffixes=(".schema.json", ".jsonschema", ".json"),
     tagging=Tagging(entities, write),
+    from_logical=written,
 )

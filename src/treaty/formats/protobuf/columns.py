@@ -74,6 +74,17 @@ def _first(schema: Schema) -> str:
     return f"{package}.{name}" if package else name
 
 
+def nullable(home: Schema, full: str, field: Field) -> bool:
+    """Whether a field of the message `full`, outside of oneofs, knows that it is not set."""
+    if field.label or field.key:
+        return field.label == "optional"
+    presence = inherited(features_of(home, full), field.options)["field_presence"]
+    if presence == "IMPLICIT" and field.type not in PLAIN:
+        symbol = home.resolve(full, field.type)
+        return symbol is not None and isinstance(symbol.node, Message)
+    return presence == "EXPLICIT"
+
+
 class _Maker:
     """Makes the types of one schema. `level` counts the messages around a place that contain themselves."""
 
@@ -111,20 +122,10 @@ class _Maker:
             self._grow()
             made = self._field(home, symbol.full, field, at, depth)
             if made is not None:
-                nullable = field.number in single or self._nullable(home, symbol.full, field)
-                inside.append(Column(field.name, made, nullable, field.doc))
+                free = field.number in single or nullable(home, symbol.full, field)
+                inside.append(Column(field.name, made, free, field.doc))
         self._level -= turns
         return Struct(tuple(inside))
-
-    def _nullable(self, home: Schema, full: str, field: Field) -> bool:
-        """Whether a field outside of oneofs knows that it is not set."""
-        if field.label or field.key:
-            return field.label == "optional"
-        presence = inherited(features_of(home, full), field.options)["field_presence"]
-        if presence == "IMPLICIT" and field.type not in PLAIN:
-            symbol = home.resolve(full, field.type)
-            return symbol is not None and isinstance(symbol.node, Message)
-        return presence == "EXPLICIT"
 
     def _field(self, home: Schema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
         if field.key:
@@ -150,10 +151,10 @@ class _Maker:
             made, loss = KNOWN[symbol.full]
             self._lose(loss, way, symbol.full)
             return made
-        if symbol.full == DECIMAL and (digits := _digits(field.options)):
-            if digits[0] <= DECIMAL_DIGITS:
-                return Decimal(*digits)
-            self._lose("DECIMAL_TOO_WIDE", way, f"{digits[0]} digits")
+        if symbol.full == DECIMAL and (found := digits(field.options)):
+            if found[0] <= DECIMAL_DIGITS:
+                return Decimal(*found)
+            self._lose("DECIMAL_TOO_WIDE", way, f"{found[0]} digits")
         return self.message(self._schema.files.get(symbol.path, home), symbol, way, depth + 1)
 
     def _plain(self, kind: str, way: str) -> ColumnType:
@@ -169,8 +170,8 @@ class _Maker:
             raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
 
 
-def _digits(options: tuple[Option, ...]) -> tuple[int, int] | None:
-    """Precision and scale that stand among the parameters of Confluent's option for fields; None without them."""
+def parameters(options: tuple[Option, ...]) -> dict[str, str]:
+    """The parameters that stand in Confluent's option for fields."""
     found: dict[str, str] = {}
     for option in options:
         if option.name[0] in ("(confluent.field_meta)", "(.confluent.field_meta)"):
@@ -185,6 +186,12 @@ def _digits(options: tuple[Option, ...]) -> tuple[int, int] | None:
                     if isinstance(key, bytes) and isinstance(value, bytes):
                         found[key.decode("utf-8", "replace")] = value.decode("utf-8", "replace")
                     parts += (one for _, one in part.members)
+    return found
+
+
+def digits(options: tuple[Option, ...]) -> tuple[int, int] | None:
+    """Precision and scale that stand among the parameters of Confluent's option for fields; None without them."""
+    found = parameters(options)
     precision, scale = found.get("precision", ""), found.get("scale", "0")
     if not (precision.isdecimal() and scale.isdecimal() and len(precision) < 6 and len(scale) < 6):
         return None

@@ -7,6 +7,8 @@ from treaty.formats.protobuf.compare.rules.table import RULES
 from treaty.formats.protobuf.example import example
 from treaty.formats.protobuf.linking.rules import EXPECTED
 from treaty.formats.protobuf.lints import LINTS
+from treaty.formats.protobuf.logical.reading import logical_view
+from treaty.formats.protobuf.logical.writing import written
 from treaty.formats.protobuf.parse import parse, references
 from treaty.formats.protobuf.tags.reading import entities
 from treaty.formats.protobuf.tags.writing import write
@@ -21,7 +23,12 @@ FORMAT = Format(
     compare=compare,
     differences=differences,
     fingerprints={"SHA-256": sha256, "PRAVEGA": pravega},
-    views={"resolved": resolved_view, "serialized": serialized_view, "ignore_extensions": plain_view},
+    views={
+        "resolved": resolved_view,
+        "serialized": serialized_view,
+        "ignore_extensions": plain_view,
+        "logical": logical_view,
+    },
     faults=EXPECTED,
     rules=RULES,
     lints=LINTS,
@@ -30,4 +37,5 @@ FORMAT = Format(
     example=example,
     suffixes=(".proto",),
     tagging=Tagging(entities, write),
+    from_logical=written,
 )

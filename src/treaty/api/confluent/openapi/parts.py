@@ -106,7 +106,8 @@ LIMIT = Parameter(
 PAGE = (OFFSET, LIMIT)
 FORMAT = Parameter(
     "format",
-    "Print the schema another way: `resolved` (Avro) has references inlined, `serialized` (Protobuf) is a descriptor in base64; "
+    "Print the schema another way: `resolved` (Avro) has references inlined, `serialized` (Protobuf) is a descriptor in base64, "
+    "`logical` has the SQL-like words of Logical Types; "
     "a word that its format doesn't know means nothing",
     example="resolved",
 )

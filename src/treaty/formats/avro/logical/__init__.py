@@ -1,0 +1,1 @@
+"""Avro schemas as logical types, and logical types as Avro schemas."""

@@ -1,0 +1,1 @@
+"""JSON Schemas as logical types, and logical types as JSON Schemas."""

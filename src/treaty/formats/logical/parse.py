@@ -1,0 +1,300 @@
+"""A text of logical types read: one STRUCT, with everything that its members are."""
+
+from decimal import Decimal
+
+from treaty.core.limits import LOGICAL_DEPTH, LOGICAL_MEMBERS, NUMBER_DIGITS, SCHEMA_BYTES
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.logical.defaults import default_of
+from treaty.formats.logical.faults import fault
+from treaty.formats.logical.model import (
+    LONGEST,
+    SCALARS,
+    SHORT,
+    Array,
+    Enum,
+    Literal,
+    Map,
+    Member,
+    Scalar,
+    Struct,
+    Type,
+)
+from treaty.formats.logical.words import Word, words
+
+_LONG = {"VARCHAR": "STRING", "VARBINARY": "BYTES"}
+"""Types of a greatest length, and what they are where any length will do."""
+
+
+def parse(text: str) -> Struct:
+    """The struct that a text describes. Keywords are read in any case; what follows ``--`` is a comment.
+
+    A name that was defined further up may be used again in place of a type. Raises `InvalidSchemaError`.
+    """
+    if len(text) > SCHEMA_BYTES:
+        raise fault("LOGICAL_SYNTAX", "", "the text is too large", f"at most {SCHEMA_BYTES} characters")
+    reader = _Reader(words(text))
+    reader.keyword("STRUCT")
+    found = reader.struct("", 1)
+    reader.take(";")
+    reader.end()
+    return found
+
+
+class _Reader:
+    """Reads word by word. `_named` keeps what has a name, how many members it has, and its characters, names written out.
+
+    `_more` are characters that names stood for so far.
+    """
+
+    __slots__ = ("_at", "_count", "_more", "_named", "_open", "_words")
+
+    def __init__(self, found: list[Word]) -> None:
+        self._words = found
+        self._at = 0
+        self._count = 0
+        self._more = 0
+        self._named: dict[str, tuple[Type, int, int]] = {}
+        self._open: set[str] = set()
+
+    @property
+    def _next(self) -> Word:
+        return self._words[self._at]
+
+    def _wrong(self, rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
+        return fault(rule, path, message, expected, line=self._next.line, column=self._next.column)
+
+    def take(self, sign: str) -> bool:
+        """Whether the next word is this sign, which is then read."""
+        found = self._next.kind == "sign" and self._next.text == sign
+        self._at += found
+        return found
+
+    def _word(self, *keywords: str) -> bool:
+        """Whether these keywords come next, which are then read."""
+        ahead = self._words[self._at : self._at + len(keywords)]
+        found = [one.text.upper() for one in ahead if one.kind == "name"] == list(keywords)
+        self._at += len(keywords) * found
+        return found
+
+    def _sign(self, sign: str, path: str) -> None:
+        if not self.take(sign):
+            raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} stands where {sign!r} is expected", repr(sign))
+
+    def keyword(self, word: str) -> None:
+        """Read a keyword that must be there."""
+        if not self._word(word):
+            raise self._wrong("LOGICAL_SYNTAX", "", f"{self._shown()} stands where {word} is expected")
+
+    def end(self) -> None:
+        """Nothing may follow."""
+        if self._next.kind != "end":
+            raise self._wrong("LOGICAL_SYNTAX", "", f"{self._shown()} follows the end of the STRUCT", "one STRUCT")
+
+    def _shown(self) -> str:
+        return repr(self._next.text[:50]) if self._next.kind != "end" else "the end of the text"
+
+    def _name(self, path: str, *, dotted: bool = False) -> str:
+        parts = []
+        while True:
+            if self._next.kind not in ("name", "quoted"):
+                raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} stands where a name is expected", "a name")
+            parts.append(self._next.text)
+            self._at += 1
+            if not dotted or not self.take("."):
+                return ".".join(parts)
+
+    def _grow(self, path: str, by: int = 1) -> None:
+        self._count += by
+        if self._count > LOGICAL_MEMBERS:
+            message = f"more members than the limit LOGICAL_MEMBERS of {LOGICAL_MEMBERS}"
+            raise self._wrong("LOGICAL_MEMBERS", path, message)
+
+    def _opened(self, path: str, closing: str = "(") -> str:
+        """The name, if there is one, of what is defined between parentheses."""
+        if self._next.kind == "sign" and self._next.text == closing:
+            return ""
+        name = self._name(path, dotted=True)
+        if name in self._named or name in self._open:
+            message = f"the name {name!r} is defined twice"
+            raise self._wrong("LOGICAL_NAME_TWICE", path, message, "the name alone where the type is used again")
+        return name
+
+    def struct(self, path: str, depth: int) -> Struct:
+        """A struct, of which the keyword was read."""
+        if depth > LOGICAL_DEPTH:
+            message = f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
+            raise self._wrong("LOGICAL_DEPTH", path, message)
+        start, more, before = self._at, self._more, self._count
+        name = self._opened(path)
+        self._open.add(name)
+        self._sign("(", path)
+        members: dict[str, Member] = {}
+        while not self.take(")"):
+            if members:
+                self._sign(",", path)
+            place = self._next
+            member = self._member(path, depth)
+            if member.name in members:
+                message = f"the member {member.name!r} is there twice"
+                at = f"{path}/{member.name}"
+                raise fault("LOGICAL_NAME_TWICE", at, message, line=place.line, column=place.column)
+            members[member.name] = member
+        self._open.discard(name)
+        found = Struct(name, tuple(members.values()))
+        if name:
+            self._named[name] = (found, self._count - before, self._since(start) + self._more - more)
+        return found
+
+    def _member(self, outer: str, depth: int) -> Member:
+        name = self._name(outer)
+        path = f"{outer}/{name}"
+        self._grow(path)
+        kind = self._type(path, depth)
+        nullable = self._nullable()
+        default = comment = None
+        if self._word("DEFAULT"):
+            place = self._at
+            value = self._literal(path)
+            default = default_of(kind, nullable=nullable, value=value)
+            if default is None:
+                self._at = place
+                raise self._wrong("LOGICAL_DEFAULT", path, f"the default {self._shown()} is none of this type")
+        if self._word("COMMENT"):
+            if self._next.kind != "text":
+                raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} is no text in quotes", "'text'")
+            comment = self._next.text
+            self._at += 1
+        return Member(name, kind, nullable, default, comment or "")
+
+    def _nullable(self) -> bool:
+        if self._word("NOT", "NULL"):
+            return False
+        self._word("NULL")
+        return True
+
+    def _literal(self, path: str) -> Literal:
+        word = self._next
+        self._at += 1
+        match word.kind, word.text.upper():
+            case "name", "NULL":
+                return None
+            case "name", "TRUE" | "FALSE":
+                return word.text.upper() == "TRUE"
+            case "text", _:
+                return word.text
+            case "number", _ if len(word.text) <= NUMBER_DIGITS:
+                return int(word.text) if word.text.lstrip("+-").isdigit() else Decimal(word.text)
+        self._at -= 1
+        expected = "NULL, TRUE, FALSE, a number or a text in single quotes"
+        raise self._wrong("LOGICAL_DEFAULT", path, f"{self._shown()} is no value", expected)
+
+    def _type(self, path: str, depth: int) -> Type:
+        word = self._next
+        upper = word.text.upper() if word.kind == "name" else ""
+        upper = SHORT.get(upper, upper)
+        if upper in ("STRUCT", "ROW"):
+            self._at += 1
+            return self.struct(path, depth + 1)
+        if upper == "ENUM":
+            self._at += 1
+            return self._enum(path)
+        if upper in ("ARRAY", "MAP"):
+            self._at += 1
+            if depth >= LOGICAL_DEPTH:
+                message = f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
+                raise self._wrong("LOGICAL_DEPTH", path, message)
+            return self._array(path, depth) if upper == "ARRAY" else self._map(path, depth)
+        if upper in SCALARS:
+            self._at += 1
+            return self._scalar(upper, path)
+        return self._used(path)
+
+    def _used(self, path: str) -> Type:
+        """A type that a name stands for."""
+        place = self._at
+        name = self._name(path, dotted=True)
+        known = self._named.get(name)
+        if known is None:
+            self._at = place
+            if name in self._open:
+                raise self._wrong("LOGICAL_RECURSIVE", path, f"{name!r} is used inside itself")
+            raise self._wrong("LOGICAL_TYPE", path, f"there is no type {name[:100]!r}")
+        self._grow(path, known[1])
+        self._more += known[2]
+        if self._more > SCHEMA_BYTES:
+            message = f"the names stand for more than the limit SCHEMA_BYTES of {SCHEMA_BYTES} characters"
+            raise self._wrong("LOGICAL_MEMBERS", path, message)
+        return known[0]
+
+    def _array(self, path: str, depth: int) -> Array:
+        self._sign("<", path)
+        element = self._type(path, depth + 1)
+        found = Array(element, self._nullable())
+        self._sign(">", path)
+        return found
+
+    def _map(self, path: str, depth: int) -> Map:
+        self._sign("<", path)
+        key = self._type(path, depth + 1)
+        if not isinstance(key, Scalar):
+            raise self._wrong("LOGICAL_TYPE", path, "the key of a MAP has parts", "a key such as STRING or INT")
+        self._nullable()
+        self._sign(",", path)
+        value = self._type(path, depth + 1)
+        found = Map(key, value, self._nullable())
+        self._sign(">", path)
+        return found
+
+    def _since(self, start: int) -> int:
+        """Characters of the words from one on."""
+        return sum(len(one.text) + 1 for one in self._words[start : self._at])
+
+    def _enum(self, path: str) -> Enum:
+        start = self._at
+        name = self._opened(path)
+        self._sign("(", path)
+        symbols: dict[str, None] = {}
+        while not self.take(")"):
+            if symbols:
+                self._sign(",", path)
+            if self._next.kind != "text":
+                raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} is no text in quotes", "'SYMBOL'")
+            if self._next.text in symbols:
+                raise self._wrong("LOGICAL_NAME_TWICE", path, f"the symbol {self._shown()} is there twice")
+            self._grow(path)
+            symbols[self._next.text] = None
+            self._at += 1
+        if not symbols:
+            raise self._wrong("LOGICAL_SYNTAX", path, "an ENUM without symbols", "ENUM Name ('A', 'B')")
+        found = Enum(name, tuple(symbols))
+        if name:
+            self._named[name] = (found, len(symbols), self._since(start))
+        return found
+
+    def _scalar(self, name: str, path: str) -> Scalar:
+        allowed = SCALARS[name]
+        given: list[int] = []
+        place = self._at
+        bare = True
+        if allowed and self.take("("):
+            bare = False
+            while not given or self.take(","):
+                word = self._next
+                if word.kind != "number" or not word.text.isdigit() or len(word.text) > 10:
+                    raise self._wrong("LOGICAL_NUMBER", path, f"{self._shown()} is no whole number")
+                given.append(int(word.text))
+                self._at += 1
+            self._sign(")", path)
+        if bare and name in _LONG:
+            return Scalar(_LONG[name])
+        numbers = tuple(given) + tuple(one[2] or 0 for one in allowed[len(given) :])
+        fits = len(given) <= len(allowed) and all(
+            low <= one <= high for one, (low, high, _) in zip(numbers, allowed, strict=True)
+        )
+        if not fits or (name == "DECIMAL" and numbers[1] > numbers[0]):
+            self._at = place
+            ranges = ", ".join(f"{low} to {high}" for low, high, _ in allowed)
+            raise self._wrong("LOGICAL_NUMBER", path, f"{name} takes no {tuple(given)}", f"{name}({ranges})")
+        if name in _LONG and numbers == (LONGEST,):
+            return Scalar(_LONG[name])
+        return Scalar(name, numbers)

@@ -1,0 +1,59 @@
+"""The words of a text of logical types, each with its place."""
+
+import re
+from dataclasses import dataclass
+
+from treaty.formats.logical.faults import fault
+
+_WORD = re.compile(
+    r"""(?P<skip>(?:\s++|--[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)++)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*+)
+    |`(?P<quoted>(?:[^`]++|``)++)`
+    |'(?P<text>(?:[^']++|'')*+)'
+    |(?P<number>[-+]?[0-9]++(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]{1,3}+)?+)(?![A-Za-z0-9_.])
+    |(?P<sign>[()<>,.;])""",
+    re.VERBOSE,
+)
+_START = re.compile(r"(?:\s++|--[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+STRUCT(?![A-Za-z0-9_])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of `kind` name, quoted, text, number, sign or end; the place counts from 1."""
+
+    kind: str
+    text: str
+    line: int
+    column: int
+
+
+def is_logical(text: str) -> bool:
+    """Whether a text is one of logical types: it begins with STRUCT, as no schema of another kind does."""
+    return _START.match(text) is not None
+
+
+def words(text: str) -> list[Word]:
+    """The words of a text, the end last. Raises `InvalidSchemaError` for what is none."""
+    found: list[Word] = []
+    at, line, start = 0, 1, 0
+    while at < len(text):
+        match = _WORD.match(text, at)
+        if match is None:
+            message = f"{text[at : at + 20]!r} is no word of logical types"
+            raise fault("LOGICAL_SYNTAX", "", message, line=line, column=at - start + 1)
+        kind = match.lastgroup or ""
+        if kind != "skip":
+            found.append(Word(kind, _plain(kind, match[kind]), line, at - start + 1))
+        breaks = match[0].count("\n")
+        if breaks:
+            line += breaks
+            start = at + match[0].rindex("\n") + 1
+        at = match.end()
+    found.append(Word("end", "", line, at - start + 1))
+    return found
+
+
+def _plain(kind: str, text: str) -> str:
+    if kind == "quoted":
+        return text.replace("``", "`")
+    return text.replace("''", "'") if kind == "text" else text

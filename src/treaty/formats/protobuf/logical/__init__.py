@@ -1,0 +1,1 @@
+"""Protobuf schemas as logical types, and logical types as Protobuf schemas."""

@@ -1,0 +1,133 @@
+"""A Protobuf file read as logical types: its first message."""
+
+from treaty.core.limits import LOGICAL_DEPTH
+from treaty.formats.logical.faults import fault
+from treaty.formats.logical.model import LONGEST, Array, Map, Member, Scalar, Struct, Type
+from treaty.formats.logical.model import Enum as Words
+from treaty.formats.logical.printing import show
+from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, WRAPPED, digits, nullable, parameters
+from treaty.formats.protobuf.logical.words import CONNECT, FLINK, LENGTHS, MESSAGES, NANOS, NOT_NULL, PRECISION, SMALL
+from treaty.formats.protobuf.model import Aggregate, Enum, Field, Message, Option, Schema, Symbol
+
+_PLAIN = {
+    "bool": "BOOLEAN",
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), "INT"),
+    **dict.fromkeys(("uint32", "fixed32", "int64", "sint64", "sfixed64"), "BIGINT"),
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "STRING",
+    "bytes": "BYTES",
+}
+_UNSIGNED = Scalar("DECIMAL", (20, 0))
+_VARIANTS = frozenset(f"google.protobuf.{one}" for one in ("Any", "Struct", "Value", "ListValue"))
+
+
+def logical_view(schema: Schema) -> str:
+    """The text of the logical types of the first message; raises `InvalidSchemaError` for what they can't say."""
+    package = schema.file.package
+    if not schema.file.messages:
+        raise fault("LOGICAL_UNSUPPORTED", "", "the file has no message", "a message")
+    name = schema.file.messages[0].name
+    full = f"{package}.{name}" if package else name
+    return show(_Reader(schema).struct(schema, schema.symbols[full], "", full))
+
+
+class _Reader:
+    """Reads messages; each is read once. `_open` are those around a place."""
+
+    __slots__ = ("_known", "_open", "_schema")
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._known: dict[str, Struct] = {}
+        self._open: list[str] = []
+
+    def struct(self, home: Schema, symbol: Symbol, path: str, name: str) -> Struct:
+        """The struct of a message."""
+        if symbol.full in self._known:
+            return self._known[symbol.full]
+        if symbol.full in self._open:
+            raise fault("LOGICAL_RECURSIVE", path, f"{symbol.full} is used inside itself")
+        if len(self._open) >= LOGICAL_DEPTH:
+            raise fault("LOGICAL_DEPTH", path, f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}")
+        node = symbol.node
+        assert isinstance(node, Message)
+        self._open.append(symbol.full)
+        single = {one.number for oneof in node.oneofs for one in oneof.fields}
+        members = tuple(
+            self._member(home, symbol.full, field, f"{path}/{field.name}", chosen=field.number in single)
+            for field in sorted(node.all_fields, key=lambda one: one.place)
+        )
+        self._open.pop()
+        return self._known.setdefault(symbol.full, Struct(name, members))
+
+    def _member(self, home: Schema, full: str, field: Field, path: str, *, chosen: bool) -> Member:
+        kind = self._type(home, full, field, path)
+        free = chosen or nullable(home, full, field)
+        if field.key:
+            key = _scalar(field.key, {})
+            kind, free = Map(key, kind, nullable=False), False
+        elif field.label == "repeated":
+            kind, free = Array(kind, nullable=False), False
+        elif parameters(field.options).get(NOT_NULL) == "true":
+            free = False
+        return Member(field.name, kind, free, None, _doc(field.options))
+
+    def _type(self, home: Schema, full: str, field: Field, path: str) -> Type:
+        said = parameters(field.options)
+        if field.type in _PLAIN or field.type in ("uint64", "fixed64"):
+            return _scalar(field.type, said)
+        symbol = home.resolve(full, field.type)
+        if symbol is None or symbol.full in _VARIANTS:
+            raise fault("LOGICAL_UNSUPPORTED", path, f"a field of type {field.type}")
+        if isinstance(symbol.node, Enum):
+            return Words(symbol.node.name, tuple(one.name for one in symbol.node.values))
+        if symbol.full in WRAPPED:
+            return _scalar(WRAPPED[symbol.full], said)
+        if symbol.full == DECIMAL and (found := digits(field.options)) and found[0] <= DECIMAL_DIGITS:
+            return Scalar("DECIMAL", found)
+        clock = _clock(symbol.full, said)
+        if clock is not None:
+            return clock
+        assert isinstance(symbol.node, Message)
+        return self.struct(self._schema.files.get(symbol.path, home), symbol, path, symbol.node.name)
+
+
+def _clock(full: str, said: dict[str, str]) -> Scalar | None:
+    """A day or a time, if a message stands for one."""
+    given = said.get(PRECISION, "")
+    numbers = (int(given) if len(given) == 1 and given in "0123456789" else NANOS,)
+    if full == MESSAGES["DATE"][0]:
+        return Scalar("DATE")
+    if full == MESSAGES["TIME"][0]:
+        return Scalar("TIME", numbers)
+    if full == MESSAGES["TIMESTAMP"][0]:
+        return Scalar("TIMESTAMP" if said.get(FLINK) == "timestamp" else "TIMESTAMP_LTZ", numbers)
+    return None
+
+
+def _scalar(kind: str, said: dict[str, str]) -> Scalar:
+    if kind not in _PLAIN:
+        return _UNSIGNED
+    name = _PLAIN[kind]
+    if name == "INT":
+        return Scalar(next((small for small, size in SMALL.items() if said.get(CONNECT) == size), name))
+    most = said.get(LENGTHS[1], "")
+    if name in ("STRING", "BYTES") and most.isascii() and most.isdigit() and len(most) < 11 and 0 < int(most) < LONGEST:
+        names = ("CHAR", "VARCHAR") if name == "STRING" else ("BINARY", "VARBINARY")
+        return Scalar(names[said.get(LENGTHS[0]) != most], (int(most),))
+    return Scalar(name)
+
+
+def _doc(options: tuple[Option, ...]) -> str:
+    """What Confluent's option for fields says of one."""
+    for option in options:
+        if option.name[0] in ("(confluent.field_meta)", "(.confluent.field_meta)"):
+            value = option.value
+            if len(option.name) == 1 and isinstance(value, Aggregate):
+                value = dict(value.members).get("doc", b"")
+            elif option.name[1:] != ("doc",):
+                continue
+            if isinstance(value, bytes) and value:
+                return value.decode("utf-8", "replace")
+    return ""
