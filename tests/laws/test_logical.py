@@ -259,3 +259,20 @@ def test_faults_of_the_schema_that_was_made_tell_no_place_in_it() -> None:
 def test_other_texts_are_not_taken_for_logical_types(text: str) -> None:
     assert not is_logical(text)
     assert is_logical(f"-- {json.dumps(text)}\n/* {text} */ struct P ()")
+
+
+def test_members_in_protobuf_pass_over_the_numbers_that_no_field_may_have() -> None:
+    there = parsed("PROTOBUF", "STRUCT P (" + ", ".join(f"a{at} INT" for at in range(1, 19_002)) + ")")
+
+    assert isinstance(there, Parsed), there
+    assert "a18999 = 18999;" in there.canonical
+    assert "a19000 = 20000;" in there.canonical
+
+
+@pytest.mark.parametrize(
+    "found",
+    ['{"oneOf": 3}', '{"type": "object", "properties": 5}', '{"properties": {"x": {"$ref": "#"}}}', "7"],
+    ids=["no list", "no object", "itself", "no schema"],
+)
+def test_a_reference_to_what_is_no_schema_is_not_told(found: str) -> None:
+    assert told_of("JSON", f'{{"properties": {{"a": {{"$ref": "#/some"}}}}, "some": {found}}}') in EXPECTED

@@ -92,7 +92,8 @@ class _Reader:
         """One of two branches is null."""
         assert isinstance(node.value, dict)
         branches = node.value[word]
-        assert isinstance(branches, list)
+        if not isinstance(branches, list):  # a reference may lead to what is no schema
+            raise _unsupported(path, f"a schema whose {word} is no list")
         nodes = [child(node, word, at) for at in range(len(branches))]
         rest = [one for one in nodes if not isinstance(one.value, dict) or one.value.get("type") != "null"]
         if len(rest) != 1 or "type" in node.value or "properties" in node.value:
@@ -122,7 +123,8 @@ class _Reader:
 
     def _object(self, node: Node, words: Words, name: str, path: str) -> Type:
         properties = words.get("properties", {})
-        assert isinstance(properties, dict)
+        if not isinstance(properties, dict):
+            raise _unsupported(path, "a schema whose properties are no object")
         more = words.get("additionalProperties", True)
         if not properties and isinstance(more, dict):
             return Map(Scalar("STRING"), *self.type(child(node, "additionalProperties"), path))

@@ -22,6 +22,8 @@ from treaty.formats.protobuf.printing.constants import quoted
 _META = "confluent/meta.proto"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEYS = frozenset(("STRING", "INT", "BIGINT", "BOOLEAN"))
+_RESERVED = range(19_000, 20_000)
+"""Numbers that no field may have."""
 _ALWAYS = "NOT NULL, which repeated fields and maps always are in Protobuf"
 
 Parameters = tuple[tuple[str, str], ...]
@@ -81,7 +83,8 @@ class _Writer:
         inside = f"{outer}.{_checked(name, path)}" if outer else _checked(name, path)
         lines: list[str] = []
         spot = _Spot(name, inside, path, lines, pad + "  ")
-        for number, member in enumerate(struct.members, 1):
+        for place, member in enumerate(struct.members, 1):
+            number = place if place < _RESERVED[0] else place + len(_RESERVED)
             at = spot.to(member.name)
             kind, parameters = self._field(member, at)
             options = self._options(member.comment, parameters)
