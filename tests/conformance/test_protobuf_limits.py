@@ -94,6 +94,7 @@ BOMBS: dict[str, tuple[str, str]] = {
     ),
     "a number in an option": (f"{PROTO3}option x = 0x{'9' * 100_000};", "NUMBER_INVALID"),
     "a comment that never ends": (PROTO3 + "/*" * 500_000, "SYNTAX"),
+    "many beginnings of a comment that never ends": (PROTO3 + "/* " * 300_000, "SYNTAX"),
     "a string that never ends": (PROTO3 + '"' + "a" * 1_000_000, "SYNTAX"),
     "NUL": (PROTO3 + "\0" * 1_000, "SYNTAX"),
     "half of surrogate pairs": (f'{PROTO3}option go_package = "{chr(0xD800)}";', "ENCODING"),

@@ -17,6 +17,7 @@ _TOKEN = re.compile(
     |   \.?[0-9](?:[eE][+-]|[0-9A-Za-z_.])*+
     |   "[^"\\\n\0]*+(?:\\[^\n\0][^"\\\n\0]*+)*+"
     |   '[^'\\\n\0]*+(?:\\[^\n\0][^'\\\n\0]*+)*+'
+    |   /\*[\s\S]*+ # a comment that is not closed
     |   .|\n|\Z
     )""",
     re.VERBOSE,
@@ -99,7 +100,7 @@ class Cursor:
         word = self.words[self.at]
         if not word:
             return self.fault("SYNTAX", "the text ends here", expected)
-        if word in QUOTES or word == "/":
+        if word in QUOTES or word[0] == "/":
             open_one = "a string that is not closed on its line" if word in QUOTES else "a comment that is not closed"
             return self.fault("SYNTAX", open_one, expected)
         shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}…"
