@@ -67,7 +67,7 @@ def test_an_unknown_view_is_told_with_those_that_there_are() -> None:
     result = run("canonical", "money.avsc", "--view", "serialised")
 
     assert result.exit_code == 2
-    assert "AVRO has no view 'serialised'; there is parsing, resolved" in result.stderr
+    assert "AVRO has no view 'serialised'; there is logical, parsing, resolved" in result.stderr
 
 
 def test_an_invalid_text_is_told_as_json_too() -> None:
