@@ -228,10 +228,12 @@ def test_whatever_is_broken_is_refused_with_a_place_and_never_fails_otherwise(
     references(text)
     show(stored, True)
     resolved(stored)
+    deep: set[str] = set()
     try:
         columns(stored)
-    except InvalidSchemaError as deep:  # what leads to itself and nowhere else has no end
-        assert {one.rule for one in deep.faults} == {"SCHEMA_TOO_DEEP"}
+    except InvalidSchemaError as no:  # what leads to itself and nowhere else has no end
+        deep = {one.rule for one in no.faults}
+    assert deep <= {"SCHEMA_TOO_DEEP"}
     check(stored, '{"a": 1}')
     for lint in LINTS.values():
         lint.find(stored)
