@@ -55,7 +55,10 @@ class Module:
     @cached_property
     def tree(self) -> ast.Module:
         """The syntax tree."""
-        return ast.parse(self.text)
+        try:
+            return ast.parse(self.text)
+        except SystemError:  # CPython 3.11 may miscount its depth where garbage is collected meanwhile
+            return ast.parse(self.text)
 
     @property
     def dotted(self) -> str:
