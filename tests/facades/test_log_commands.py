@@ -3,6 +3,7 @@
 import gzip
 import json
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,36 @@ def test_a_moved_log_refuses_writes_and_says_where_it_went(log: str, tmp_path: P
     assert "is gone" in run("log", "migrate", log, "--cancel").output
     with connect(log) as registry:
         assert registry.register("late", '"bytes"').created
+
+
+def test_a_log_is_moved_while_nodes_write_and_nothing_acknowledged_is_left_behind(log: str, tmp_path: Path) -> None:
+    new, acknowledged, refused = f"sqlite://{tmp_path / 'new.db'}", [], []
+    begun = threading.Event()
+
+    def write(name: str) -> None:
+        with connect(log) as registry:
+            for number in range(100_000):
+                try:
+                    acknowledged.append(registry.register(f"{name}{number}", '"bytes"').version.subject)
+                except Unavailable as no:
+                    refused.append(str(no))
+                    return
+                if number > 20:
+                    begun.set()
+
+    writers = [threading.Thread(target=write, args=(name,)) for name in "ab"]
+    for writer in writers:
+        writer.start()
+    assert begun.wait(60)
+    moved = run("log", "migrate", log, new)
+    for writer in writers:
+        writer.join(60)
+
+    assert moved.exit_code == 0, moved.output
+    assert len(refused) == 2
+    assert all("was moved to" in one for one in refused)
+    with connect(new) as registry:
+        assert set(acknowledged) <= set(registry.subjects())
 
 
 def test_an_unreadable_row_is_shown_and_moved_aside(log: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tests.simulation.disk import Disk
 from treaty.core.commit import Append, Position
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Facts, Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
 
 
 @dataclass(slots=True)
@@ -39,6 +39,7 @@ class LogModel:
     """One node's way to the disk. `rows` tells whether reads work as SQL's (by row) or as memory's (by append)."""
 
     exclusive = True
+    owned = False
 
     def __init__(
         self,
@@ -113,6 +114,10 @@ class LogModel:
         """The same append arrives again, after it was dealt with: now its parent is not the last any more."""
         await asyncio.wait([job])
         assert await self._commit(append, inside=False, factor=6) is Fate.CONFLICT
+
+    async def leader(self) -> Leader | None:
+        """All nodes are alike."""
+        return None
 
     async def tip(self) -> Position:
         await self._way("look")

@@ -52,6 +52,15 @@ class Facts:
     """Sequence of the oldest of them; who is behind it reads everything anew."""
 
 
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """The node that had best decide now. `address` is its door for peers ("" where nobody knows it)."""
+
+    address: str
+    mine: bool
+    """Whether it is the node that this log object belongs to."""
+
+
 class LogUnavailableError(Exception):
     """The log can't be reached or read now; nothing was written by the call that raised this."""
 
@@ -74,6 +83,18 @@ class Log(Protocol):
     @property
     def exclusive(self) -> bool:
         """Whether `hold` works here: SQL and memory can, a Kafka log can't."""
+        ...
+
+    @property
+    def owned(self) -> bool:
+        """Whether only the leader may decide: others must hand their commands to it, and their appends are conflicts."""
+        ...
+
+    async def leader(self) -> Leader | None:
+        """Say who had best decide now; None where nobody is known, or where all nodes are alike (SQL, memory).
+
+        Where the log is not `owned` this is a hint: who just won wins most easily again.
+        """
         ...
 
     async def append(self, append: Append) -> Fate:

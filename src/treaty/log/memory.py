@@ -12,7 +12,7 @@ from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Facts, Fate
+from treaty.log.log import Delta, Facts, Fate, Leader
 
 Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event, object]
 """A loop, what to set in it, and who waits."""
@@ -80,6 +80,7 @@ class MemoryLog:
     """A `Log` on a shelf."""
 
     exclusive = True
+    owned = False
 
     def __init__(self, name: str = "", *, kept: int = APPENDS_KEPT) -> None:
         """Open the log called `name`, or one of its own where the name is empty; it remembers `kept` appends."""
@@ -93,6 +94,10 @@ class MemoryLog:
             return self._shelf.take(append, self)
         async with self.hold():
             return self._shelf.take(append, self)
+
+    async def leader(self) -> Leader | None:
+        """All nodes are alike."""
+        return None
 
     async def tip(self) -> Position:
         """Return the place after the last append."""

@@ -1,16 +1,30 @@
 """From a URL to a log."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from treaty.core.schema import Pairs
 from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
 from treaty.log.sqlite import NOT_DURABLE, SqliteLog
 
-Opener = Callable[[str], Awaitable[Log]]
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a log is opened with beside its URL. Backends take what concerns them and pass over the rest."""
+
+    settings: Pairs = ()
+    """Settings of the client library that reaches the log (librdkafka's, for Kafka); never shown."""
+    address: str = ""
+    """URL under which other nodes reach this one ("" where they can't)."""
+
+
+PLAIN = Terms()
+Opener = Callable[[str, Terms], Awaitable[Log]]
 
 GROUP = "treaty.logs"
 """The entry point group in which other packages offer an `Opener`, named by the scheme of its URLs."""
@@ -20,11 +34,11 @@ class LogUrlError(ValueError):
     """A URL that names no log; the message says what would."""
 
 
-async def _memory(url: str) -> Log:
+async def _memory(url: str, _: Terms) -> Log:
     return MemoryLog(url.partition(":")[2])
 
 
-async def _sqlite(url: str) -> Log:
+async def _sqlite(url: str, _: Terms) -> Log:
     parts = urlsplit(url)
     path = unquote(parts.path)
     if parts.netloc or not PurePosixPath(path).is_absolute() or path == "/":
@@ -38,7 +52,7 @@ async def _sqlite(url: str) -> Log:
     return await SqliteLog.open(path, durable=durable)
 
 
-async def _postgres(url: str) -> Log:
+async def _postgres(url: str, _: Terms) -> Log:
     try:
         module = import_module("treaty.log.postgres.log")
     except ModuleNotFoundError as missing:
@@ -62,7 +76,7 @@ LATER = ("kafka",)
 """Schemes whose place is kept."""
 
 
-async def open_log(url: str) -> Log:
+async def open_log(url: str, terms: Terms = PLAIN) -> Log:
     """Open the log that a URL names: ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database``.
 
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
@@ -77,4 +91,4 @@ async def open_log(url: str) -> Log:
             known = ", ".join(sorted({*OPENERS, *plugins}))
             raise LogUrlError(f"no log for {url!r}: known schemes are {known}; for instance sqlite:///tmp/treaty.db")
         opener = plugins[scheme].load()
-    return await opener(url)
+    return await opener(url, terms)

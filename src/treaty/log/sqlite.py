@@ -15,7 +15,7 @@ from treaty.core.limits import APPENDS_KEPT
 from treaty.log import sqlcare as files
 from treaty.log.holding import Holding
 from treaty.log.lane import Lane
-from treaty.log.log import Delta, Facts, Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
 from treaty.log.sqlfile import SqlFile
 from treaty.log.watch import Watch
 
@@ -31,6 +31,7 @@ class SqliteLog:
     """A `Log` in a SQLite file."""
 
     exclusive = True
+    owned = False
 
     def __init__(
         self, files: tuple[SqlFile, SqlFile], lanes: tuple[Lane, Lane], *, hints: bool = True, poll: float | None = None
@@ -119,6 +120,10 @@ class SqliteLog:
                 await self._writer.do(self._writing.unlock)
 
     # ---------------------------------------------------------------------------------------------------- reading
+
+    async def leader(self) -> Leader | None:
+        """All nodes are alike."""
+        return None
 
     async def tip(self) -> Position:
         """Look at the tip."""

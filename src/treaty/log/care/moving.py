@@ -37,18 +37,18 @@ async def migrate(source: Log, target: Log, *, time: int, told: Told = silent) -
 
 async def _sealed(source: Log, place: str, time: int) -> Delta:
     """The state of the source at its seal, which is set where it is missing."""
-    delta = await source.read(START)
-    if delta.tip == START:
-        raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {place}")
-    seal = seal_of(delta)
-    if seal is not None:
-        if seal.place != place:
+    async with source.hold():  # nodes may be writing all the time
+        delta = await source.read(START)
+        if delta.tip == START:
+            raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {place}")
+        seal = seal_of(delta)
+        if seal is not None and seal.place != place:
             raise RestoreError(
                 f"{source.url} was moved to {seal.place} already; take that seal away with --cancel first"
             )
-        return delta
-    mark = Lineage(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
-    await put(source, delta.tip, [encode_row(Row("lineage", SUCCESSOR, mark))], time)
+        if seal is None:
+            mark = Lineage(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
+            await put(source, delta.tip, [encode_row(Row("lineage", SUCCESSOR, mark))], time)
     return await source.read(START)
 
 

@@ -18,7 +18,7 @@ from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Facts, Fate, LogDamagedError
+from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError
 from treaty.log.postgres.layout import FACTS, FORGET, LAYOUT, LIVE, LOCK_CLASS, SINCE, SWEEP, TIP, WRITE, prepare
 from treaty.log.postgres.link import Link
 from treaty.log.postgres.trouble import LOST, told
@@ -48,6 +48,7 @@ class PostgresLog:
     """A `Log` in a schema of a PostgreSQL database."""
 
     exclusive = True
+    owned = False
 
     def __init__(self, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> None:
         """Take a URL with an optional ``schema=NAME`` (default ``treaty``); use `open`."""
@@ -211,6 +212,10 @@ class PostgresLog:
                     await self._undo(self._held)
 
     # ---------------------------------------------------------------------------------------------------- reading
+
+    async def leader(self) -> Leader | None:
+        """All nodes are alike."""
+        return None
 
     async def tip(self) -> Position:
         """Look at the tip."""

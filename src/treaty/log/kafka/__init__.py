@@ -1,0 +1,1 @@
+"""A log in one partition of a Kafka topic: `any` node appends, or one `owner` does."""

@@ -1,0 +1,123 @@
+"""What the Kafka logs need of Kafka: one partition as one node reaches it. Real brokers and models stand behind it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from treaty.log.log import Leader
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as it lies in the partition. Markers of transactions and what was compacted away leave gaps."""
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records from an offset on, in order, and where to go on: `next` is past gaps at their end, where that is known."""
+
+    records: tuple[Record, ...]
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The first offset that is still there, and the offset after the last one that readers of this link may see."""
+
+    first: int
+    end: int
+
+
+class CutAwayError(Exception):
+    """The offset asked for is before the first one that is still there, or after the end: the log was cut or lost data."""
+
+
+class Link(Protocol):
+    """Reading from the partition, and producing to it outside transactions.
+
+    All methods raise `LogUnavailableError` where the brokers can't be reached, `LogDamagedError` where the topic is gone,
+    is another one than at the start, or has settings that lose data. Safe to call concurrently from one event loop.
+    """
+
+    @property
+    def url(self) -> str:
+        """URL of the log, without secrets."""
+        ...
+
+    async def send(
+        self, value: bytes, key: bytes | None = None, headers: Sequence[tuple[str, bytes]] = ()
+    ) -> int | None:
+        """Produce one record, acknowledged by all replicas in sync; returns its offset, or None if that is unknown.
+
+        Unknown: it may be there, may come later, or never. `LogUnavailableError` means that it surely was not sent.
+        A record may land twice where the connection breaks, and the second time much later.
+        """
+        ...
+
+    async def ends(self) -> Ends:
+        """Ask the leader of the partition, with a request that begins after this call."""
+        ...
+
+    async def fetch(self, offset: int, timeout: float) -> Batch:
+        """Return records from an offset on, as soon as there are any, at the latest after `timeout` seconds (then none).
+
+        Raises `CutAwayError` for an offset before the first or after the end.
+        """
+        ...
+
+    async def cut(self, before: int) -> None:
+        """Delete the prefix up to an offset, which itself stays; what is deleted already stays so."""
+        ...
+
+    async def size(self) -> int:
+        """Bytes that the partition takes on its leader's disk; -1 where nobody tells."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections and threads."""
+        ...
+
+
+class FencedError(Exception):
+    """Another node has taken the transactional id: nothing of this producer's open work will ever be seen."""
+
+
+class Transactions(Protocol):
+    """A transactional producer; after `FencedError` it is dead until the next `fence`."""
+
+    async def fence(self) -> None:
+        """Take the transactional id: from now on no older owner can commit, and its open transaction is aborted."""
+        ...
+
+    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
+        """Write records (key, value) as one transaction. True: committed. False: it may be, or may become so.
+
+        Raises `FencedError` or `LogUnavailableError` where it surely was not and never will be committed.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give the producer back."""
+        ...
+
+
+class Election(Protocol):
+    """Membership in the group whose one partition says who is the owner. What it says may be stale: fencing decides."""
+
+    async def leader(self) -> Leader | None:
+        """Say who owns the log now, as far as this member knows; None while nobody does or it is not known."""
+        ...
+
+    @property
+    def generation(self) -> int:
+        """Counts how often the assignment has changed: an owner that sees another number fences and reads anew."""
+        ...
+
+    async def close(self) -> None:
+        """Leave the group, so that another member can take over at once."""
+        ...
