@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from treaty.client.kafka.cluster import Cluster, ClusterError, cluster_of
+from treaty.client.kafka.words import named_cluster
+from treaty.core.cluster import Cluster, ClusterError
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from treaty.client.kafka.cluster import Cluster, ClusterError, cluster_of
     ids=["url", "host", "several", "address", "address alone"],
 )
 def test_urls(text: str, servers: str, topic: str) -> None:
-    assert cluster_of(text) == (Cluster(servers), topic)
+    assert named_cluster(text) == (Cluster(servers), topic)
 
 
 def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> None:
@@ -32,11 +33,11 @@ def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> 
         "utf-8",
     )
 
-    found, _ = cluster_of("", [str(file), "client.id=y"])
+    found, _ = named_cluster("", [str(file), "client.id=y"])
 
     assert found.servers == "a:1,b:9092"
     assert dict(found.settings) == {"client.id": "y", "sasl.username": "ann", "sasl.password": 'a "b" c'}
-    assert cluster_of("c:3", [str(file)])[0].servers == "c:3"
+    assert named_cluster("c:3", [str(file)])[0].servers == "c:3"
     assert "ann" not in repr(found)
 
 
@@ -55,7 +56,7 @@ def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> 
 )
 def test_what_cannot_be_used_is_told_without_values(text: str, words: tuple[str, ...], said: str) -> None:
     with pytest.raises(ClusterError) as wrong:
-        cluster_of(text, words)
+        named_cluster(text, words)
 
     assert said in str(wrong.value)
     assert "geheim" not in str(wrong.value)

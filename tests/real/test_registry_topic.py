@@ -16,11 +16,11 @@ from tests.dumps import topic as made_up
 from tests.servers.kafka import COMPACTED, Kafka
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.client.kafka.cluster import Cluster
 from treaty.client.kafka.registry_topic import read_topic, write_topic
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import read
 from treaty.client.transfer.snapshot import Snapshot
+from treaty.core.cluster import Cluster
 from treaty.core.requests import Force
 
 pytestmark = pytest.mark.jvm

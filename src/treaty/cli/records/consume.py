@@ -14,8 +14,8 @@ from treaty.cli.records.decode import say_explained
 from treaty.cli.terminal import kafka, screen
 from treaty.client.connection import Connection
 from treaty.client.explain.record import explain
-from treaty.client.kafka.cluster import cluster_of
 from treaty.client.kafka.reading import Record, Span, Start, read
+from treaty.client.kafka.words import named_cluster
 from treaty.client.records.decoding import As, Decoder, Half, shown, shown_bytes
 from treaty.client.serializers.failures import BadRecord
 from treaty.client.serializers.framing import HEADER_OF, Part
@@ -193,7 +193,7 @@ def command(topic: str, **told: Any) -> None:
     form = "json" if told["as_json"] else "values" if told["values"] else "lines"
     span = Span(told["start"], told["partitions"], told["follow"], committed=not told["uncommitted"])
     with kafka.reached(), asking.asked(told["registry"]) as found:
-        cluster, _ = cluster_of(told["kafka"], told["kafka_config"])
+        cluster, _ = named_cluster(told["kafka"], told["kafka_config"])
         decoder = Decoder(found, context_of(told["context"]))
         showing = Showing(found, decoder, told["key_as"], form, told["raw_on_error"])
         try:

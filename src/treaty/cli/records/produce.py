@@ -15,8 +15,8 @@ from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.options import format_
 from treaty.cli.terminal.source import STDIN
 from treaty.client.connection import Connection
-from treaty.client.kafka.cluster import cluster_of
 from treaty.client.kafka.sending import ANY, Sender
+from treaty.client.kafka.words import named_cluster
 
 DONE, WRONG, STOPPED = 0, 1, 130
 """Exit codes: every record arrived; one did not; Ctrl-C."""
@@ -83,7 +83,7 @@ def _run(job: Job, source: Iterator[Item | Wrong], told: dict[str, Any]) -> int:
                     screen.say(name, bold=True)
                     screen.say_facts(facts)
         else:
-            cluster, _ = cluster_of(told["kafka"], told["kafka_config"])
+            cluster, _ = named_cluster(told["kafka"], told["kafka_config"])
             job.send(source, Sender(cluster, job.account.lose, told["compression"]))
         code = WRONG if job.account.wrong or job.account.lost else DONE
     except KeyboardInterrupt:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import click
 
 from treaty.cli.terminal.source import UnusableError
-from treaty.client.kafka.cluster import ClusterError
 from treaty.client.kafka.failures import KafkaFailure
 from treaty.client.kafka.library import KafkaMissingError
+from treaty.core.cluster import ClusterError
 
 config = click.option(
     "--kafka-config",

@@ -11,11 +11,12 @@ from treaty.cli.terminal import door, screen
 from treaty.cli.terminal.kafka import reached
 from treaty.cli.terminal.source import STDIN, UnusableError
 from treaty.client.connection import Connection
-from treaty.client.kafka.cluster import SCHEME, Cluster, ClusterError, cluster_of
 from treaty.client.kafka.registry_topic import read_topic
+from treaty.client.kafka.words import named_cluster
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
+from treaty.core.cluster import SCHEME, Cluster, ClusterError
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Refusal, RegistryError
 
@@ -70,7 +71,7 @@ def is_topic(text: str) -> bool:
 
 def topic_of(text: str, kafka_config: Iterable[str]) -> tuple[Cluster, str]:
     """The cluster and the topic that a URL names; raises `ClusterError`."""
-    cluster, topic = cluster_of(text, kafka_config)
+    cluster, topic = named_cluster(text, kafka_config)
     if not topic:
         raise ClusterError(f"{text} names no topic; Confluent registries have {SCHEME}host:port/_schemas")
     return cluster, topic

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal
 
-from treaty.client.kafka.cluster import Cluster
 from treaty.client.kafka.failures import Heard, KafkaFailure, failure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.serializers.framing import Headers
+from treaty.core.cluster import Cluster
 
 SECONDS = 30.0
 """How long nothing may come before the end is reached."""

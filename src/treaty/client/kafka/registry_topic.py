@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from treaty.client.kafka.cluster import Cluster
 from treaty.client.kafka.reading import read as read_records
 from treaty.client.kafka.sending import Outgoing, Sender
 from treaty.client.kafka.topics import compacted
@@ -16,6 +15,7 @@ from treaty.client.transfer.dump import MarkBody, mark_body, mark_of
 from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.reading import Told, silent
 from treaty.client.transfer.snapshot import Folding, Mark, Problem, Snapshot, marked, records
+from treaty.core.cluster import Cluster
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import subject_of
 from treaty.wire.confluent.records import RecordError, context_record, record_of, version_record

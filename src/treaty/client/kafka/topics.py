@@ -3,10 +3,10 @@
 from types import ModuleType
 from typing import Any
 
-from treaty.client.kafka.cluster import Cluster
 from treaty.client.kafka.failures import Heard, KafkaFailure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.kafka.reading import ASK, metadata
+from treaty.core.cluster import Cluster
 
 REPLICAS = 3
 """Copies of a new topic, where there are as many brokers."""

@@ -1,9 +1,8 @@
-"""`Cluster`: where the brokers are and how to talk to them, from a URL, words and properties files."""
+"""`Cluster`: where Kafka's brokers are and how to talk to them, from a URL and settings."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from treaty.core.schema import Pairs
 
@@ -37,24 +36,23 @@ class Cluster:
         return {"log_level": 4, **dict(self.settings), SERVERS: self.servers, **own}
 
 
-def cluster_of(text: str, words: Iterable[str] = ()) -> tuple[Cluster, str]:
+def cluster_of(text: str, settings: Iterable[tuple[str, str]] = ()) -> tuple[Cluster, str]:
     """Read ``kafka://host:port,host:port/topic`` (or the brokers alone): the cluster, and the topic or "".
 
-    `words` are ``name=value`` or names of properties files; later ones count over earlier ones. Brokers of a file count
-    where `text` names none. Raises `ClusterError`.
+    Later settings count over earlier ones. Their brokers count where `text` names none. Raises `ClusterError`.
     """
-    settings = dict(pair for word in words for pair in _pairs(word))
+    found = dict(settings)
     rest = text.removeprefix(SCHEME)
     servers, _, topic = rest.partition("/")
     if "@" in servers:
         raise ClusterError("a Kafka URL has no user and password; give them as settings sasl.username, sasl.password")
     if "?" in topic or "/" in topic.rstrip("/"):
         raise ClusterError(f"'{SCHEME}{rest}' is no topic's URL; expected {SCHEME}host:port[,host:port]/topic")
-    found = settings.pop(SERVERS, "")
-    names = ",".join(_server(one.strip()) for one in (servers or found).split(",") if one.strip())
+    named = found.pop(SERVERS, "")
+    names = ",".join(_server(one.strip()) for one in (servers or named).split(",") if one.strip())
     if not names:
         raise ClusterError(f"no Kafka broker is named; expected {SCHEME}host:port/topic, or {SERVERS} as a setting")
-    return Cluster(names, tuple(sorted(settings.items()))), topic.rstrip("/")
+    return Cluster(names, tuple(sorted(found.items()))), topic.rstrip("/")
 
 
 def _server(text: str) -> str:
@@ -66,28 +64,19 @@ def _server(text: str) -> str:
     return text
 
 
-def _pairs(word: str) -> Iterator[tuple[str, str]]:
-    name, mark, value = word.partition("=")
-    if mark:
-        yield from _translated(name.strip(), value.strip(), "--kafka-config")
-        return
-    try:
-        text = Path(word).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ClusterError(
-            f"{word!r} is neither name=value nor a properties file: {getattr(error, 'strerror', None) or 'not UTF-8'}"
-        ) from error
+def properties(text: str, where: str) -> Iterator[tuple[str, str]]:
+    """The settings of a properties file as the library knows them; `where` names it. Raises `ClusterError`."""
     for number, line in enumerate(text.replace("\\\n", "").split("\n"), 1):
         bare = line.strip()
         if bare and not bare.startswith(("#", "!")):
             found = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", bare)
             if found is None:
-                raise ClusterError(f"{word}:{number}: not a setting; expected name=value")
-            yield from _translated(found[1], found[2], f"{word}:{number}")
+                raise ClusterError(f"{where}:{number}: not a setting; expected name=value")
+            yield from translated(found[1], found[2], f"{where}:{number}")
 
 
-def _translated(name: str, value: str, where: str) -> Iterator[tuple[str, str]]:
-    """A setting as the library knows it; that of a Java login becomes user and password."""
+def translated(name: str, value: str, where: str) -> Iterator[tuple[str, str]]:
+    """A setting as the library knows it; that of a Java login becomes user and password. Raises `ClusterError`."""
     if name == _JAAS:
         members = dict(_MEMBER.findall(value))
         if members.keys() != {"username", "password"}:
