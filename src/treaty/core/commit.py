@@ -86,6 +86,43 @@ class Append:
         return _prefix(self) + self.digest + self.body
 
 
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What any record that claims to be an append says before its body, whatever its format is."""
+
+    format: int
+    identity: bytes
+    attempt: bytes
+    parent: bytes
+    first: int
+    length: int
+    digest: bytes
+    """As the record claims; empty where the format is a newer one, which may keep it elsewhere."""
+
+    @property
+    def last(self) -> int:
+        """Sequence of the last commit."""
+        return self.first + self.length - 1
+
+    @property
+    def position(self) -> Position:
+        """The place right after this append."""
+        return Position(self.identity, self.last, self.digest)
+
+
+def read_prefix(envelope: bytes) -> Prefix:
+    """Read what a record claims, without its body and unchecked; raises `EnvelopeError` where it claims nothing."""
+    if envelope[:4] != MAGIC:
+        message = "no append: the magic is missing"
+        raise EnvelopeError(message, magic=False)
+    if len(envelope) < _PREFIX.size + 32:
+        message = "an append that was cut short"
+        raise EnvelopeError(message, magic=True)
+    _, envelope_format, identity, attempt, parent, first, length = _PREFIX.unpack_from(envelope)
+    digest = envelope[_PREFIX.size : _PREFIX.size + 32] if envelope_format == ENVELOPE_FORMAT else b""
+    return Prefix(envelope_format, identity, attempt, parent, first, length, digest)
+
+
 def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...]) -> Append:
     """Build the append of `commits` on `base`; the first append of a log gives it its identity."""
     if not commits or any(one.sequence != base.sequence + place for place, one in enumerate(commits, 1)):
