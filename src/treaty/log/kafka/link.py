@@ -66,6 +66,8 @@ class Link(Protocol):
     async def fetch(self, offset: int, timeout: float) -> Batch:
         """Return records from an offset on, as soon as there are any, at the latest after `timeout` seconds (then none).
 
+        A gap up to the end is news too: after the last record of a transaction lies the marker of its commit, and who
+        asks for that offset is sent on at once (no records, `next` past the marker) and does not wait for the next commit.
         Raises `CutAwayError` for an offset before the first or after the end.
         """
         ...
@@ -91,7 +93,11 @@ class Transactions(Protocol):
     """A transactional producer; after `FencedError` it is dead until the next `fence`."""
 
     async def fence(self) -> None:
-        """Take the transactional id: from now on no older owner can commit, and its open transaction is aborted."""
+        """Take the transactional id: from now on no older owner can commit, and its open transaction is aborted.
+
+        A transaction that was being committed is over too when this returns: `ends` tells what became of it.
+        Raises `FencedError` where yet another node took the id meanwhile.
+        """
         ...
 
     async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
