@@ -1,10 +1,11 @@
-"""`python -m tests.simulation --seed N`: replay a seed and print its trace."""
+"""`python -m tests.simulation --seed N [--log any]`: replay a seed and print its trace."""
 
 import argparse
 import sys
 import time
 from collections import Counter
 
+from tests.simulation.runs.table import NAMES
 from tests.simulation.scenario import run
 
 
@@ -13,13 +14,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=1, help="how many seeds")
+    parser.add_argument("--log", choices=NAMES, default="", help="the log's discipline; the seed chooses one of SQL's")
     parser.add_argument("--quiet", action="store_true", help="no trace")
     given = parser.parse_args()
     seen: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     begun, bad = time.perf_counter(), 0
     for seed in range(given.seed, given.seed + given.count):
-        came = run(seed, keep=given.count == 1 and not given.quiet)
+        came = run(seed, log=given.log, keep=given.count == 1 and not given.quiet)
         for line in came.trace:
             print(line)
         seen.update(name for name, value in came.counts.items() if value)

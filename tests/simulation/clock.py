@@ -70,6 +70,25 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return task
 
 
+class Jobs:
+    """Work that belongs to no node: it goes on when the node that asked for it is killed."""
+
+    def __init__(self) -> None:
+        self._running: dict[asyncio.Task[Any], None] = {}
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Begin something."""
+        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+        self._running[task] = None
+        task.add_done_callback(lambda done: self._running.pop(done, None))
+        return task
+
+    async def rest(self) -> None:
+        """Return when nothing is on its way any more."""
+        while self._running:
+            await asyncio.wait(list(self._running))
+
+
 def _told(context: dict[str, Any]) -> str:
     return f"{context.get('message')}: {context.get('exception')!r}"
 

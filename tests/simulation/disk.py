@@ -1,10 +1,9 @@
 """What is durable in a simulated log, and a record of everything that ever became so."""
 
 import asyncio
-import contextvars
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
+from tests.simulation.clock import Jobs
 from treaty.core.commit import START, Append, Position
 from treaty.core.rows import Encoded
 from treaty.log.log import Delta, Fate
@@ -16,8 +15,9 @@ class Disk:
     `remembered` is how many appends a follower may be behind before it has to read everything anew.
     """
 
-    def __init__(self, remembered: int) -> None:
+    def __init__(self, remembered: int, jobs: Jobs | None = None) -> None:
         self.remembered = remembered
+        self.jobs = jobs or Jobs()
         self.tip = START
         self.appends: list[Append] = []
         self.rows: dict[tuple[str, str], tuple[int, Encoded]] = {}
@@ -25,7 +25,6 @@ class Disk:
         self.landed: Callable[[Append], None] = lambda _: None
         """Called for every append, the moment it is durable."""
         self._news = asyncio.Event()
-        self._jobs: dict[asyncio.Task[Any], None] = {}
 
     def take(self, append: Append) -> Fate:
         """Append if the parent is the tip; the whole law of the log."""
@@ -75,15 +74,3 @@ class Disk:
         """Return when the tip is not `after`."""
         while self.tip == after:
             await self._news.wait()
-
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run something on the disk's side: it goes on when the node that asked for it is killed."""
-        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
-        self._jobs[task] = None
-        task.add_done_callback(lambda done: self._jobs.pop(done, None))
-        return task
-
-    async def rest(self) -> None:
-        """Return when nothing is on its way any more."""
-        while self._jobs:
-            await asyncio.wait(list(self._jobs))

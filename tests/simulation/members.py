@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-from tests.simulation.clock import OWNER, VirtualLoop, end
-from tests.simulation.disk import Disk
+from tests.simulation.clock import OWNER, Jobs, VirtualLoop, end
 from tests.simulation.history import Broken, History, contents
-from tests.simulation.model import LogModel, Weather
+from tests.simulation.model import Weather
+from tests.simulation.runs.store import Door, Store
 from tests.simulation.texts import FORMATS, answer
 from treaty.core.commit import START, Position
 from treaty.core.grammar import Answer, Question
@@ -43,13 +43,13 @@ class Site:
     """What the nodes of a run have in common. `inline` is how much text a node reads without waiting."""
 
     def __init__(
-        self, disk: Disk, weather: Weather, history: History, chance: random.Random, *, rows: bool, inline: int
+        self, store: Store, jobs: Jobs, weather: Weather, history: History, chance: random.Random, *, inline: int
     ) -> None:
-        self.disk = disk
+        self.store = store
+        self.jobs = jobs
         self.weather = weather
         self.history = history
         self.chance = chance
-        self.rows = rows
         self.inline = inline
         self.standing = 0.0
         """How often a node starts on a state file."""
@@ -65,14 +65,14 @@ class Site:
         member.highest = 0
         loop = asyncio.get_running_loop()
         chance = random.Random(f"node/{member.name}/{member.life}")
-        log = LogModel(
-            self.disk,
-            self.weather,
+        door = Door(
+            member.name,
+            member.life,
             chance,
-            rows=self.rows,
             step=lambda what: self._step(member, what),
             sends=lambda append: self.sent.update(one.command_id for one in append.commits),
         )
+        log = self.store.open(door)
         skew = chance.randint(-5_000, 5_000)
         world = World(loop.time, lambda: EPOCH + skew + int(loop.time() * 1000), chance.randbytes, asyncio.sleep)
 
@@ -139,7 +139,7 @@ class Site:
         """A step of the conversation with the log; any of them may be the last one."""
         self.say(member.name, what)
         if self.chance.random() < self.weather.crash:
-            self.disk.spawn(self.crash(member))
+            self.jobs.spawn(self.crash(member))
 
     async def crash(self, member: Member) -> None:
         """Kill a node where it stands, and start another one in its place a little later."""
@@ -152,6 +152,7 @@ class Site:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
         await end(loop.tasks.setdefault(member.name, {}))
+        self.store.died(member.name)
         await asyncio.sleep(self.weather.latency * 10 * self.chance.expovariate(1.0))
         await self.start(member)
 
@@ -166,8 +167,8 @@ class Site:
             if tables.digest != digest:
                 raise Broken("log", f"{member.name} holds other rows than its digest says")
         assert isinstance(tables, DictTables)
-        if tables.position != self.disk.tip:
-            raise Broken("log", f"{member.name} ends at {tables.sequence}, the log at {self.disk.tip.sequence}")
+        if tables.position != self.store.tip:
+            raise Broken("log", f"{member.name} ends at {tables.sequence}, the log at {self.store.tip.sequence}")
         if contents(tables) != contents(self.history.states[-1]):
             raise Broken("log", f"{member.name} ends with other rows or index entries than the log")
 

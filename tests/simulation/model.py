@@ -90,11 +90,11 @@ class LogModel:
         if fortune == "never":
             await self._delay("lost")
             return Fate.UNKNOWN
-        job = self._disk.spawn(self._commit(append, inside=inside, factor=8 if fortune == "late" else 0.5))
+        job = self._disk.jobs.spawn(self._commit(append, inside=inside, factor=8 if fortune == "late" else 0.5))
         if inside:
             self._open.append(job)
         if self._chance.random() < self._weather.twice:
-            self._disk.spawn(self._once_more(job, append))
+            self._disk.jobs.spawn(self._once_more(job, append))
         if fortune == "late":
             await self._delay("lost", 0.5)
             return Fate.UNKNOWN
@@ -148,7 +148,7 @@ class LogModel:
                 yield
         finally:
             jobs, self._open = self._open, []
-            self._disk.spawn(self._release(jobs))
+            self._disk.jobs.spawn(self._release(jobs))
 
     async def _release(self, jobs: list[asyncio.Task[Fate]]) -> None:
         """The lock is the transaction's: a commit that is still on its way keeps it."""
@@ -167,4 +167,4 @@ class LogModel:
         await self._way("compact")
 
     async def close(self) -> None:
-        await self._disk.rest()
+        await self._disk.jobs.rest()

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from tests.simulation.clock import OWNER, VirtualLoop
-from tests.simulation.disk import Disk
+from tests.simulation.clock import OWNER, Jobs, VirtualLoop
 from tests.simulation.history import Broken, History
 from tests.simulation.judge import Asked, Judge
 from tests.simulation.members import EPOCH, Member, Site
 from tests.simulation.model import Weather
+from tests.simulation.runs.store import Ground
+from tests.simulation.runs.table import maker
 from tests.simulation.workload import GENERATORS, Asker, request
-from treaty.core.commit import Append, Commit, make_append
+from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.decide import is_command
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
@@ -45,7 +46,7 @@ class Run:
 class Scenario:
     """Everything of one run. What a seed chooses once for a whole run makes runs different from each other."""
 
-    def __init__(self, seed: int, *, keep: bool = False) -> None:
+    def __init__(self, seed: int, log: str = "", *, keep: bool = False) -> None:
         self.seed = seed
         self.chance = chance = random.Random(f"treaty/{seed}")
         self.loop = VirtualLoop()
@@ -54,22 +55,24 @@ class Scenario:
         self._keep = keep
         self._trace = hashlib.sha256()
         self._broken: Broken | None = None
-        rows = chance.random() < 0.8
+        sql = "rows" if chance.random() < 0.8 else "appends"
+        self.log = log or sql
         self.weather = Weather(
             latency=chance.choice([0.001, 0.004, 0.02]),
-            unknown=chance.choice([0.08, 0.15, 0.3]) if rows else 0.0,
+            unknown=chance.choice([0.08, 0.15, 0.3]) if self.log != "appends" else 0.0,
             unavailable=chance.choice([0, 0.01, 0.05]),
             twice=chance.choice([0, 0.1, 0.3]),
             crash=chance.choice([0.002, 0.005, 0.01]),
             hint_lost=chance.choice([0, 0.1, 0.5]),
             stall=chance.choice([0, 0, 0.01]),
         )
-        self.disk = Disk(remembered=chance.choice([2, 6, 30]))
-        self.disk.landed = self._landed
+        self.jobs = Jobs()
+        ground = Ground(self.weather, random.Random(f"store/{seed}"), self.jobs, chance.choice([2, 6, 30]))
+        self.store = maker(self.log)(ground)
+        self.store.landed = self._landed
         self.history = History()
-        self.site = Site(
-            self.disk, self.weather, self.history, chance, rows=rows, inline=chance.choice([0, 60, 10_000])
-        )
+        inline = chance.choice([0, 60, 10_000])
+        self.site = Site(self.store, self.jobs, self.weather, self.history, chance, inline=inline)
         self.site.say, self.site.check, self.site.count = self.say, self._checked, self.counts
         self.judge = Judge(self.history, self.site.sent)
         self.members = [Member(f"{seed}/n{place}") for place in range(NODES)]
@@ -217,13 +220,13 @@ class Scenario:
         """Kill nodes at any moment, whatever they wait for."""
         while True:
             await asyncio.sleep(self.weather.latency * self.lifetime * self.chance.expovariate(1.0))
-            self.disk.spawn(self.site.crash(self.chance.choice(self.members)))
+            self.jobs.spawn(self.site.crash(self.chance.choice(self.members)))
 
     async def restand(self) -> None:
         """Have nodes take up other state files."""
         while True:
             await asyncio.sleep(self.weather.latency * self.lifetime * self.chance.expovariate(1.0))
-            self.disk.spawn(self.site.stand_anew(self.chance.choice(self.members)))
+            self.jobs.spawn(self.site.stand_anew(self.chance.choice(self.members)))
 
     async def together(self, works: list[Coroutine[Any, Any, Any]]) -> None:
         """Do things at once."""
@@ -241,7 +244,8 @@ class Scenario:
         for one in chaos:
             one.cancel()
         self.weather.calm()
-        await self.disk.rest()
+        self.store.calm()
+        await self.jobs.rest()
         if self._broken is None:
             await self._calm()
         for member in self.members:
@@ -259,7 +263,7 @@ class Scenario:
         await asyncio.sleep(RECOVERY)
         self.judge.calm = True
         quiet, *busy = self.members
-        patience = self.weather.latency * 60
+        patience = self.weather.latency * 60 * self.store.patience
         done = asyncio.Event()
 
         async def listen() -> None:
@@ -277,16 +281,16 @@ class Scenario:
             """Somebody who writes all the time, faster than anybody can look."""
             while not done.is_set() and self._broken is None:
                 self.counts["flood"] += 1
-                async with self.disk.lock:
-                    self.disk.take(make_append(self.disk.tip, self.chance.randbytes(16), (self._empty(),)))
+                if not await self.store.intrude(self._empty):
+                    return
                 await asyncio.sleep(self.weather.latency / 2)
 
         await self.together([listen(), *(write(member) for member in busy * 2)])
         done.clear()
         await self.together([listen(), flood()])
 
-    def _empty(self) -> Commit:
-        return Commit(self.disk.tip.sequence + 1, ())
+    def _empty(self, base: Position) -> Append:
+        return make_append(base, self.chance.randbytes(16), (Commit(base.sequence + 1, ()),))
 
     def run(self) -> Run:
         """Run to the end, or to the first broken law."""
@@ -304,6 +308,9 @@ class Scenario:
         return Run(self.seed, self._trace.hexdigest(), self.counts, self.trace, self._broken)
 
 
-def run(seed: int, *, keep: bool = False) -> Run:
-    """Run one seed; the same seed gives the same run, to the last line of its trace."""
-    return Scenario(seed, keep=keep).run()
+def run(seed: int, *, log: str = "", keep: bool = False) -> Run:
+    """Run one seed on a discipline of the log; the same two give the same run, to the last line of its trace.
+
+    Without a name the seed chooses between SQL's and memory's.
+    """
+    return Scenario(seed, log, keep=keep).run()

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.simulation.scenario import run
+from tests.simulation.runs.lives import first_broken
 
 SEEDS = 60
 """In how many seeds a planted bug must be found."""
@@ -19,11 +19,9 @@ def load(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_bug_is_found(name: str) -> None:
     bug = load(name)
-    with monkeypatch.context() as patch:
-        patch.setattr(bug.PLACE, bug.NAME, bug.planted)
-        broken = next((came.broken for came in map(run, range(SEEDS)) if came.broken is not None), None)
+    broken = first_broken(bug, range(SEEDS))
 
     assert broken is not None, f"{bug.__doc__} was not found in {SEEDS} seeds"
     assert broken.law in bug.LAWS, broken

@@ -3,11 +3,11 @@
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
+from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run
 from tests.simulation.workload import GENERATORS
 from treaty.core.decide import LAWS
@@ -16,24 +16,6 @@ SEEDS = 500
 SOAK = 5_000
 BLOCK = 125
 """Seeds in one test, so that the work can be shared."""
-WANTED = ("conflicts", "unknown", "crashes")
-"""What has to happen in at least half of the seeds."""
-
-
-def live(seeds: range, figure: Callable[[str], None]) -> None:
-    """Run seeds; say what happened in them; fail with all that broke a law."""
-    seen: Counter[str] = Counter()
-    broken = []
-    for seed in seeds:
-        came = run(seed)
-        seen.update(name for name, times in came.counts.items() if times)
-        if came.broken is not None:
-            broken.append(f"seed {seed}: {came.broken}\n  replay it: python -m tests.simulation --seed {seed}")
-    told = ", ".join(f"{name} in {seen[name]}" for name in (*WANTED, "held", "reloads", "repeated", "unavailable"))
-    figure(f"seeds {seeds.start} to {seeds.stop - 1}: {told} of {len(seeds)}")
-    assert not broken, "\n".join(broken)
-    for name in WANTED:
-        assert seen[name] * 2 >= len(seeds), f"{name} happened in {seen[name]} of {len(seeds)} seeds only"
 
 
 @pytest.mark.parametrize(
