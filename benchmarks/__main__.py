@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -18,6 +19,7 @@ MODULES = {
     "http_large": "the server with 100,000 subjects against 100",
     "register": "a new schema of 15 fields among many subjects, against few",
     "million": "a million schemas: start, memory, registration",
+    "log": "durable appends on each log against bare loops; three nodes that contend against one; start and memory",
     "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
     "spark_decode": "Avro under 1, 5 and 50 mixed ids, against Spark's own from_avro",
@@ -25,6 +27,10 @@ MODULES = {
 """Modules of this package with a function `run`, and what they measure."""
 BY_NAME = {"http_large", "million"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
+
+OPTED = "log"
+OPTIONS = ("size", "only")
+"""The benchmark that takes options, and which."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -36,47 +42,63 @@ def main() -> int:
         "name", nargs="*", help=f"which to run: {', '.join(MODULES)} (default: all but {', '.join(BY_NAME)})"
     )
     parser.add_argument("--no-write", action="store_true", help="leave RESULTS.md as it is")
+    parser.add_argument(
+        "--size",
+        type=int,
+        action="append",
+        metavar="SCHEMAS",
+        help="log: schemas in a log that nodes are started on; may be given several times (default: 10000 and 100000)",
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="LOG", help="log: this log alone; may be given several times (default: all)"
+    )
     asked = parser.parse_args()
     unknown = sorted(set(asked.name) - set(MODULES))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(MODULES)}")
+    options = {name: value for name in OPTIONS if (value := getattr(asked, name))}
+    if options and asked.name != [OPTED]:
+        parser.error(f"{' and '.join(f'--{name}' for name in options)} is for the benchmark {OPTED} alone")
     results = {}
     for name in asked.name or [one for one in MODULES if one not in BY_NAME]:
-        results[name] = measured(name)
+        results[name] = measured(name, **options)
         if not asked.no_write:  # at once, so that a run that is stopped keeps what it has
             write(RESULTS, sections(RESULTS) | {name: section(name, results[name])})
     show(results)
     return 0
 
 
-def measured(name: str) -> list[Row]:
+def measured(name: str, **options: Any) -> list[Row]:
     """Run one benchmark."""
     print(f"== {name}: {MODULES[name]}", file=sys.stderr, flush=True)
-    rows: list[Row] = importlib.import_module(f"benchmarks.{name}").run()
+    rows: list[Row] = importlib.import_module(f"benchmarks.{name}").run(**options)
     return rows
 
 
 def show(results: dict[str, list[Row]]) -> None:
     """Print the table."""
     table = Table("benchmark")
-    for word in HEAD:
+    limits = any(row.limit for rows in results.values() for row in rows)
+    for word in (*HEAD, LIMIT) if limits else HEAD:
         table.add_column(word, overflow="fold")
     for name, rows in results.items():
         for row in rows:
-            table.add_row(name, *cells(row))
+            table.add_row(name, *cells(row, limit=limits))
     Console().print(table)
 
 
 HEAD = ("figure", "value", "baseline", "ratio", "goal", "met")
+LIMIT = "what limits it"
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: Row, *, limit: bool = False) -> tuple[str, ...]:
     """The texts of one line."""
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
     baseline = "" if row.baseline is None else f"{row.baseline:.4g} {row.unit}"
-    goal = "" if row.goal is None else f"<= {row.goal:g}{'' if row.ratio is not None else ' ' + row.unit}"
+    sign = ">=" if row.rising else "<="
+    goal = "" if row.goal is None else f"{sign} {row.goal:g}{'' if row.ratio is not None else ' ' + row.unit}"
     met = {None: "", True: "yes", False: "no"}[row.met]
-    return row.name, f"{row.value:.4g} {row.unit}", baseline, ratio, goal, met
+    return row.name, f"{row.value:.4g} {row.unit}", baseline, ratio, goal, met, *([row.limit] if limit else [])
 
 
 def section(name: str, rows: list[Row]) -> str:
@@ -84,8 +106,10 @@ def section(name: str, rows: list[Row]) -> str:
     when = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
     busy = f"load average {os.getloadavg()[2]:.1f} from other programs and this one"
     machine = f"{os.cpu_count()} cores, {platform.machine()}, {busy}, Python {platform.python_version()}"
-    lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in rows]
+    limits = any(row.limit for row in rows)
+    head = (*HEAD, LIMIT) if limits else HEAD
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines += ["| " + " | ".join(cells(row, limit=limits)) + " |" for row in rows]
     return (
         f"## {name}\n\n{MODULES[name][0].upper()}{MODULES[name][1:]}. {when}; {machine}.\n\n" + "\n".join(lines) + "\n"
     )
@@ -101,7 +125,7 @@ def sections(path: Path) -> dict[str, str]:
 
 def write(path: Path, parts: dict[str, str]) -> None:
     """Write the results, in the order of the table of modules."""
-    head = "# Results\n\nWritten by `make bench`. A ratio is value / baseline within one run; lower is better.\n"
+    head = "# Results\n\nWritten by `make bench`. A ratio is value / baseline within one run; lower is better unless a goal says >=.\n"
     body = "\n".join(parts[name] for name in MODULES if name in parts)
     path.write_text(f"{head}\n{body}", encoding="utf-8")
 

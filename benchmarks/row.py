@@ -7,8 +7,9 @@ from dataclasses import dataclass
 class Row:
     """One line of the table.
 
-    `value` and `baseline` are in `unit`; `ratio` is value / baseline, so lower is better. `goal` is the most that the
-    ratio may be, or the value where there is no baseline; None means that the line is for information.
+    `value` and `baseline` are in `unit`; `ratio` is value / baseline. `goal` is the most that the ratio may be, or the
+    value where there is no baseline; the least where `rising` says that more is better. None means that the line is for
+    information. `limit` says what keeps the figure from being better.
     """
 
     name: str
@@ -17,14 +18,27 @@ class Row:
     baseline: float | None = None
     ratio: float | None = None
     goal: float | None = None
+    rising: bool = False
+    limit: str = ""
 
     @property
     def met(self) -> bool | None:
         """Tell whether the goal was met; None without a goal."""
         judged = self.value if self.ratio is None else self.ratio
-        return None if self.goal is None else judged <= self.goal
+        if self.goal is None:
+            return None
+        return judged >= self.goal if self.rising else judged <= self.goal
 
 
-def against(name: str, value: float, baseline: float, *, unit: str, goal: float | None = None) -> Row:
+def against(
+    name: str,
+    value: float,
+    baseline: float,
+    *,
+    unit: str,
+    goal: float | None = None,
+    rising: bool = False,
+    limit: str = "",
+) -> Row:
     """Compare a value with its baseline, measured in the same run."""
-    return Row(name, value, unit, baseline, value / baseline, goal)
+    return Row(name, value, unit, baseline, value / baseline, goal, rising, limit)

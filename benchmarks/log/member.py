@@ -1,0 +1,100 @@
+"""`python -m benchmarks.log.member KIND URL`: a process that works in turns, told by lines of JSON on standard input."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import asdict
+
+import uvloop
+
+from benchmarks.log import bare
+from benchmarks.log.tape import Tape, registration
+from benchmarks.log.turns import Clock, Done, Turn
+from treaty.assemble import member
+from treaty.core.commit import make_append
+from treaty.log.log import Fate
+from treaty.log.open import open_log
+
+Work = Callable[[Turn], Awaitable[Done]]
+Kind = Callable[[str], AbstractAsyncContextManager[Work]]
+
+
+@asynccontextmanager
+async def node(url: str) -> AsyncIterator[Work]:
+    """Commands through a node, each of a writer who waits for its answer before the next one."""
+    async with member(url) as one:
+
+        async def work(turn: Turn) -> Done:
+            clock = Clock(turn.seconds)
+            numbers = iter(range(turn.first, turn.first + 1_000_000))
+
+            async def writer() -> None:
+                while not clock.over:
+                    with clock.wait():
+                        await one.ask(registration(next(numbers)))
+
+            await asyncio.gather(*(writer() for _ in range(turn.writers)))
+            return clock.done(len(clock.waits))
+
+        await one.ask(registration(int.from_bytes(os.urandom(4), "big") + 10**11))
+        yield work
+
+
+@asynccontextmanager
+async def log(url: str) -> AsyncIterator[Work]:
+    """Appends below the law: chains of as many commits as there are writers."""
+    one, tape = await open_log(url), await Tape.record()
+
+    async def work(turn: Turn) -> Done:
+        here, number = await one.tip(), turn.first
+        clock = Clock(turn.seconds)
+        while not clock.over:
+            with clock.wait():
+                begin = here.sequence + 1
+                commits = (tape.commit(begin + place, number + place) for place in range(turn.writers))
+                append = make_append(here, os.urandom(16), tuple(commits))
+                assert await one.append(append) is Fate.ACCEPTED
+                here = (await one.read(here)).tip
+            number += turn.writers
+        return clock.done(number - turn.first)
+
+    yield work
+    await one.close()
+
+
+@asynccontextmanager
+async def plain(url: str) -> AsyncIterator[Work]:
+    """A bare loop that writes the same bytes, as durably."""
+    async with bare.opened(url) as write:
+        tape = await Tape.record()
+
+        async def work(turn: Turn) -> Done:
+            number = turn.first
+            clock = Clock(turn.seconds)
+            while not clock.over:
+                with clock.wait():
+                    rows = [row for place in range(turn.writers) for row in tape.data(number + place)]
+                    await write(rows)
+                number += turn.writers
+            return clock.done(number - turn.first)
+
+        yield work
+
+
+KINDS: Mapping[str, Kind] = {"node": node, "log": log, "bare": plain}
+
+
+async def serve(kind: str, url: str) -> None:
+    """Work a turn for every line that comes in."""
+    loop = asyncio.get_running_loop()
+    async with KINDS[kind](url) as work:
+        print("ready", flush=True)
+        while line := await loop.run_in_executor(None, sys.stdin.readline):
+            print(json.dumps(asdict(await work(Turn(**json.loads(line))))), flush=True)
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,71 @@
+"""Where the logs of this benchmark lie: files of a folder, and a server of its own for those that need one."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.servers.postgres import Postgres
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One kind of log: `log(name)` is the URL of a log that nobody has used, `bare` where a bare loop writes."""
+
+    title: str
+    log: Callable[[str], str]
+    bare: str
+    ideal: str
+    """What the bare loop does, in words."""
+    shared: bool = True
+    """Whether several processes can be its nodes."""
+    durable: str = "fsync"
+    """What a single writer waits for."""
+
+
+Opened = Callable[[Path], Iterator[Place]]
+
+
+def _memory(_: Path) -> Iterator[Place]:
+    yield Place("memory", lambda name: f"memory:{name}", "", "", shared=False, durable="CPU of the law")
+
+
+def _sqlite(folder: Path) -> Iterator[Place]:
+    yield Place(
+        "SQLite", lambda name: f"sqlite://{folder}/{name}.db", f"sqlite://{folder}/bare.db", "bare WAL transaction"
+    )
+
+
+def _quick(folder: Path) -> Iterator[Place]:
+    end = "?synchronous=normal"
+    yield Place(
+        "SQLite without fsync",
+        lambda name: f"sqlite://{folder}/quick-{name}.db{end}",
+        f"sqlite://{folder}/quick.db{end}",
+        "bare WAL transaction without fsync",
+        durable="CPU of the law",
+    )
+
+
+def _postgres(_: Path) -> Iterator[Place]:
+    server = Postgres()
+    try:
+        yield Place(
+            "PostgreSQL",
+            lambda name: f"{server.url}?schema={name}",
+            server.url,
+            "bare insert, one round trip",
+            durable="the server's fsync, and four round trips to it",
+        )
+    finally:
+        server.stop()
+
+
+PLACES: Mapping[str, Opened] = {"memory": _memory, "sqlite": _sqlite, "quick": _quick, "postgres": _postgres}
+"""By the names that `--only` takes."""
+
+
+@contextmanager
+def opened(name: str, folder: Path) -> Iterator[Place]:
+    """A place, while the block runs."""
+    yield from PLACES[name](folder)

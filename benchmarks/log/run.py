@@ -1,0 +1,33 @@
+"""All figures of this benchmark, log by log."""
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.log import contend, durable, start
+from benchmarks.log.places import PLACES, opened
+from benchmarks.row import Row
+
+SIZES = (10_000, 100_000)
+
+
+def run(size: Sequence[int] = SIZES, only: Sequence[str] = tuple(PLACES)) -> list[Row]:
+    """Measure the logs that are asked for; nodes are started on logs of these sizes."""
+    unknown = sorted(set(only) - set(PLACES))
+    if unknown:
+        sys.exit(f"no log is called {', '.join(unknown)}; there are {', '.join(PLACES)}")
+    found = []
+    for name in only:
+        for row in _of(name, size):
+            print(f"   {row.name}: {row.value:.4g} {row.unit}", file=sys.stderr, flush=True)
+            found.append(row)
+    return found
+
+
+def _of(name: str, sizes: Sequence[int]) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory(prefix="treaty-log-") as folder, opened(name, Path(folder)) as place:
+        yield from durable.rows(place, Path(folder))
+        if place.shared:
+            yield from contend.rows(place)
+            yield from start.rows(place, Path(folder), sizes)

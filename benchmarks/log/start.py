@@ -1,0 +1,81 @@
+"""Starting a server on a filled log: CPU and time to its first answer, and the memory that it then has.
+
+`python -m benchmarks million` says more about one very large SQLite log; texts and rows are the same here.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks import million
+from benchmarks.load import Server, ask, request, treaty
+from benchmarks.log.places import Place
+from benchmarks.row import Row
+from treaty.core import values
+from treaty.core.commit import START, Commit, Position, make_append
+from treaty.core.rows import Encoded, encode_row
+from treaty.core.rows import Row as TableRow
+from treaty.log.log import Fate, Log
+from treaty.log.open import open_log
+
+CPU_GOAL, STATE_GOAL, MEMORY_GOAL = 5.0, 0.3, 300.0
+"""Those of a million schemas."""
+BATCH = 5_000
+"""Rows in one append."""
+
+
+def rows(place: Place, folder: Path, sizes: Sequence[int]) -> Iterator[Row]:
+    """The figures of one log, size by size."""
+    with treaty("memory:") as empty:
+        idle = empty.cpu()
+    for size in sizes:
+        url, state = place.log(f"filled{size}"), folder / f"state{size}"
+        asyncio.run(fill(url, size))
+        name = f"{place.title}: {size:,} schemas, start"
+        yield from started(f"{name} without a state file", url, size, idle, CPU_GOAL)
+        written(url, state)
+        yield from started(f"{name} with a state file", url, size, idle, STATE_GOAL, "--state-file", str(state))
+
+
+def started(name: str, url: str, size: int, idle: float, goal: float, *options: str) -> Iterator[Row]:
+    """One start."""
+    with treaty(url, *options) as server:
+        answered(server, size)
+        yield Row(
+            f"{name}: CPU over an empty server", server.cpu() - idle, "s", goal=goal, limit="rows copied and found"
+        )
+        yield Row(f"{name}: until the first answer", server.began, "s", limit="the interpreter's start, then the rows")
+        yield Row(f"{name}: memory", server.memory(), "MB", goal=MEMORY_GOAL, limit="rows and their indexes")
+
+
+def answered(server: Server, size: int) -> None:
+    """Ask for one schema."""
+    answer = ask(server.port, request("GET", f"/schemas/ids/{size // 2}"))
+    assert answer.startswith(b"HTTP/1.1 200"), answer[:300]
+
+
+def written(url: str, state: Path) -> None:
+    """Write the state file."""
+    command = [sys.executable, "-m", "treaty.cli.main", "log", "state", "--file", str(state)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "TREATY_LOG": url})
+
+
+async def fill(url: str, size: int) -> None:
+    """Write the rows of so many schemas into an empty log, below the law."""
+    log = await open_log(url)
+    here, batch = START, [encode_row(TableRow("context", (".",), values.Context()))]
+    for row in million.rows(size):
+        batch.append(row)
+        if len(batch) >= BATCH:
+            here, batch = await _append(log, here, batch), []
+    await _append(log, here, batch)
+    await log.close()
+
+
+async def _append(log: Log, here: Position, batch: list[Encoded]) -> Position:
+    append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),))
+    assert await log.append(append) is Fate.ACCEPTED
+    return append.position
