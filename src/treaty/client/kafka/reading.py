@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal
 
-from treaty.client.kafka.failures import Heard, KafkaFailure, failure, told
+from treaty.client.kafka.failures import KafkaFailure, failure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.serializers.framing import Headers
+from treaty.core.brokers import Heard
 from treaty.core.cluster import Cluster
 
 SECONDS = 30.0

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
-from treaty.client.kafka.failures import Heard, KafkaFailure, failure, told
+from treaty.client.kafka.failures import KafkaFailure, failure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.kafka.reading import partitions_of
 from treaty.client.serializers.framing import Headers
+from treaty.core.brokers import Heard
 from treaty.core.cluster import Cluster
 
 SECONDS = 60.0

@@ -3,9 +3,10 @@
 from types import ModuleType
 from typing import Any
 
-from treaty.client.kafka.failures import Heard, KafkaFailure, told
+from treaty.client.kafka.failures import KafkaFailure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.kafka.reading import ASK, metadata
+from treaty.core.brokers import Heard
 from treaty.core.cluster import Cluster
 
 REPLICAS = 3

@@ -1,0 +1,1 @@
+"""The real Kafka: one partition of a topic, through librdkafka."""

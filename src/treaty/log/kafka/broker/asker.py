@@ -1,0 +1,110 @@
+"""`Asker`: questions to the brokers about the partition, over connections that no long fetch stands in the way of."""
+
+import asyncio
+import time
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from treaty.core.brokers import GONE, Heard
+from treaty.core.cluster import Cluster
+from treaty.log.kafka.broker.tail import consuming
+from treaty.log.kafka.broker.trouble import LIBRARY, told, unavailable
+from treaty.log.kafka.link import Ends
+from treaty.log.lane import Lane
+from treaty.log.log import LogDamagedError, LogUnavailableError
+
+T = TypeVar("T")
+
+ASK_SECONDS = 5.0
+"""How long a question may take; one that a change of leaders spoils is asked again within that."""
+PAUSE_SECONDS = 0.1
+"""Between two tries of a question."""
+SAME_SECONDS = 5.0
+"""How often a node makes sure that the topic is still the one that it began with."""
+
+
+class Asker:
+    """Asks for the ends of the partition, who the topic is, and for the deletion of a prefix."""
+
+    def __init__(self, cluster: Cluster, topic: str, where: str, *, committed: bool) -> None:
+        """Connect. A broker answers one request of a connection after the other, so this one is not the reader's."""
+        self._topic, self._where = topic, where
+        self._heard = Heard()
+        own: dict[str, object] = {"error_cb": self._heard}
+        self._consumer = Consumer(consuming(cluster, committed=committed, own=own), logger=LIBRARY)
+        admin: dict[str, Any] = cluster.merged(own)
+        self._admin = AdminClient(admin, logger=LIBRARY)
+        self._lane = Lane("treaty log, asking")
+        self._id = ""
+        self._sure = float("-inf")
+
+    async def ends(self) -> Ends:
+        """The ends as the partition's leader says them, asked for after this call began."""
+        return await self._lane.do(self._ends)
+
+    def _ends(self) -> Ends:
+        limit = time.monotonic() + ASK_SECONDS
+        while True:
+            place = TopicPartition(self._topic, 0)
+            try:
+                first, end = self._consumer.get_watermark_offsets(place, timeout=max(limit - time.monotonic(), 0.1))
+            except KafkaException as error:
+                if not error.args[0].retriable() or time.monotonic() > limit:
+                    self._consumer.poll(0)  # the library tells from here only what it has heard
+                    raise unavailable(error.args[0], self._where, self._heard) from error
+                time.sleep(PAUSE_SECONDS)
+            else:
+                return Ends(first, end)
+
+    async def same(self, *, now: bool = False) -> None:
+        """See that the topic is the one of the start, if that was not seen lately. Raises `LogDamagedError`."""
+        clock = asyncio.get_running_loop().time
+        if not now and clock() < self._sure + SAME_SECONDS:
+            return
+        begun = clock()
+        found = await self._described()
+        if self._id and found != self._id:
+            raise LogDamagedError(
+                f"the topic {self._topic!r} at {self._where} is gone and was made again: this node holds the old log; "
+                "restart the nodes to begin a new one, or restore a dump into a new topic"
+            )
+        self._id, self._sure = found, begun
+
+    async def _described(self) -> str:
+        """The id of the topic; brokers before 2.8 have none, and are taken at their word."""
+        described = self._admin.describe_topics(TopicCollection([self._topic]), request_timeout=ASK_SECONDS)
+        try:
+            topic = await _result(described[self._topic])
+        except KafkaException as error:
+            if error.args[0].name() in GONE and self._id:
+                raise LogDamagedError(
+                    f"the topic {self._topic!r} at {self._where} is gone: stop all nodes, make it anew and restore a dump"
+                ) from error
+            raise unavailable(error.args[0], self._where, self._heard) from error
+        return str(topic.topic_id)
+
+    async def cut(self, before: int) -> None:
+        """Delete the prefix up to an offset; one that is gone already is no trouble."""
+        with told(self._where, self._heard):
+            place = TopicPartition(self._topic, 0, before)
+            try:
+                await _result(self._admin.delete_records([place], request_timeout=ASK_SECONDS * 2)[place])
+            except KafkaException as error:
+                if error.args[0].name() != "OFFSET_OUT_OF_RANGE" or (await self.ends()).first < before:
+                    raise
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        try:
+            closing = self._lane.do(self._consumer.close)
+        except LogUnavailableError:
+            return
+        self._lane.close()
+        await closing
+
+
+async def _result(future: Any) -> Any:
+    """The answer to a question of the admin client."""
+    return await asyncio.wrap_future(future)

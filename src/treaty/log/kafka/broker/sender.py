@@ -1,0 +1,107 @@
+"""`Sender`: the producer outside transactions, and the thread that hears what became of its records."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from treaty.core.brokers import Heard
+from treaty.core.cluster import Cluster
+from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
+from treaty.log.log import LogUnavailableError
+
+SEND_SECONDS = 10.0
+"""How long a record is tried, a change of the partition's leader included; then nobody knows what became of it."""
+LISTEN_SECONDS = 0.25
+"""How long the thread waits for news before it looks whether it should end."""
+MESSAGE_BYTES = 16_777_216
+"""Bytes of a record before it is compressed: a commit of the largest size, with every character escaped, and more."""
+LINGER: dict[str, object] = {"linger.ms": 0, "compression.type": "zstd"}
+"""What a producer does if nobody says: no waiting for more, and small records."""
+_NEVER_SENT = frozenset({"_MSG_SIZE_TOO_LARGE", "MSG_SIZE_TOO_LARGE", "_QUEUE_FULL", "_INVALID_ARG"})
+"""Errors that the library tells of a record before it sends it, or that a broker tells of every try."""
+
+
+def producing(cluster: Cluster, own: dict[str, object]) -> dict[str, object]:
+    """Settings of a producer whose acknowledgement means that all replicas in sync have the record, once."""
+    words = {"acks": "all", "enable.idempotence": True, "message.max.bytes": MESSAGE_BYTES}
+    return {**LINGER, **cluster.merged({**words, **own})}
+
+
+class Sender:
+    """Sends records one after the other. After a fatal error of the library another producer takes over."""
+
+    def __init__(self, cluster: Cluster, topic: str, where: str) -> None:
+        """Start the producer, which asks for its id at once, so that the first record need not wait for that."""
+        self._cluster, self._topic, self._where = cluster, topic, where
+        self._loop = asyncio.get_running_loop()
+        self._heard = Heard()
+        self._open: set[asyncio.Future[int | None]] = set()
+        self._closed = False
+        self._producer = self._new()
+        self._thread = threading.Thread(target=self._listen, name="treaty log, sending", daemon=True)
+        self._thread.start()
+
+    def _new(self) -> Any:
+        own: dict[str, object] = {"delivery.timeout.ms": int(SEND_SECONDS * 1000), "error_cb": self._heard}
+        return Producer(producing(self._cluster, own), logger=LIBRARY)
+
+    def _listen(self) -> None:
+        while not self._closed:
+            self._producer.poll(LISTEN_SECONDS)
+
+    async def send(self, value: bytes, key: bytes | None, headers: Sequence[tuple[str, bytes]]) -> int | None:
+        """Produce a record; its offset, or None where nobody knows what became of it."""
+        if self._closed:
+            raise LogUnavailableError("this log was closed")
+        outcome: asyncio.Future[int | None] = self._loop.create_future()
+        producer = self._producer
+
+        def done(error: Any, message: Any) -> None:
+            offset = message.offset() if error is None else None
+            self._tell(outcome, producer, error, offset)
+
+        try:
+            producer.produce(self._topic, value, key, partition=0, headers=list(headers), on_delivery=done)
+        except BufferError as full:
+            raise LogUnavailableError(f"{self._where}: too many records wait to be sent; try again") from full
+        except KafkaException as error:
+            self._renew(producer, error.args[0])
+            raise unavailable(error.args[0], self._where, self._heard) from error
+        self._open.add(outcome)
+        outcome.add_done_callback(self._open.discard)
+        return await outcome
+
+    def _tell(self, outcome: "asyncio.Future[int | None]", producer: Any, error: Any, offset: int | None) -> None:
+        """Called in the thread: hand the news to the loop."""
+
+        def settle() -> None:
+            if error is not None:
+                self._renew(producer, error)
+            if outcome.done():
+                return
+            if error is not None and error.name() in _NEVER_SENT:
+                outcome.set_exception(unavailable(error, self._where, self._heard))
+            else:
+                outcome.set_result(offset)
+
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(settle)
+
+    def _renew(self, producer: Any, error: Any) -> None:
+        """Take another producer where this one can't go on."""
+        if producer is self._producer and (error.fatal() or error.code() == KafkaError._FATAL):  # noqa: SLF001 (its name)
+            self._producer = self._new()
+            producer.purge()
+            producer.poll(0)
+
+    async def close(self) -> None:
+        """Wait for what is on its way, as long as that may take, and end the thread."""
+        if self._closed:
+            return
+        if self._open:
+            await asyncio.wait(self._open, timeout=SEND_SECONDS + 1)
+        self._closed = True
+        await asyncio.to_thread(self._thread.join)

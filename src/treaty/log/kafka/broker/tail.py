@@ -1,0 +1,154 @@
+"""`Tail`: the consumer that reads the partition from any offset on, in a thread of its own."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from treaty.core.brokers import Heard
+from treaty.core.cluster import Cluster
+from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
+from treaty.log.kafka.link import Batch, CutAwayError, Record
+from treaty.log.log import LogUnavailableError
+
+BATCH_RECORDS = 1_000
+"""Records of one batch."""
+SLICE_SECONDS = 0.1
+"""How long the thread waits for records before it looks whether somebody else wants others."""
+PREFETCH_KBYTES = 32_768
+"""Kilobytes that the library fetches ahead, which also bounds a batch."""
+FETCHING: dict[str, object] = {
+    "queued.max.messages.kbytes": PREFETCH_KBYTES,
+    "max.partition.fetch.bytes": 8_388_608,
+    "fetch.queue.backoff.ms": 20,
+    "fetch.wait.max.ms": 100,
+}
+"""How a whole log is read quickly: by large pieces, and on again soon after the queue was full. Who jumps to another
+offset waits until the brokers have answered for the old one, but no longer than this."""
+
+
+def consuming(cluster: Cluster, *, committed: bool, own: dict[str, object]) -> dict[str, object]:
+    """Settings of a consumer without a group, which never jumps to another offset by itself."""
+    words = {
+        "group.id": "treaty-reads-without-a-group",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "error",
+        "allow.auto.create.topics": False,
+        "isolation.level": "read_committed" if committed else "read_uncommitted",
+    }
+    return cluster.merged({**words, **own})
+
+
+@dataclass(slots=True)
+class _Job:
+    offset: int
+    deadline: float
+    future: "asyncio.Future[Batch]"
+
+
+class Tail:
+    """Reads for one caller at a time; who waits for records makes room where somebody else asks."""
+
+    def __init__(self, cluster: Cluster, topic: str, where: str, *, committed: bool) -> None:
+        """Start the thread. The consumer has no group, and needs no rights on one."""
+        self._topic, self._where = topic, where
+        self._loop = asyncio.get_running_loop()
+        self._heard = Heard()
+        own = {**FETCHING, "error_cb": self._heard}
+        self._settings = consuming(cluster, committed=committed, own=own)
+        self._consumer: Any = None
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._at: int | None = None
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="treaty log, reading", daemon=True)
+        self._thread.start()
+
+    def fetch(self, offset: int, timeout: float) -> "asyncio.Future[Batch]":
+        """Records from an offset on; see `Link.fetch`."""
+        if self._closed:
+            raise LogUnavailableError("this log was closed")
+        future: asyncio.Future[Batch] = self._loop.create_future()
+        self._jobs.put(_Job(offset, time.monotonic() + timeout, future))
+        return future
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            try:
+                batch = self._serve(job)
+            except BaseException as error:  # noqa: BLE001 - it belongs to the one who asked
+                self._at = None
+                self._tell(job.future.set_exception, job.future, error)
+            else:
+                if batch is None:
+                    self._jobs.put(job)
+                else:
+                    self._tell(job.future.set_result, job.future, batch)
+        if self._consumer is not None:
+            self._consumer.close()
+
+    def _tell(self, what: Callable[[Any], None], future: "asyncio.Future[Batch]", result: object) -> None:
+        def tell() -> None:
+            if not future.done():
+                what(result)
+
+        with suppress(RuntimeError):  # the loop is gone, and with it everybody who could listen
+            self._loop.call_soon_threadsafe(tell)
+
+    def _serve(self, job: _Job) -> Batch | None:
+        """The batch of a job; None where it should wait because somebody else asks too."""
+        if job.future.cancelled() or self._closed:
+            return Batch((), job.offset)
+        if self._at != job.offset:
+            try:
+                if self._consumer is None:  # one that is idle first would ask for the topic a second later
+                    self._consumer = Consumer(self._settings, logger=LIBRARY)
+                self._consumer.assign([TopicPartition(self._topic, 0, job.offset)])
+            except KafkaException as error:
+                raise unavailable(error.args[0], self._where, self._heard) from error
+            self._at = job.offset
+        while True:
+            left = job.deadline - time.monotonic()
+            batch = self._batch(job.offset, max(min(left, SLICE_SECONDS), 0.0))
+            if batch.next != job.offset or left <= 0 or job.future.cancelled() or self._closed:
+                return batch
+            if not self._jobs.empty():
+                return None
+
+    def _batch(self, offset: int, timeout: float) -> Batch:
+        """What comes next within a time, and all that is there behind it; past gaps that end where the partition does."""
+        first = self._consumer.poll(timeout)
+        messages: list[Any] = [] if first is None else [first, *self._consumer.consume(BATCH_RECORDS - 1, 0)]
+        records: list[Record] = []
+        at = offset
+        for message in messages:
+            error = message.error()
+            if error is None:
+                headers = tuple((name, content or b"") for name, content in message.headers() or ())
+                records.append(Record(message.offset(), message.key(), message.value(), headers))
+                at = message.offset() + 1
+            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (that is its name)
+                at = max(at, message.offset())
+            elif records:
+                self._at = None  # asked again, it will say so again
+                return Batch(tuple(records), at)
+            elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 (that is its name)
+                raise CutAwayError(f"{self._where} has no offset {offset}: {error.str()}")
+            else:
+                raise unavailable(error, self._where, self._heard)
+        self._at = at
+        return Batch(tuple(records), at)
+
+    async def close(self) -> None:
+        """End the thread; who still waits gets an empty batch."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+            await asyncio.to_thread(self._thread.join)
