@@ -103,6 +103,8 @@ class Transactions(Protocol):
     async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
         """Write records (key, value) as one transaction. True: committed. False: it may be, or may become so.
 
+        A committed one may be hidden for another moment: brokers acknowledge before the marker lies in the partition.
+        After anything but True the producer is dead until the next `fence`.
         Raises `FencedError` or `LogUnavailableError` where it surely was not and never will be committed.
         """
         ...

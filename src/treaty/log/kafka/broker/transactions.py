@@ -1,0 +1,144 @@
+"""`BrokerTransactions`: the producer of a log's owner, which a newer owner fences."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from confluent_kafka import KafkaException, Producer
+
+from treaty.core.brokers import Heard
+from treaty.log.kafka.broker.place import Place
+from treaty.log.kafka.broker.sender import producing
+from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
+from treaty.log.kafka.link import FencedError
+from treaty.log.lane import Lane
+from treaty.log.log import LogUnavailableError
+
+TRANSACTION_SECONDS = 10.0
+"""How long a transaction may stay open: an owner that died in one hides what comes after it for so long at most."""
+FENCE_SECONDS = 15.0
+"""How long taking the transactional id may take, an open transaction of the old owner included."""
+ABORT_SECONDS = 3.0
+"""How long giving up a transaction may take; what is left open then is aborted by the next owner."""
+FENCED = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "TRANSACTIONAL_ID_NOT_FOUND"})
+"""Errors by which a producer learns that another one has its transactional id."""
+
+
+class BrokerTransactions:
+    """A `Transactions` whose transactional id is the name of the topic. Its work is done in a thread, in turn."""
+
+    def __init__(self, place: Place) -> None:
+        """No producer yet: the first `fence` makes one."""
+        self._topic, self._where = place.topic, place.cluster.servers
+        self._heard = Heard()
+        milliseconds = int(TRANSACTION_SECONDS * 1000)
+        own: dict[str, object] = {
+            "transactional.id": f"treaty-{place.topic}",
+            "transaction.timeout.ms": milliseconds,
+            "delivery.timeout.ms": milliseconds,
+            "error_cb": self._heard,
+        }
+        self._settings = producing(place.cluster, own)
+        self._producer: Any = None
+        self._lane = Lane("treaty log, transactions")
+
+    async def fence(self) -> None:
+        """Take the transactional id with a new producer."""
+        await self._lane.do(self._fence)
+
+    def _fence(self) -> None:
+        self._drop()
+        producer = Producer(self._settings, logger=LIBRARY)
+        try:
+            producer.list_topics(self._topic, FENCE_SECONDS)  # one without a connection would pause for half a second
+            producer.init_transactions(FENCE_SECONDS)
+        except KafkaException as error:
+            producer.poll(0)  # the library tells from here only what it has heard
+            raise unavailable(error.args[0], self._where, self._heard) from error
+        self._producer = producer
+
+    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
+        """Write records as one transaction. After anything but True only `fence` goes on."""
+        return await self._lane.do(lambda: self._commit(records))
+
+    def _commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
+        if self._producer is None:
+            raise FencedError(f"{self._where}: no producer holds the log {self._topic!r}; fence first")
+        self._fill(records)
+        try:
+            self._producer.commit_transaction(TRANSACTION_SECONDS)
+        except KafkaException as error:
+            if error.args[0].txn_requires_abort():
+                self._abort()
+                raise unavailable(error.args[0], self._where, self._heard) from error
+            # It may have been committed before whatever went wrong, even before another producer took the id.
+            self._drop()
+            return False
+        return True
+
+    def _fill(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
+        """Begin a transaction and send its records. What goes wrong here is never committed."""
+        failed: list[Any] = []
+
+        def done(error: Any, _: Any) -> None:
+            if error is not None:
+                failed.append(error)
+
+        producer = self._producer
+        try:
+            producer.begin_transaction()
+            for key, value in records:
+                self._produce(key, value, done)
+            left = producer.flush(TRANSACTION_SECONDS)
+        except KafkaException as error:
+            self._give_up(error.args[0])
+            raise unavailable(error.args[0], self._where, self._heard) from error
+        if failed:
+            self._give_up(failed[0])
+            raise unavailable(failed[0], self._where, self._heard)
+        if left:
+            self._drop()
+            raise LogUnavailableError(f"{self._where}: records were not taken in {TRANSACTION_SECONDS:.0f} s")
+
+    def _produce(self, key: bytes, value: bytes | None, done: Any) -> None:
+        while True:
+            try:
+                self._producer.produce(self._topic, value, key, partition=0, on_delivery=done)
+            except BufferError:
+                self._producer.poll(0.1)
+            else:
+                self._producer.poll(0)
+                return
+
+    def _give_up(self, error: Any) -> None:
+        """Abort an open transaction. Raises `FencedError` where another producer has the id."""
+        if error.name() in FENCED or (error.fatal() and not error.txn_requires_abort()):
+            self._drop()
+            raise FencedError(f"{self._where}: another node owns the log {self._topic!r} now ({error.str()})")
+        self._abort()
+
+    def _abort(self) -> None:
+        """Abort, and give the producer up: what the library does next with one that failed is its own affair.
+
+        Where the abort does not go through, the next `fence` does it.
+        """
+        with suppress(KafkaException):
+            self._producer.abort_transaction(ABORT_SECONDS)
+        self._drop()
+
+    def _drop(self) -> None:
+        """Give up a producer without another word to the brokers."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.purge()
+            with suppress(KafkaException):  # it tells again why it can't go on
+                producer.poll(0)
+
+    async def close(self) -> None:
+        """Finish what was asked for, and give the producer back."""
+        try:
+            dropped = self._lane.do(self._drop)
+        except LogUnavailableError:
+            return
+        self._lane.close()
+        await dropped
