@@ -4,16 +4,15 @@ import asyncio
 import time
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from treaty.core.brokers import GONE, Heard
-from treaty.core.cluster import Cluster
+from treaty.core.brokers import Heard
 from treaty.log.kafka.broker.tail import consuming
+from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.broker.trouble import LIBRARY, told, unavailable
 from treaty.log.kafka.link import Ends
 from treaty.log.lane import Lane
-from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.log import LogUnavailableError
 
 T = TypeVar("T")
 
@@ -21,24 +20,19 @@ ASK_SECONDS = 5.0
 """How long a question may take; one that a change of leaders spoils is asked again within that."""
 PAUSE_SECONDS = 0.1
 """Between two tries of a question."""
-SAME_SECONDS = 5.0
-"""How often a node makes sure that the topic is still the one that it began with."""
 
 
 class Asker:
-    """Asks for the ends of the partition, who the topic is, and for the deletion of a prefix."""
+    """Asks for the ends of the partition, and for the deletion of a prefix."""
 
-    def __init__(self, cluster: Cluster, topic: str, where: str, *, committed: bool) -> None:
+    def __init__(self, topic: Topic, *, committed: bool) -> None:
         """Connect. A broker answers one request of a connection after the other, so this one is not the reader's."""
-        self._topic, self._where = topic, where
+        cluster = topic.place.cluster
+        self._topic, self._where, self._admin = topic.place.topic, cluster.servers, topic.admin
         self._heard = Heard()
         own: dict[str, object] = {"error_cb": self._heard}
         self._consumer = Consumer(consuming(cluster, committed=committed, own=own), logger=LIBRARY)
-        admin: dict[str, Any] = cluster.merged(own)
-        self._admin = AdminClient(admin, logger=LIBRARY)
         self._lane = Lane("treaty log, asking")
-        self._id = ""
-        self._sure = float("-inf")
 
     async def ends(self) -> Ends:
         """The ends as the partition's leader says them, asked for after this call began."""
@@ -57,33 +51,6 @@ class Asker:
                 time.sleep(PAUSE_SECONDS)
             else:
                 return Ends(first, end)
-
-    async def same(self, *, now: bool = False) -> None:
-        """See that the topic is the one of the start, if that was not seen lately. Raises `LogDamagedError`."""
-        clock = asyncio.get_running_loop().time
-        if not now and clock() < self._sure + SAME_SECONDS:
-            return
-        begun = clock()
-        found = await self._described()
-        if self._id and found != self._id:
-            raise LogDamagedError(
-                f"the topic {self._topic!r} at {self._where} is gone and was made again: this node holds the old log; "
-                "restart the nodes to begin a new one, or restore a dump into a new topic"
-            )
-        self._id, self._sure = found, begun
-
-    async def _described(self) -> str:
-        """The id of the topic; brokers before 2.8 have none, and are taken at their word."""
-        described = self._admin.describe_topics(TopicCollection([self._topic]), request_timeout=ASK_SECONDS)
-        try:
-            topic = await _result(described[self._topic])
-        except KafkaException as error:
-            if error.args[0].name() in GONE and self._id:
-                raise LogDamagedError(
-                    f"the topic {self._topic!r} at {self._where} is gone: stop all nodes, make it anew and restore a dump"
-                ) from error
-            raise unavailable(error.args[0], self._where, self._heard) from error
-        return str(topic.topic_id)
 
     async def cut(self, before: int) -> None:
         """Delete the prefix up to an offset; one that is gone already is no trouble."""
