@@ -170,3 +170,9 @@ ASSOCIATIONS_LISTED = 1_000
 """Associations that one list holds; more of them come with an offset."""
 METADATA_KEYS = 100
 """Keys in a file for sensitive metadata."""
+PEER_BYTES = 16_777_216
+"""Bytes of a command that one node hands to another, or of what that one says of it."""
+HANDED_WITHIN = 5_000
+"""Commits within which a command must be decided by the node that it is handed to; fewer than outcomes are remembered."""
+PEER_COMMANDS = 2_048
+"""Commands of other nodes that one worker holds at once; past it they get 503."""

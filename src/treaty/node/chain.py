@@ -12,7 +12,7 @@ from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal, TooLarge
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.view import Tables, View
-from treaty.node.pending import Pending, Verdict
+from treaty.node.pending import LateError, Pending, Verdict
 
 Decide = Callable[[View, Command[Any], Grammar], Decision[Any] | Refusal | Needs]
 
@@ -34,7 +34,21 @@ class Chain:
     """Commands that wait for a format's answers."""
     left: list[Pending] = field(default_factory=list)
     """Commands that did not fit."""
+    held: list[Pending] = field(default_factory=list)
+    """Commands whose verdict writes nothing and does not count yet: another node may have them and decide them, up to
+    a sequence that the log has not passed. The chain passes it, with empty commits.
+    """
     bytes: int = 0
+
+    @property
+    def last(self) -> int:
+        """Sequence of its last commit."""
+        return self.base.sequence + len(self.commits)
+
+    @property
+    def members(self) -> list[Pending]:
+        """All that wait for its end."""
+        return [*(pending for pending, _ in (*self.writers, *self.riders)), *self.held]
 
 
 def never() -> bool:
@@ -60,6 +74,8 @@ def build(
             chain.left = [pending, *waiting]
         if enough():
             chain.left += waiting
+    for sequence in range(chain.last + 1, max((one.elsewhere for one in chain.held), default=0) + 1):
+        chain.commits.append(Commit(sequence, ()))
     return chain
 
 
@@ -74,6 +90,10 @@ def _verdict(chain: Chain, overlay: Overlay, pending: Pending, decide: Decide) -
 
 
 def _without_rows(chain: Chain, pending: Pending, verdict: Verdict, done: int) -> None:
+    repeated = isinstance(verdict, Decision) and verdict.repeated
+    if pending.elsewhere > chain.last and not repeated and not pending.over:
+        chain.held.append(pending)
+        return
     if not chain.commits:
         if pending.look <= done:
             chain.ready.append((pending, verdict))
@@ -98,7 +118,10 @@ def _add(chain: Chain, overlay: Overlay, pending: Pending, decision: Decision[An
         return True
     if chain.commits and chain.bytes + size > CHAIN_BYTES:
         return False
-    sequence = chain.base.sequence + len(chain.commits) + 1
+    sequence = chain.last + 1
+    if pending.last and sequence > pending.last:
+        pending.fail(LateError("too late"))
+        return True
     chain.commits.append(Commit(sequence, encoded, pending.command.command_id, pending.command.time))
     chain.rows.update(zip(encoded, decision.rows, strict=True))
     chain.writers.append((pending, decision))

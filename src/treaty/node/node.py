@@ -1,6 +1,7 @@
 """`Node`: one running member of a registry, an `AsyncRegistry` over a log."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -18,6 +19,9 @@ from treaty.core.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
+from treaty.node.peers.carrier import Carrier
+from treaty.node.peers.handing import Handing
+from treaty.node.pending import LateError, MovedError
 from treaty.node.queue import READ_ONLY_SECONDS, Queue
 from treaty.node.sealing.opened import behind
 from treaty.node.sealing.vault import NO_KEYS, Vault
@@ -25,6 +29,9 @@ from treaty.node.segment.keeper import Keeper
 from treaty.node.status import Counts, Kept, Status
 from treaty.node.world import World
 from treaty.node.writer import Writer
+from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, Refused, Told
+
+logger = logging.getLogger("treaty.node")
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -49,9 +56,10 @@ class Node:
         keeper: Keeper | None = None,
         *,
         vault: Vault = NO_KEYS,
+        carrier: Carrier | None = None,
     ) -> None:
         """Take a log, a desk for questions about schemas, and the outside world; a keeper looks after a state file, a
-        vault has the keys of sensitive metadata.
+        vault has the keys of sensitive metadata, a carrier reaches other nodes.
         """
         self.counts = Counts()
         self._log = log
@@ -63,7 +71,13 @@ class Node:
         self._decide = behind(vault, decide)
         self.follower = Follower(log, self._tables, world, self.counts)
         self._queue = Queue(self.follower, desk, self.counts)
-        self._writer = Writer(self._queue, self.follower, log=log, world=world, counts=self.counts, decide=self._decide)
+        self._carrier = carrier
+        self._handing = Handing(
+            self._queue, self.follower, log=log, carrier=carrier, counts=self.counts, decide=self._decide
+        )
+        self._writer = Writer(
+            self._queue, self.follower, self._handing, log=log, world=world, counts=self.counts, decide=self._decide
+        )
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -80,6 +94,7 @@ class Node:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._handing.close()
         await self._queue.close()
         await self.follower.close()
         await self._log.close()
@@ -99,11 +114,40 @@ class Node:
         begun = self._world.now()
         if call.after is not None:
             await self._in_time(self._reach(call.after), call)
+        request_id = self._carrier.request_id() if self._carrier is not None else ""
         try:
-            return await self._queue.submit(command, call.timeout - (self._world.now() - begun))
+            left = call.timeout - (self._world.now() - begun)
+            return await self._queue.submit(command, left, request_id=request_id)
         except RegistryError as error:
             self.counts.count(error)
             raise
+
+    async def take(self, handed: Handed) -> Told:
+        """Decide a command that another node has handed over, or say who might. Whoever calls this vouches for the node."""
+        self.counts.taken += 1
+        begun = self._world.now()
+        try:
+            await self._in_time(self._same_log(handed.place), Call(timeout=handed.seconds))
+            left = handed.seconds - (self._world.now() - begun)
+            return Done(await self._queue.submit(handed.command, left, handed))
+        except MovedError as moved:
+            return Moved(moved.address)
+        except LateError:
+            return Late()
+        except RegistryError as error:
+            self.counts.count(error)
+            return Refused(error, self.follower.position.token)
+        except Exception as fault:
+            logger.exception("a command that was handed over could not be decided")
+            return Failed(type(fault).__name__)
+
+    async def _same_log(self, place: Token) -> None:
+        """Come to the place that a node has seen; raises `Unavailable` where it is not in this log."""
+        try:
+            await self._reach(place)
+        except Invalid:
+            message = "the node that was asked to decide has another log, or another history of it; see --advertise"
+            raise Unavailable(message, READ_ONLY_SECONDS) from None
 
     async def _in_time(self, work: Awaitable[T], call: Call) -> T:
         """Do what writes nothing within the time of a call; trouble with the log is "can't say now"."""

@@ -1,6 +1,7 @@
 """A command that waits to be decided, written and answered."""
 
 import asyncio
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,19 @@ from treaty.core.registry import Reply
 from treaty.node.grammar import Sitting
 
 Verdict = Decision[Any] | Refusal
+
+
+class MovedError(Exception):
+    """A command that another node handed over is not for this one; `address` is who might decide it, or empty."""
+
+    def __init__(self, address: str) -> None:
+        """Keep the address."""
+        super().__init__(f"this node does not decide now; {address or 'nobody knows who does'}")
+        self.address = address
+
+
+class LateError(Exception):
+    """The log was past the last sequence at which a command that another node handed over may be decided."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +44,19 @@ class Pending:
     rounds: int = 0
     guess: tuple[Position, Verdict] | None = field(default=None, repr=False)
     """A verdict that wrote nothing, and the place it was decided on: good as long as the tables stay there."""
+    deadline: float = math.inf
+    """When it is told that time is over; loop time."""
+    taken: bool = False
+    """Another node handed it over, and will not have it passed on."""
+    last: int = 0
+    """The highest sequence that its commit may have here, 0 for any."""
+    elsewhere: int = 0
+    """It may be with another node, which decides it up to this sequence (0: it is not). Before the log is there, only
+    its outcome proves anything.
+    """
+    journeys: int = 0
+    """How often it came back from other nodes without an answer."""
+    request_id: str = ""
 
     @property
     def over(self) -> bool:
@@ -50,9 +77,10 @@ class Pending:
         if not self.over:
             self.answered.set_exception(error)
 
-    def expire(self) -> None:
-        """The deadline has come."""
+    def expire(self, why: str = "") -> None:
+        """The deadline has come; `why` it was not decided, if that is known."""
         if self.sent:
             self.fail(OutcomeUnknown(self.command.command_id))
         else:
-            self.fail(Unavailable("the command was not written in time; it has left nothing"))
+            because = f"{why}; " if why else ""
+            self.fail(Unavailable(f"{because}the command was not written in time; it has left nothing"))

@@ -6,14 +6,15 @@ from typing import TypeVar
 
 from treaty.core.command import Command
 from treaty.core.grammar import Question
-from treaty.core.limits import DECISION_ROUNDS, QUEUE
+from treaty.core.limits import DECISION_ROUNDS, HANDED_WITHIN, OUTCOMES, QUEUE
 from treaty.core.lineage import sealed, unfinished
-from treaty.core.refusals import Unavailable
+from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Reply
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
 from treaty.node.pending import Pending
 from treaty.node.status import Counts
+from treaty.wire.peer.message import Handed
 
 A = TypeVar("A")
 
@@ -33,6 +34,8 @@ class Queue:
         self._line: deque[Pending] = deque()
         self._wake = asyncio.Event()
         self._parked: dict[Pending, asyncio.Task[None]] = {}
+        self.hindrance = ""
+        """Why nobody decides now, for those whose deadline comes."""
 
     @property
     def waiting(self) -> int:
@@ -52,11 +55,14 @@ class Queue:
         first = f"the first in table {table!r}: {quarantine[table, key]}"
         return f"{len(quarantine)} rows can't be read here ({first}), and deciding without them is wrong; upgrade this node"
 
-    async def submit(self, command: Command[A], timeout: float) -> Reply[A]:
+    async def submit(
+        self, command: Command[A], timeout: float, handed: Handed | None = None, request_id: str = ""
+    ) -> Reply[A]:
         """Have a command decided and written; returns when its answer is durable.
 
         Raises the `Refusal` of the law, `Unavailable` where nothing was written in time, `OutcomeUnknown` where the
-        deadline (`timeout` seconds) came while its append was open.
+        deadline (`timeout` seconds) came while its append was open. What another node has `handed` over is decided
+        here or not at all: `MovedError`, `LateError`.
         """
         if self.read_only:
             raise Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
@@ -64,7 +70,10 @@ class Queue:
             raise Unavailable(f"{self.waiting} commands wait already (limit QUEUE)", 1.0)
         loop = asyncio.get_running_loop()
         pending = Pending(command, self._follower.next_look, self._desk.sitting(), loop.create_future())
-        timer = loop.call_later(max(timeout, 0), pending.expire)
+        pending.deadline, pending.request_id = loop.time() + max(timeout, 0), request_id
+        if handed is not None:
+            pending.taken, pending.last, pending.elsewhere = True, handed.last, handed.elsewhere
+        timer = loop.call_at(pending.deadline, self.expire, pending)
         self._all[pending] = None
         self._line.append(pending)
         self._wake.set()
@@ -102,6 +111,12 @@ class Queue:
             pending.sent = False
         self._line.extendleft(pending for pending in reversed(pendings) if not pending.over)
 
+    def put_back(self, pending: Pending) -> None:
+        """Put a command that has been elsewhere at the end of the line."""
+        if not pending.over:
+            self._line.append(pending)
+            self._wake.set()
+
     def park(self, pending: Pending, questions: tuple[Question, ...]) -> None:
         """Let others go ahead while a format answers; who waited often has its questions answered on the spot."""
         pending.rounds += 1
@@ -125,4 +140,19 @@ class Queue:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for pending in self._all:
-            pending.expire()
+            self.expire(pending)
+
+    def expire(self, pending: Pending) -> None:
+        """Tell a command that its time is over, and whether it may be written all the same."""
+        tables, bound = self._follower.tables, pending.elsewhere
+        open_ = bound > tables.sequence or (
+            bound > 0
+            and (
+                tables.sequence > bound - HANDED_WITHIN + OUTCOMES  # so that its outcome may be forgotten
+                or tables.get("outcome", (pending.command.command_id,)) is not None
+            )
+        )
+        if open_:
+            pending.fail(OutcomeUnknown(pending.command.command_id))
+        else:
+            pending.expire(*filter(None, (self.hindrance,)))

@@ -36,6 +36,12 @@ class Counts:
     """Commands sent away: queue full, read-only, or past their deadline with nothing written."""
     outcome_unknown: int = 0
     """Commands that passed their deadline inside an append whose fate was open."""
+    handed: int = 0
+    """Times that a command was handed to another node."""
+    lost: int = 0
+    """Times that the word of another node did not come."""
+    taken: int = 0
+    """Commands that other nodes have handed over."""
     parked: int = 0
     """Decisions that waited for a format's answer."""
 

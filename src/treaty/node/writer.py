@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from treaty.core.command import Needs
 from treaty.core.commit import Append, Position, make_append
-from treaty.core.limits import CHAIN_COMMITS, OUTCOMES
+from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
 from treaty.core.values import Outcome
-from treaty.log.log import Fate, Log, LogDamagedError, LogUnavailableError
+from treaty.log.log import Fate, Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.chain import Chain, Decide, build
 from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
+from treaty.node.peers.handing import Handing
 from treaty.node.pending import Pending, Verdict
 from treaty.node.queue import Queue
 from treaty.node.status import Counts
@@ -40,9 +41,18 @@ class Writer:
     """Takes commands out of the queue, and is the only one who appends."""
 
     def __init__(
-        self, queue: Queue, follower: Follower, *, log: Log, world: World, counts: Counts, decide: Decide
+        self,
+        queue: Queue,
+        follower: Follower,
+        handing: Handing,
+        *,
+        log: Log,
+        world: World,
+        counts: Counts,
+        decide: Decide,
     ) -> None:
         """Write nothing until `run`."""
+        self._handing = handing
         self._queue = queue
         self._follower = follower
         self._log = log
@@ -75,6 +85,10 @@ class Writer:
         """Decide one chain and see it through to the end."""
         if self._follower.tables.damaged:
             await self._follower.look()  # which loads everything anew
+        leader = await self._handing.where(self._conflicts)
+        if leader is None or not leader.mine:
+            await self._pass_on(leader)
+            return
         batch = self._queue.take(self._size)
         if not batch:
             return
@@ -93,7 +107,15 @@ class Writer:
         elif flight.fate is Fate.CONFLICT:
             await self._lose(chain)
         else:
-            self._queue.give_back(_members(chain))
+            self._queue.give_back(chain.members)
+            await self._world.sleep(FIRST_PAUSE)
+
+    async def _pass_on(self, leader: Leader | None) -> None:
+        """Have somebody else decide what waits; while nobody is known it waits on."""
+        self._conflicts = 0
+        waiting = self._handing.send(self._queue.take(QUEUE), leader)
+        self._queue.give_back(waiting)
+        if waiting:
             await self._world.sleep(FIRST_PAUSE)
 
     # ---------------------------------------------------------------------------------------------------- sending
@@ -169,7 +191,7 @@ class Writer:
                 self._follower.trouble = str(error)
                 await self._world.sleep(FIRST_PAUSE)
         first = self._follower.tables.get("outcome", (chain.commits[0].command_id,))
-        if not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence:
+        if chain.writers and (not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence):
             await self._sort_out(chain)  # the log was put back to an older state meanwhile
             return
         self._follower.finish(look)
@@ -179,6 +201,7 @@ class Writer:
         self._size = min(CHAIN_COMMITS, self._size * 2)
         for pending, verdict in (*chain.writers, *chain.riders):
             self._tell(pending, verdict, position)
+        self._queue.give_back(chain.held)
 
     async def _lose(self, chain: Chain) -> None:
         """Somebody else was first: look what it was, and decide again, fewer at a time."""
@@ -186,14 +209,17 @@ class Writer:
         self._conflicts += 1
         self._size = max(1, len(chain.commits) // 2)
         self._follower.expect(None)
-        self._queue.give_back(_members(chain))
+        self._queue.give_back(chain.members)
         await self._follower.look()
+        if self._log.owned:  # it has another owner, of whom this node does not know yet
+            await self._world.sleep(FIRST_PAUSE)
 
     async def _settle(self, chain: Chain, append: Append) -> Append | None:
         """Find out what became of an append, by getting something into its place.
 
         Returns the append that is surely in the log with these commits, or None when the tables have left the base:
-        then the place is taken for good, and the outcomes tell by whom.
+        then the place is taken for good, and the outcomes tell by whom. None too where another node owns the log by
+        now: it will take the place, and until then the commands may be in it.
         """
         pause = FIRST_PAUSE
         while self._follower.position == chain.base:
@@ -201,11 +227,15 @@ class Writer:
                 await self._follower.look()
                 if self._follower.position != chain.base:
                     break
+                if await self._handing.is_lost():
+                    for pending, _ in chain.writers:
+                        pending.elsewhere = max(pending.elsewhere, append.last)
+                    break
                 again = make_append(chain.base, self._world.random(16), append.commits)
                 fate = await self._log.append(again)
                 if fate is Fate.ACCEPTED:
                     return again
-                if fate is Fate.CONFLICT:
+                if fate is Fate.CONFLICT and not self._log.owned:
                     continue
             except LogUnavailableError as error:
                 self._follower.trouble = str(error)
@@ -217,7 +247,7 @@ class Writer:
         """The place of an open append is taken: those of its commands that are in the log are answered from there."""
         self._follower.expect(None)
         tables = self._follower.tables
-        while any(pending.look > self._follower.done for pending in _members(chain)):
+        while any(pending.look > self._follower.done for pending in chain.members):
             try:
                 await self._follower.look()
             except LogUnavailableError as error:
@@ -225,10 +255,10 @@ class Writer:
                 await self._world.sleep(FIRST_PAUSE)
         forgotten = tables.sequence - chain.base.sequence > OUTCOMES
         again: list[Pending] = []
-        for pending in _members(chain):
+        for pending in chain.members:
             if tables.get("outcome", (pending.command.command_id,)) is None:
                 if forgotten and pending.sent:
-                    pending.expire()  # what is no longer remembered may have been done
+                    self._queue.expire(pending)  # what is no longer remembered may have been done
                 else:
                     again.append(pending)
                 continue
@@ -243,7 +273,3 @@ class Writer:
         elif verdict.repeated:
             self._counts.repeated += 1
         pending.tell(verdict, position)
-
-
-def _members(chain: Chain) -> list[Pending]:
-    return [pending for pending, _ in (*chain.writers, *chain.riders)]

@@ -4,7 +4,7 @@ import asyncio
 
 from treaty.core.commit import make_append
 from treaty.log.log import Fate
-from treaty.node.writer import Writer, _members
+from treaty.node.writer import Writer
 
 LAWS = {"1", "3", "log"}
 PLACE, NAME = Writer, "_round"
@@ -40,4 +40,4 @@ async def planted(self: Writer) -> None:
     if flight is not None and flight.fate is Fate.ACCEPTED:
         await self._land(second, flight.append.position, flight.look)
     else:
-        self._queue.give_back(_members(second))
+        self._queue.give_back(second.members)

@@ -1,0 +1,1 @@
+"""Commands that another node decides in this one's place."""

@@ -1,0 +1,237 @@
+"""Handing over: commands that wait here go to the node that had best decide them, and their answers come back.
+
+A command may be decided by whoever has it, up to a sequence that travels with it; its id makes twice once. What came
+back counts when the tables here show the place of the answer. Whoever is asked never passes a command on: it says who
+might decide, and the node where the command arrived asks there.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+
+from treaty.core.command import Needs
+from treaty.core.limits import HANDED_WITHIN
+from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
+from treaty.core.registry import Token
+from treaty.log.log import Leader, Log, LogUnavailableError
+from treaty.node.chain import Decide
+from treaty.node.follower import FIRST_PAUSE, Follower
+from treaty.node.peers.carrier import Carrier, PeerAwayError
+from treaty.node.pending import MovedError, Pending
+from treaty.node.queue import Queue
+from treaty.node.status import Counts
+from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, Refused, Told
+
+log = logging.getLogger("treaty.node")
+
+HAND_AFTER = 2
+"""Conflicts in a row after which the last winner is asked to decide, where nobody owns the log."""
+YIELD_SECONDS = 1.0
+"""How long it is asked then, as long as it goes on winning, before this node tries again itself."""
+REST_SECONDS = 5.0
+"""How long a winner that could not be asked is left alone."""
+HOPS = 5
+"""Nodes that a command is sent on to at once, each by word of the one before; then it waits a little."""
+WATCH_SECONDS = 0.5
+"""How often somebody who waits for another node's answer looks whether the log has another leader by now."""
+MARGIN_SECONDS = 0.5
+"""A node that decides for another one has so much less time (a tenth, if that is less), so that its word comes in time."""
+LONGEST_PAUSE = 1.0
+LONGEST_SECONDS = 3600.0
+HERE = Leader("", mine=True)
+
+
+class Handing:
+    """Decides where commands are decided, and carries those that are for others."""
+
+    def __init__(
+        self, queue: Queue, follower: Follower, *, log: Log, carrier: Carrier | None, counts: Counts, decide: Decide
+    ) -> None:
+        """Carry nothing yet; without a carrier nobody else can be asked."""
+        self._queue = queue
+        self._follower = follower
+        self._log = log
+        self._carrier = carrier
+        self._counts = counts
+        self._decide = decide
+        self._until = 0.0
+        """Until when the last winner is asked; loop time."""
+        self._rests: dict[str, float] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def where(self, conflicts: int) -> Leader | None:
+        """Say who decides what waits here; None while nobody knows. Raises `LogUnavailableError`."""
+        self._queue.hindrance = ""
+        if self._log.owned:
+            return await self._log.leader()
+        if self._carrier is None or self._log.exclusive:
+            return HERE
+        now = asyncio.get_running_loop().time()
+        if conflicts >= HAND_AFTER:
+            self._until = now + YIELD_SECONDS
+        if now >= self._until:
+            return HERE
+        leader = await self._log.leader()
+        if leader is None or leader.mine or not leader.address or self._rests.get(leader.address, 0.0) > now:
+            self._until = 0.0
+            return HERE
+        return leader
+
+    async def is_lost(self) -> bool:
+        """Tell whether somebody else owns the log, so that nothing can be written or settled from here."""
+        if not self._log.owned:
+            return False
+        leader = await self._log.leader()
+        return leader is not None and not leader.mine
+
+    def send(self, batch: Iterable[Pending], leader: Leader | None) -> list[Pending]:
+        """Send commands to who decides them; those that have to wait are returned."""
+        waiting: list[Pending] = []
+        address = "" if leader is None else leader.address
+        self._queue.hindrance = _hindrance(leader, self._carrier)
+        for pending in batch:
+            if pending.taken:
+                pending.fail(MovedError(address))
+            elif self._settled(pending):
+                continue
+            elif leader is not None and self._carrier is None:
+                pending.fail(Unavailable(self._queue.hindrance, YIELD_SECONDS))
+            elif not address or self._carrier is None:
+                waiting.append(pending)
+            else:
+                task = asyncio.create_task(self._carry(pending, address, self._carrier), name="hand")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+        return waiting
+
+    def _settled(self, pending: Pending) -> bool:
+        """Answer a command that has been with another node from the log, where that has its outcome."""
+        tables = self._follower.tables
+        if not pending.elsewhere or tables.get("outcome", (pending.command.command_id,)) is None:
+            return False
+        verdict = self._decide(tables, pending.command, pending.sitting)
+        assert not isinstance(verdict, Needs)
+        self._counts.repeated += 1
+        pending.tell(verdict, tables.position)
+        return True
+
+    # ---------------------------------------------------------------------------------------------------- carrying
+
+    async def _carry(self, pending: Pending, address: str, carrier: Carrier) -> None:
+        """Carry one command until it is answered, or has to go back into the line here."""
+        hops = 0
+        while True:
+            try:
+                told = await self._asked(pending, address, carrier)
+            except Exception as fault:  # a fault must not leave the command waiting for nobody
+                log.exception("a command could not be handed to %s", address)
+                pending.fail(fault)
+                return
+            match told:
+                case Done() | Refused() if await self._answered(pending, told):
+                    return
+                case Failed(message):
+                    pending.fail(RuntimeError(f"{address}: {message}"))
+                    return
+                case Moved(other) if self._log.owned and other not in {"", address} and hops < HOPS:
+                    hops, address = hops + 1, other
+                    continue
+            break
+        if not isinstance(told, Late):
+            self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
+            if self._log.owned:
+                await asyncio.sleep(min(FIRST_PAUSE * 2**pending.journeys, LONGEST_PAUSE))
+        pending.journeys += 1
+        self._queue.put_back(pending)
+
+    async def _asked(self, pending: Pending, address: str, carrier: Carrier) -> Told | None:
+        """Ask a node once; None where its word did not come."""
+        loop, here = asyncio.get_running_loop(), self._follower.position
+        left = min(pending.deadline - loop.time(), LONGEST_SECONDS)
+        last, before = here.sequence + HANDED_WITHIN, pending.elsewhere
+        handed = Handed(
+            pending.command,
+            max(0.0, left - min(MARGIN_SECONDS, left / 10)),
+            last,
+            before,
+            here.token,
+            pending.request_id,
+        )
+        pending.elsewhere = max(before, last)
+        self._counts.handed += 1
+        asking = asyncio.create_task(carrier.hand(address, handed, max(0.0, left)), name="carry")
+        try:
+            while not (await asyncio.wait({asking}, timeout=WATCH_SECONDS))[0]:
+                if pending.over or await self._has_moved(address):
+                    return None
+            told = asking.result()
+        except PeerAwayError as away:
+            self._counts.lost += 1
+            self._queue.hindrance = str(away)
+            if not away.left:
+                pending.elsewhere = before
+            return None
+        finally:
+            asking.cancel()
+        if not isinstance(told, Done) and not (isinstance(told, Refused) and isinstance(told.error, OutcomeUnknown)):
+            pending.elsewhere = before  # whatever it said, it will not be written by that node
+        return told
+
+    async def _has_moved(self, address: str) -> bool:
+        """Tell whether an owned log has another leader than the one that was asked."""
+        try:
+            leader = await self._log.leader() if self._log.owned else None
+        except LogUnavailableError:
+            return False
+        return leader is not None and leader.address != address
+
+    async def _answered(self, pending: Pending, told: Done | Refused) -> bool:
+        """Answer with what a node said, once the tables here show its place; False where its word settles nothing."""
+        if isinstance(told, Refused):
+            if isinstance(told.error, OutcomeUnknown):
+                return False
+            if isinstance(told.error, Unavailable) and not self._log.owned:
+                return False
+        await self._shown(pending, told.reply.token if isinstance(told, Done) else told.token)
+        if pending.over:
+            return True
+        if isinstance(told, Done):
+            pending.answered.set_result(told.reply)
+        else:
+            if isinstance(told.error, Refusal):
+                self._counts.refused += 1
+            pending.fail(told.error)
+        return True
+
+    async def _shown(self, pending: Pending, token: Token) -> None:
+        """Return when the tables show a place, or nobody waits for it any more."""
+        while not pending.over:
+            here = self._follower.position.token
+            if token.sequence <= here.sequence and (token.identity == here.identity or not token.sequence):
+                return
+            try:
+                await self._follower.look()
+            except LogUnavailableError as error:
+                self._follower.trouble = str(error)
+            if self._follower.position.token == here:
+                await asyncio.sleep(FIRST_PAUSE)
+
+    async def close(self) -> None:
+        """Stop carrying; what is on its way may be decided all the same."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._carrier is not None:
+            await self._carrier.close()
+
+
+def _hindrance(leader: Leader | None, carrier: Carrier | None) -> str:
+    """Why commands can't be decided now."""
+    if leader is None:
+        return "no node is known to own the log"
+    if carrier is None:
+        return f"the log is owned by another node ({leader.address or 'which says no address'}), and this one has no way to it"
+    if not leader.address:
+        return "the log is owned by a node that says no address"
+    return ""
