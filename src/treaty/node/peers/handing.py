@@ -137,11 +137,12 @@ class Handing:
                     hops, address = hops + 1, other
                     continue
             break
-        if not isinstance(told, Late):
+        late = isinstance(told, Late)
+        if not late:
             self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
-            if self._log.owned:
-                await asyncio.sleep(min(FIRST_PAUSE * 2**pending.journeys, LONGEST_PAUSE))
-        pending.journeys += 1
+        if self._log.owned or late:
+            await asyncio.sleep(min(FIRST_PAUSE * 2**pending.journeys, LONGEST_PAUSE))
+        pending.journeys = min(pending.journeys + 1, 10)
         self._queue.put_back(pending)
 
     async def _asked(self, pending: Pending, address: str, carrier: Carrier) -> Told | None:

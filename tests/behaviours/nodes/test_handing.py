@@ -1,0 +1,365 @@
+"""Commands handed from node to node: to the owner, to the last winner, while both move, die, stall and are not heard."""
+
+import asyncio
+
+import pytest
+
+from tests.behaviours.nodes.crowns import Realm, realm
+from tests.behaviours.nodes.lives import post, virtual
+from treaty.core.answers import Forced
+from treaty.core.command import Command
+from treaty.core.commit import Commit
+from treaty.core.limits import HANDED_WITHIN
+from treaty.core.names import subject_of
+from treaty.core.refusals import Forbidden, Incompatible, OutcomeUnknown, SubjectNotFound, Unavailable
+from treaty.core.registry import Call
+from treaty.core.requests import DeleteSubject, Force, GetVersion, ListSubjects, Register
+from treaty.core.rights import Access, Permission, Rule
+from treaty.core.schema import Draft
+from treaty.node.peers import handing
+from treaty.wire.peer.message import Done, Handed, Late, Refused
+
+EVENTUAL = Call(consistency="eventual")
+
+
+def written(it: Realm) -> int:
+    """Commits that the log has."""
+    return it.disk.tip.sequence
+
+
+# ------------------------------------------------------------------------------------------------- the owner decides
+
+
+@virtual
+async def test_every_node_writes_and_the_owner_decides() -> None:
+    async with realm("abc") as it:
+        for name, node in it.nodes.items():
+            reply = await node.ask(post(f"of-{name}"))
+            assert reply.answer.created
+            found = await node.ask(GetVersion(subject_of(f"of-{name}"), 1), EVENTUAL)  # one's own writes, on that node
+            assert found.token.sequence >= reply.token.sequence
+        assert it.crown.appends == ["a", "a", "a"]
+        assert [node.counts.handed for node in it.nodes.values()] == [0, 1, 1]
+        assert it.nodes["a"].counts.taken == 2
+
+
+@virtual
+async def test_a_refusal_is_the_same_whoever_was_asked() -> None:
+    async with realm("abc") as it:
+        await it.nodes["b"].ask(post("s"))
+        told = []
+        for node in it.nodes.values():
+            with pytest.raises(Incompatible) as refused:
+                await node.ask(post("s", '["b"]'))
+            told.append((refused.value.reason, refused.value.findings))
+        assert told[0] == told[1] == told[2]
+        assert told[0][1]
+        assert [node.counts.refused for node in it.nodes.values()] == [3, 1, 1]
+
+
+@virtual
+async def test_many_commands_at_all_nodes_are_each_done_once() -> None:
+    async with realm("abc") as it:
+        it.net.latency = 0.03
+        posts = [node.ask(post(f"s{place % 40}")) for place, node in enumerate([*it.nodes.values()] * 40)]
+        replies = await asyncio.gather(*posts)
+        assert sum(one.answer.created for one in replies) == 40
+        assert written(it) == 40
+
+
+@virtual
+async def test_who_asks_and_what_they_may_travels_along() -> None:
+    async with realm() as it:
+        forced = Register(subject_of("mine"), Draft('["a"]', "TOY"), force=Force("user:ada", "why"))
+
+        def ada(*may: Permission) -> Call:
+            return Call(principal="user:ada", access=Access((Rule(("user:ada",), frozenset(may), ("mine",)),)))
+
+        with pytest.raises(Forbidden, match="user:ada is not allowed to do this: it needs the permission config"):
+            await it.nodes["b"].ask(forced, ada("read", "register"))
+        await it.nodes["b"].ask(forced, ada("read", "register", "config"))
+        found = (await it.nodes["a"].ask(GetVersion(subject_of("mine"), 1))).answer
+        assert found.forced == Forced("user:ada", "why")
+        assert it.nodes["b"].counts.handed == 2
+
+
+@virtual
+async def test_while_nobody_owns_the_log_commands_wait_and_then_are_done() -> None:
+    async with realm("ab", holder="") as it:
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=30)))
+        await asyncio.sleep(5)
+        assert not asked.done()
+        it.crown.holder = "a"
+        assert (await asked).answer.created
+
+
+@virtual
+async def test_an_owner_that_stays_unknown_is_a_clear_no_and_nothing_is_written() -> None:
+    async with realm("ab", holder="") as it:
+        with pytest.raises(Unavailable, match=r"no node is known to own the log; .* has left nothing"):
+            await it.nodes["b"].ask(post("s"), Call(timeout=3))
+        assert written(it) == 0
+        assert (await it.nodes["b"].ask(ListSubjects())).answer.names == ()
+
+
+@virtual
+async def test_a_node_without_a_way_to_the_owner_says_so_at_once() -> None:
+    async with realm("a") as it:
+        alone = await it.start("b", carrier=False)
+        with pytest.raises(Unavailable, match=r"owned by another node \(a\), and this one has no way to it"):
+            await alone.ask(post("s"), Call(timeout=30))
+        it.crown.holder = "b"
+        assert (await alone.ask(post("s"))).answer.created
+
+
+@virtual
+async def test_ownership_moves_in_the_middle_of_commands() -> None:
+    async with realm("abc") as it:
+        it.net.latency = 0.02
+        asked = []
+        for round_ in range(30):
+            asked += [
+                asyncio.create_task(node.ask(post(f"s{round_}-{name}"), Call(timeout=60)))
+                for name, node in it.nodes.items()
+            ]
+            await asyncio.sleep(0.05)
+            it.crown.holder = "abc"[round_ % 3]
+            it.crown.believed = {"abc"[(round_ + 1) % 3]: "abc"[(round_ + 2) % 3]} if round_ % 2 else {}
+        it.crown.believed = {}
+        assert all(one.answer.created for one in await asyncio.gather(*asked))
+        assert written(it) == 90
+        assert set(it.crown.appends) == {"a", "b", "c"}
+
+
+@virtual
+async def test_who_is_not_the_owner_any_more_names_the_new_one() -> None:
+    async with realm("abc", holder="c") as it:
+        it.crown.believed = {"b": "a"}  # of old
+        await it.nodes["b"].ask(post("s"))
+        assert it.nodes["a"].counts.taken == it.nodes["c"].counts.taken == 1
+        assert it.crown.appends == ["c"]
+
+
+@virtual
+async def test_nodes_that_each_believe_in_the_next_one_do_not_send_a_command_round_for_ever() -> None:
+    async with realm("abcd", holder="d") as it:
+        it.crown.believed = {"a": "b", "b": "c", "c": "a"}
+        with pytest.raises(Unavailable):
+            await it.nodes["a"].ask(post("s"), Call(timeout=10))
+        assert it.net.count["handed"] <= (handing.HOPS + 1) * 14
+        assert written(it) == 0
+
+
+# ------------------------------------------------------------------------------------------------- nodes that fail
+
+
+@virtual
+async def test_a_dead_owner_is_waited_for_and_left_behind_when_another_comes() -> None:
+    async with realm("abc") as it:
+        it.cut("a")
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=30)))
+        await asyncio.sleep(5)
+        it.crown.holder = "c"
+        assert (await asked).answer.created
+        assert it.crown.appends == ["c"]
+
+
+@virtual
+async def test_a_dead_owner_that_nobody_follows_is_a_clear_no() -> None:
+    async with realm("ab") as it:
+        it.cut("a")
+        with pytest.raises(
+            Unavailable, match="a does not answer; the command was not written in time; it has left nothing"
+        ):
+            await it.nodes["b"].ask(post("s"), Call(timeout=5))
+
+
+@virtual
+async def test_an_owner_that_hangs_leaves_the_outcome_open() -> None:
+    async with realm("ab") as it:
+        it.weather["a"].latency = 1000.0  # its log, and with it everything it decides
+        with pytest.raises(OutcomeUnknown) as unknown:
+            await it.nodes["b"].ask(post("s"), Call(timeout=5, command_id="mine"))
+        assert unknown.value.command_id == "mine"
+
+
+@virtual
+async def test_an_owner_that_hangs_is_left_behind_when_another_comes_and_its_late_decision_never_is() -> None:
+    async with realm("abc") as it:
+        it.net.latency = 2.0
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=60)))
+        await asyncio.sleep(1)
+        it.crown.holder = "c"
+        assert (await asked).answer.created
+        await asyncio.sleep(60)
+        assert written(it) == 1
+        assert it.crown.appends == ["c"]
+
+
+@virtual
+async def test_a_lost_answer_is_found_in_the_log_and_the_command_is_done_once() -> None:
+    async with realm("ab") as it:
+        it.net.deaf = 1.0
+        reply = await it.nodes["b"].ask(post("s"))
+        assert reply.answer.created
+        assert it.nodes["b"].counts.lost >= 1
+        assert written(it) == 1
+        assert it.net.count["handed"] == 1
+
+
+@virtual
+async def test_a_refusal_whose_word_is_lost_is_open_until_the_log_is_past_it() -> None:
+    async with realm("ab") as it:
+        await it.nodes["a"].ask(post("s"))
+        it.net.deaf = 1.0
+        with pytest.raises(OutcomeUnknown):  # it may be decided again, when the subject is gone
+            await it.nodes["b"].ask(post("s", '["b"]'), Call(timeout=5))
+        it.net.deaf = 0.5
+        with pytest.raises(Incompatible):
+            await it.nodes["b"].ask(post("s", '["b"]'), Call(timeout=60))
+        assert written(it) > HANDED_WITHIN  # passed with empty commits
+
+
+@virtual
+async def test_a_command_that_arrives_twice_is_done_once() -> None:
+    async with realm("abc") as it:
+        it.net.twice = 1.0
+        await asyncio.gather(*(it.nodes[name].ask(post(f"s{name}{place}")) for name in "bc" for place in range(20)))
+        await asyncio.sleep(10)
+        assert it.net.count["arrived twice"] == 40
+        assert written(it) == 40
+
+
+@virtual
+async def test_what_is_too_late_for_its_last_sequence_is_not_decided() -> None:
+    async with realm("ab") as it:
+        owner = it.nodes["a"]
+        command = Command(post("t"), "mine", 7)
+        for place in range(3):
+            await owner.ask(post(f"s{place}"))
+        assert await owner.take(Handed(command, 5.0, last=3)) == Late()
+        assert written(it) == 3
+        told = await owner.take(Handed(command, 5.0, last=4))
+        assert isinstance(told, Done)
+        assert told.reply.token.sequence == 4
+
+
+@virtual
+async def test_a_no_counts_only_where_no_third_node_can_decide_the_command_any_more() -> None:
+    async with realm("ab") as it:
+        owner = it.nodes["a"]
+        await owner.ask(post("t", '["other"]'))
+        command = Command(post("t"), "mine", 7)
+        told = await owner.take(Handed(command, 5.0, last=100, elsewhere=40))
+        assert isinstance(told, Refused)
+        assert isinstance(told.error, Incompatible)
+        assert written(it) == 40
+        assert told.token.sequence >= 40
+
+
+@virtual
+async def test_a_node_of_another_log_is_found_out() -> None:
+    async with realm("ab") as it, realm("ab") as other:
+        await it.nodes["a"].ask(post("s"))
+        await other.nodes["a"].ask(post("s"))
+        await it.nodes["b"].ask(ListSubjects())
+        it.net.nodes["a"] = other.nodes["a"]
+        with pytest.raises(Unavailable, match="has another log, or another history of it"):
+            await it.nodes["b"].ask(post("t"), Call(timeout=5))
+        assert written(other) == 1
+
+
+@virtual
+async def test_an_owner_that_was_deposed_while_its_append_was_open_has_it_settled_by_the_next_one() -> None:
+    async with realm("ab") as it:
+        it.weather["a"].unknown = 1.0
+        asked = asyncio.create_task(it.nodes["a"].ask(post("s"), Call(timeout=60)))
+        await asyncio.sleep(0.015)
+        it.crown.holder = "b"
+        assert (await asked).answer.version.number == 1
+        await asyncio.sleep(10)
+        assert [one.command_id != "" for one in _commits(it)].count(True) == 1
+
+
+def _commits(it: Realm) -> list[Commit]:
+    return [commit for append in it.disk.appends for commit in append.commits]
+
+
+# ------------------------------------------------------------------------------------------------- the last winner
+
+
+@virtual
+async def test_after_two_conflicts_in_a_row_the_last_winner_decides() -> None:
+    async with realm("ab", owned=False, holder="") as it:
+        await it.nodes["a"].ask(post("s"))
+        it.crown.refuse = 2
+        assert (await it.nodes["b"].ask(post("t"))).answer.created
+        assert it.crown.appends == ["a", "a"]
+        assert it.nodes["b"].counts.conflicts == 2
+        assert it.nodes["b"].counts.handed == 1
+        await asyncio.sleep(handing.YIELD_SECONDS)
+        await it.nodes["b"].ask(post("u"))
+        assert it.crown.appends == ["a", "a", "b"]
+
+
+@virtual
+async def test_a_winner_that_does_not_win_any_more_is_not_asked() -> None:
+    async with realm("abc", owned=False, holder="") as it:
+        await it.nodes["a"].ask(post("s"))
+        it.crown.refuse = 2
+        await it.nodes["b"].ask(post("t"))
+        it.crown.believed = {"b": "b"}  # its own append was the last one
+        await it.nodes["b"].ask(post("u"))
+        assert it.crown.appends == ["a", "a", "b"]
+
+
+@pytest.mark.parametrize("failure", ["dead", "deaf", "lost"])
+@virtual
+async def test_where_the_winner_fails_the_command_is_decided_here_and_once(failure: str) -> None:
+    async with realm("ab", owned=False, holder="") as it:
+        await it.nodes["a"].ask(post("s"))
+        match failure:
+            case "dead":
+                it.cut("a")
+            case "deaf":
+                it.net.deaf = 1.0
+            case _:
+                it.net.lost = 1.0
+        it.crown.refuse = 2
+        assert (await it.nodes["b"].ask(post("t"))).answer.created
+        assert sorted((await it.nodes["a"].ask(ListSubjects())).answer.names) == ["s", "t"]
+        assert written(it) == 2
+        assert it.crown.appends == (["a", "a"] if failure == "deaf" else ["a", "b"])
+
+
+@virtual
+async def test_what_writes_nothing_is_answered_too_where_the_winner_was_not_heard() -> None:
+    async with realm("ab", owned=False, holder="") as it:
+        await it.nodes["a"].ask(post("s"))
+        it.net.deaf = 1.0
+        for request, refusal in ((post("s", '["b"]'), Incompatible), (DeleteSubject(subject_of("u")), SubjectNotFound)):
+            it.crown.refuse = 2
+            it.nodes["b"]._writer._conflicts = 2
+            with pytest.raises(refusal):
+                await it.nodes["b"].ask(request, Call(timeout=10))
+            await asyncio.sleep(10)
+        it.nodes["b"]._writer._conflicts = 2
+        assert not (await it.nodes["b"].ask(post("s"), Call(timeout=10))).answer.created
+        with pytest.raises(SubjectNotFound):
+            await it.nodes["b"].ask(DeleteSubject(subject_of("u")))
+
+
+@virtual
+async def test_three_nodes_that_contend_come_to_an_end_and_all_is_done_once() -> None:
+    async with realm("abc", owned=False, holder="") as it:
+        it.net.latency = 0.003
+        it.net.deaf = it.net.lost = it.net.twice = 0.1
+        posts = [
+            node.ask(post(f"s{place}-{name}"), Call(timeout=120))
+            for place in range(100)
+            for name, node in it.nodes.items()
+        ]
+        replies = await asyncio.gather(*posts)
+        assert all(one.answer.created for one in replies)
+        assert sum(1 for one in _commits(it) if one.command_id) == 300
+        assert sum(node.counts.handed for node in it.nodes.values())
