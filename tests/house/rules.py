@@ -21,7 +21,7 @@ HOMES: dict[str, frozenset[str]] = {
     "cryptography": frozenset({"node"}),
     "delta": frozenset({"spark"}),
     "fastavro": frozenset({"client", "spark"}),
-    "google": frozenset({"formats", "client"}),
+    "google": frozenset({"formats", "client", "spark"}),
     "httpcore2": frozenset({"client"}),
     "httptools": frozenset({"api", "assemble"}),
     "jsonschema_rs": frozenset({"formats"}),

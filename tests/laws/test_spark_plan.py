@@ -13,14 +13,16 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import SubjectNotFound
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
-from treaty.spark.arrow import decoder_of
+from treaty.spark.engines.builtin import recipe_of
+from treaty.spark.engines.workers import decoder_of
 from treaty.spark.plan.asking import parsed
-from treaty.spark.plan.bounds import bounded
-from treaty.spark.plan.columns import columns
-from treaty.spark.plan.making import PlanError, extend, make_plan
-from treaty.spark.plan.merging import MergeError, merge
+from treaty.spark.plan.avro.bounds import bounded
+from treaty.spark.plan.avro.columns import columns
+from treaty.spark.plan.avro.merging import MergeError, merge
+from treaty.spark.plan.avro.weaving import TAIL, TAIL_VALUE, branch_number
+from treaty.spark.plan.making import extend, make_plan
+from treaty.spark.plan.reasons import PlanError
 from treaty.spark.plan.value import DecodePlan
-from treaty.spark.plan.weaving import TAIL, TAIL_VALUE, branch_number
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
@@ -123,11 +125,11 @@ def test_units_and_scales_get_hidden_fields(registry: Connection) -> None:
         record(("at", MICROS), ("lines", {"type": "array", "items": newer})),
     )
     plan = make_plan(registry, "orders-value")
-    assert [(one.path, one.field, one.ids) for one in plan.repairs] == [
+    assert [(one.path, one.field, one.ids) for one in recipe_of(plan).repairs] == [
         ((), "at", (ids[0],)),
         (("lines", "[]"), "price", (ids[0],)),
     ]
-    assert {one.path for one in plan.layouts} == {(), ("lines",), ("lines", "[]")} - {("lines",)}
+    assert {one.path for one in recipe_of(plan).layouts} == {(), ("lines",), ("lines", "[]")} - {("lines",)}
     assert dict(plan.columns) == {"at": "TIMESTAMP", "lines": "ARRAY<STRUCT<`price`: DECIMAL(12, 4)>>"}
 
 
@@ -154,7 +156,7 @@ def test_a_plan_survives_storage_and_is_hashable(registry: Connection) -> None:
     assert DecodePlan.from_json(plan.to_json()) == plan
     assert hash(DecodePlan.from_json(plan.to_json())) == hash(plan)
     with pytest.raises(ValueError, match="format"):
-        DecodePlan.from_json(plan.to_json().replace('"format":1', '"format":2'))
+        DecodePlan.from_json(plan.to_json().replace('"plan":2', '"plan":1'))
 
 
 def test_explain_names_ids_columns_and_conversions(registry: Connection) -> None:
@@ -264,7 +266,7 @@ def test_names_of_the_envelope_give_way_to_those_of_the_record(registry: Connect
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value")
     row = {"_treaty_tail": 1, "_treaty_head": 2}
-    assert decoder_of(plan)(frame(schema_id, text, row)) == {**row, plan.tail: TAIL_VALUE}
+    assert decoder_of(plan)(frame(schema_id, text, row)) == {**row, recipe_of(plan).tail: TAIL_VALUE}
 
 
 def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
@@ -272,7 +274,10 @@ def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
     text = json.dumps([order, other])
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value", reader=record(("x", "long"), aliases=["Other"]))
-    assert plan.whole
+    assert recipe_of(plan).whole
     decode = decoder_of(plan)
     for row in ({"x": 7}, {"y": 1, "x": 7}):
-        assert decode(frame(schema_id, text, row)) == {plan.whole: {"x": 7}, plan.tail: TAIL_VALUE}
+        assert decode(frame(schema_id, text, row)) == {
+            recipe_of(plan).whole: {"x": 7},
+            recipe_of(plan).tail: TAIL_VALUE,
+        }

@@ -7,11 +7,12 @@ import pytest
 from tests.frames import resolved
 from tests.histories import history
 from treaty.core.names import DEFAULT_CONTEXT
-from treaty.spark.arrow import decoder_of
+from treaty.spark.engines.builtin import recipe_of
+from treaty.spark.engines.workers import decoder_of
 from treaty.spark.plan.asking import Known, parsed
-from treaty.spark.plan.making import compose
-from treaty.spark.plan.merging import merge
-from treaty.spark.plan.weaving import TAIL_VALUE
+from treaty.spark.plan.avro.composing import compose
+from treaty.spark.plan.avro.merging import merge
+from treaty.spark.plan.avro.weaving import TAIL_VALUE
 
 HISTORIES = 150
 
@@ -42,9 +43,9 @@ def test_every_version_of_a_random_history_is_read_as_fastavro_reads_it(first: i
         for turn, value in enumerate(values):
             found = decode(value)
             assert found is not None, f"seed {seed}, frame {turn}"
-            assert found.pop(plan.tail) == TAIL_VALUE
+            assert found.pop(recipe_of(plan).tail) == TAIL_VALUE
             assert loosened(found) == resolved(value, texts[turn // 4], plan.reader), f"seed {seed}, frame {turn}"
-            assert (decode(value[:-1]) or {plan.tail: 0})[plan.tail] != TAIL_VALUE
-            assert (decode(value + b"\0") or {plan.tail: 0})[plan.tail] != TAIL_VALUE
+            assert (decode(value[:-1]) or {recipe_of(plan).tail: 0})[recipe_of(plan).tail] != TAIL_VALUE
+            assert (decode(value + b"\0") or {recipe_of(plan).tail: 0})[recipe_of(plan).tail] != TAIL_VALUE
             rows += 1
     assert rows == 1000

@@ -26,8 +26,8 @@ from treaty.core.schema import Draft
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, ids_of, make_plan, to_registry
 from treaty.spark.explain import missing_limits
 from treaty.spark.plan.asking import Known, parsed
-from treaty.spark.plan.making import compose
-from treaty.spark.plan.merging import merge
+from treaty.spark.plan.avro.composing import compose
+from treaty.spark.plan.avro.merging import merge
 
 pytestmark = pytest.mark.jvm
 

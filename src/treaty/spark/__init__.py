@@ -5,7 +5,8 @@ from treaty.spark.encode import to_registry
 from treaty.spark.explain import engine_of, explain
 from treaty.spark.packages import packages
 from treaty.spark.pipeline import Pipeline, Step, start
-from treaty.spark.plan.making import PlanError, extend, make_plan
+from treaty.spark.plan.making import extend, make_plan
+from treaty.spark.plan.reasons import PlanError
 from treaty.spark.plan.value import DecodePlan
 from treaty.spark.session import session
 

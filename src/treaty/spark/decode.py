@@ -5,23 +5,20 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.avro.functions import from_avro
 
 from treaty.core.limits import UNKNOWN_IDS
 from treaty.core.registry import Registry
-from treaty.spark.arrow import with_envelopes
+from treaty.spark.engines.table import ENGINES
 from treaty.spark.explain import engine_of
-from treaty.spark.plan.columns import quoted
+from treaty.spark.frames import claimed_id, frame_id, looked_up, starts
+from treaty.spark.plan.ddl import quoted
 from treaty.spark.plan.making import make_plan
 from treaty.spark.plan.value import DecodePlan
-from treaty.spark.plan.weaving import TAIL, TAIL_VALUE, branch_number, header
-from treaty.spark.repair import repaired
 
 CODES = ("TOO_SHORT", "BAD_MAGIC", "UNKNOWN_ID", "WRONG_SUBJECT", "MALFORMED", "TRAILING", "INVALID", "RESOLUTION")
 """Why a row is bad. A null value is none of these: it is a delete marker."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
-DECODED = "_treaty"
-RECORD, CODE = "_treaty_record", "_treaty_code"
+RECORD, CODE, SAID = "_treaty_record", "_treaty_code", "_treaty_said"
 UNKNOWN_ID = "the registry has no id %d, or not for this subject"
 SENTENCES = {
     "TOO_SHORT": "fewer than the five bytes of a frame",
@@ -52,6 +49,7 @@ def from_registry(
     *,
     reader: str | int = "latest",
     ids: Iterable[int] = (),
+    message: str = "",
     column: str = "value",
     names: Names = NAMES,
     flatten: bool = False,
@@ -62,7 +60,7 @@ def from_registry(
     resolve beyond the subject's versions; `ids_of` finds those of a batch. To store a plan or to look at it, make the
     plan yourself. Raises what `make_plan` raises.
     """
-    plan = make_plan(registry, subject, reader=reader, ids=ids, engine=engine_of(frame.sparkSession))
+    plan = make_plan(registry, subject, reader=reader, ids=ids, engine=engine_of(frame.sparkSession), message=message)
     return decode(frame, plan, column=column, names=names, flatten=flatten)
 
 
@@ -84,24 +82,23 @@ def decode(
     not pushed below the decoding (each row is decoded once), so filter on other columns before.
     """
     value = F.col(column)
-    if plan.engine == "fastavro":
-        raw = with_envelopes(frame, plan, column, DECODED)
-    else:
-        raw = frame.withColumn(DECODED, _barrier(_decoded(plan, value)))
-    good = F.col(DECODED)[plan.tail].eqNullSafe(F.lit(TAIL_VALUE))
+    engine = ENGINES[plan.format, plan.engine]
+    raw = engine.decoded(frame, plan, column)
+    good = engine.good(plan)
     kept = [F.col(quoted(name)) for name in frame.columns]
     # Three steps, not one: each becomes a method of its own in the code that Spark generates, small enough to be compiled.
     judged = raw.select(
         *kept,
-        F.when(good, repaired(F.col(DECODED), plan, value)).alias(RECORD),
-        F.when(good, None).otherwise(_code(plan, value)).alias(CODE),
+        F.when(good, engine.record(plan, value)).alias(RECORD),
+        F.when(good, None).otherwise(_code(plan, value, engine.failed(plan))).alias(CODE),
+        *([engine.said(plan).alias(SAID)] if engine.said else []),
     )
     added = {
         names.record: F.col(RECORD),
-        names.error: _error(plan, value),
+        names.error: _error(plan, value, F.col(SAID) if engine.said else None),
         names.schema_id: frame_id(value),
-        names.version: _looked_up(value, {one.schema_id: F.lit(one.version) for one in plan.writers}),
-        names.subject: _looked_up(value, {one.schema_id: F.lit(one.subject) for one in plan.writers}),
+        names.version: looked_up(value, {one.schema_id: F.lit(one.version) for one in plan.writers}),
+        names.subject: looked_up(value, {one.schema_id: F.lit(one.subject) for one in plan.writers}),
     }
     result = judged.select(*kept, *(made.alias(name) for name, made in added.items() if name))
     if not flatten:
@@ -113,78 +110,36 @@ def decode(
     return result.select(*others, *fields)
 
 
-def _decoded(plan: DecodePlan, value: Column) -> Column:
-    """The envelope of the record, null or with a wrong tail for a bad row."""
-    options = {"avroSchema": plan.reader_text, "mode": "PERMISSIVE"}
-    if not plan.union:
-        # One writer: its frame is known, so the row itself is the payload and the frame its first field.
-        mine = F.startswith(value, F.lit(header(plan.writers[0].schema_id)))
-        return F.when(mine, from_avro(F.concat(value, F.lit(TAIL)), plan.writer_text, options))
-    numbers = {one.schema_id: F.lit(branch_number(place)) for place, one in enumerate(plan.writers)}
-    return from_avro(F.concat(_looked_up(value, numbers), value, F.lit(TAIL)), plan.writer_text, options)
-
-
-def _barrier(decoded: Column) -> Column:
-    """The same column, but one that a filter is not moved below: Spark would decode a second time for it."""
-    return F.when(F.monotonically_increasing_id() >= 0, decoded)
-
-
-def _frame(value: Column) -> Column:
-    return F.substring(value, 1, 5)
-
-
-def _id(value: Column) -> Column:
-    """The id that a frame claims, an INT; null where there are too few bytes."""
-    number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).cast("bigint")
-    return F.when(F.length(value) >= 5, F.when(number < 2**31, number).cast("int"))
-
-
-def frame_id(value: Column) -> Column:
-    """The schema id of a frame, an INT; null where the bytes are no frame."""
-    return F.when(_starts(value), _id(value))
-
-
-def _starts(value: Column) -> Column:
-    return F.startswith(value, F.lit(b"\0"))
-
-
-def _looked_up(value: Column, by_id: dict[int, Column]) -> Column:
-    """The column that belongs to the frame's magic and id, or null."""
-    if not by_id:
-        return F.lit(None)
-    pairs = [part for schema_id, made in by_id.items() for part in (F.lit(header(schema_id)), made)]
-    return F.try_element_at(F.create_map(*pairs), _frame(value))
-
-
-def _error(plan: DecodePlan, value: Column) -> Column:
+def _error(plan: DecodePlan, value: Column, told: Column | None) -> Column:
     """The error of a row whose code stands in the column `CODE`; null without a code."""
-    code, number = F.col(CODE), _id(value)
+    code, number = F.col(CODE), claimed_id(value)
     message = F.when(code == "UNKNOWN_ID", F.format_string(UNKNOWN_ID, number))
     if plan.rejected:
-        rejected = _looked_up(value, {one.schema_id: F.lit(one.message) for one in plan.rejected})
+        rejected = looked_up(value, {one.schema_id: F.lit(one.message) for one in plan.rejected})
         message = message.when(code.isin(sorted({one.code for one in plan.rejected})), rejected)
+    if told is not None:
+        message = message.when(told.isNotNull(), told)
     said = [F.lit(part) for pair in SENTENCES.items() for part in pair]
     parts = {
         "code": code,
         "message": message.otherwise(F.try_element_at(F.create_map(*said), code)),
-        "schema_id": F.when(_starts(value), number),
+        "schema_id": F.when(starts(value), number),
         "payload": value,
     }
     return F.when(code.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
 
 
-def _code(plan: DecodePlan, value: Column) -> Column:
+def _code(plan: DecodePlan, value: Column, failed: Column) -> Column:
     """The code of a row that is no record: of all reasons the first in the order of a frame's parts."""
     known = {one.schema_id: F.lit("") for one in plan.writers} | {
         one.schema_id: F.lit(one.code) for one in plan.rejected
     }
-    by_id = _looked_up(value, known)
+    by_id = looked_up(value, known)
     return (
         F.when(value.isNull(), None)
         .when(F.length(value) < 5, "TOO_SHORT")
-        .when(~_starts(value), "BAD_MAGIC")
+        .when(~starts(value), "BAD_MAGIC")
         .when(by_id.isNull(), "UNKNOWN_ID")
         .when(by_id != "", by_id)
-        .when(F.col(DECODED)[plan.tail].isNull(), "MALFORMED")
-        .otherwise("TRAILING")
+        .otherwise(failed)
     )

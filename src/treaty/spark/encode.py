@@ -29,10 +29,11 @@ from treaty.formats.avro.model import (
     Union,
 )
 from treaty.spark.plan.asking import by_id
-from treaty.spark.plan.columns import ddl, quoted
-from treaty.spark.plan.flat import is_null
-from treaty.spark.plan.making import PlanError
-from treaty.spark.plan.weaving import header
+from treaty.spark.plan.avro.columns import ddl
+from treaty.spark.plan.avro.flat import is_null
+from treaty.spark.plan.avro.weaving import header
+from treaty.spark.plan.ddl import quoted
+from treaty.spark.plan.reasons import PlanError
 
 Solid = Primitive | Array | Map | Record | Enum | Fixed
 

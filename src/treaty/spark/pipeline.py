@@ -13,7 +13,8 @@ from treaty.core.limits import REGISTRY_TRIES
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Registry
 from treaty.spark import lake
-from treaty.spark.decode import Names, decode, frame_id, ids_of
+from treaty.spark.decode import Names, decode, ids_of
+from treaty.spark.frames import frame_id
 from treaty.spark.ledger import FIRST, LATE, Ledger
 from treaty.spark.plan.making import extend, make_plan
 from treaty.spark.plan.value import DecodePlan

@@ -1,6 +1,7 @@
 """What the planner asks a registry: the versions of a subject, a schema by id, and the texts behind references."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from treaty.client.meaning import meaning_of
 from treaty.core.answers import SchemaFound, VersionFound
@@ -9,22 +10,24 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListVersions, UsesOf
-from treaty.core.schema import Reference
 from treaty.formats.avro.model import Schema
 from treaty.formats.avro.parse import parse
-from treaty.spark.plan.flat import flat
+from treaty.formats.table import table
+from treaty.spark.plan.avro.flat import flat
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A schema as the registry has it: where it is used, its format, and (for Avro) the parsed schema."""
+    """A schema as the registry has it: where it is used, its format, its parsed form (Avro's with names written out)."""
 
     schema_id: int
     subject: str
     version: int
     format: str
-    schema: Schema | None
+    schema: Any
     live: bool = True
+    meaning: Meaning | None = None
+    """Its text with the texts behind its references; None where the planner has no use for it."""
 
 
 def versions(registry: Registry, subject: Subject) -> tuple[Known, ...]:
@@ -58,16 +61,24 @@ def uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> 
     return registry.ask(UsesOf(schema_id, Subject(context, ""), visible="all")).answer.uses
 
 
-def parsed(text: str, registry: Registry | None = None, references: tuple[Reference, ...] = ()) -> Schema:
-    """A schema text as the planner works on it. Raises `InvalidSchemaError`."""
-    if registry is None:
-        return flat(parse(Meaning("AVRO", text), False))
-    return flat(parse(meaning_of(registry, "AVRO", text, references, Subject(DEFAULT_CONTEXT, "")), False))
+def parsed(text: str) -> Schema:
+    """An Avro text as the planner works on it. Raises `InvalidSchemaError`."""
+    return flat(parse(Meaning("AVRO", text), False))
+
+
+def model_of(format_: str, text: str) -> Any:
+    """A schema text without references as the planners work on it. Raises `InvalidSchemaError`."""
+    return _model(Meaning(format_, text))
+
+
+def _model(meaning: Meaning) -> Any:
+    form = table().find(meaning.format)
+    if form is None:
+        return None
+    made = form.parse(meaning, False)
+    return flat(made) if meaning.format == "AVRO" else made
 
 
 def _known(registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str) -> Known:
-    schema = None
-    if found.format == "AVRO":
-        meaning = meaning_of(registry, "AVRO", found.text, found.references, Subject(context, ""))
-        schema = flat(parse(meaning, False))
-    return Known(found.schema_id, subject, found.number, found.format, schema, not found.deleted)
+    meaning = meaning_of(registry, found.format, found.text, found.references, Subject(context, ""))
+    return Known(found.schema_id, subject, found.number, found.format, _model(meaning), not found.deleted, meaning)

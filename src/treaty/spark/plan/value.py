@@ -4,8 +4,17 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-FORMAT = 1
+from treaty.spark.plan.recipes import RECIPES, AvroRecipe, Recipe
+
+FORMAT = 2
 """Of the stored form; a plan of another format is not run."""
+ENGINES = {
+    ("AVRO", "spark"): "Spark's from_avro, one call for all ids",
+    ("AVRO", "fastavro"): "fastavro in Python workers (slower)",
+    ("PROTOBUF", "upb"): "Protobuf's runtime in Python workers",
+    ("JSON", "spark"): "Spark's from_json",
+}
+"""What does the work, by format and engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,53 +37,23 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
-    """A field whose value stands in a hidden field for rows of some writers.
-
-    `path` leads from the record to the field's owner: names, ``[]`` for the items of an array, ``{}`` for the values of
-    a map. `how` is the conversion, `type` the Spark type that the field shall have.
-    """
-
-    path: tuple[str, ...]
-    field: str
-    hidden: str
-    ids: tuple[int, ...]
-    how: str
-    type: str
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The fields of a record in which, or below which, something is repaired."""
-
-    path: tuple[str, ...]
-    fields: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class DecodePlan:
     """How frames are decoded. Made on the driver, equal for equal registries; executors never ask anybody.
 
     `reader_name` says which reader was wanted (``latest``, ``union``, a number, ``given``) and `reader` is its text.
     `writers` are in the order of their branches. `columns` are name and Spark type, empty where the reader is no record;
-    `type` is the Spark type of the whole. `writer_text` and `reader_text` are what Spark's `from_avro` gets, `union`,
-    `tail` and `whole` say how they are woven.
+    `type` is the Spark type of the whole. `recipe` is what only this format needs.
     """
 
     subject: str
+    format: str
     reader_name: str
     reader: str
     type: str
     columns: tuple[tuple[str, str], ...]
     writers: tuple[Writer, ...]
     rejected: tuple[Rejected, ...]
-    repairs: tuple[Repair, ...]
-    layouts: tuple[Layout, ...]
-    writer_text: str
-    reader_text: str
-    union: bool
-    tail: str
-    whole: str
+    recipe: Recipe
     engine: str = "spark"
     depth: int = 3
     """Levels to which a recursive reader is opened."""
@@ -86,30 +65,28 @@ class DecodePlan:
 
     def to_json(self) -> str:
         """The stored form."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps({"plan": FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str) -> "DecodePlan":
         """Read the stored form. Raises ValueError for a format that this version does not know."""
         stored: dict[str, Any] = json.loads(text)
-        if stored.pop("format") != FORMAT:
+        if stored.pop("plan", None) != FORMAT:
             message = f"this decode plan is not of format {FORMAT}; it was stored by another version of Treaty"
             raise ValueError(message)
         parts = {
             "columns": tuple((name, kind) for name, kind in stored.pop("columns")),
             "writers": tuple(Writer(**one) for one in stored.pop("writers")),
             "rejected": tuple(Rejected(**one) for one in stored.pop("rejected")),
-            "repairs": tuple(_repair(one) for one in stored.pop("repairs")),
-            "layouts": tuple(Layout(tuple(one["path"]), tuple(one["fields"])) for one in stored.pop("layouts")),
         }
-        return DecodePlan(**stored, **parts)  # type: ignore[arg-type]
+        recipe = RECIPES[stored["format"]].stored(stored.pop("recipe"))
+        return DecodePlan(**stored, **parts, recipe=recipe)  # type: ignore[arg-type]  # by name, as they were stored
 
     def explain(self) -> str:
         """The plan as text for people."""
-        engine = {"spark": "Spark's from_avro, one call for all ids", "fastavro": "fastavro in Python workers (slower)"}
         lines = [
-            f"Decode plan for {self.subject or 'any subject'}",
-            f"  engine   {engine[self.engine]}",
+            f"Decode plan for {self.subject or 'any subject'} ({self.format})",
+            f"  engine   {ENGINES[self.format, self.engine]}",
             f"  reader   {self.reader_name}",
         ]
         for one in self.writers:
@@ -118,11 +95,7 @@ class DecodePlan:
             lines.append(f"  id {bad.schema_id:<6}{bad.code}: {bad.message}")
         for name, kind in self.columns or (("value", self.type),):
             lines.append(f"  column   {name}: {kind}")
-        for fix in self.repairs:
+        for fix in self.recipe.repairs if isinstance(self.recipe, AvroRecipe) else ():
             where = "/".join((*fix.path, fix.field))
             lines.append(f"  converts {where}: {fix.how} for ids {', '.join(map(str, fix.ids))}")
         return "\n".join(lines)
-
-
-def _repair(stored: dict[str, Any]) -> Repair:
-    return Repair(**{**stored, "path": tuple(stored["path"]), "ids": tuple(stored["ids"])})

@@ -25,9 +25,9 @@ from treaty.formats.avro.model import (
     Union,
 )
 from treaty.formats.literal import Json
-from treaty.spark.plan.flat import is_null
-from treaty.spark.plan.logical import Logical, logical_of, united
-from treaty.spark.plan.pairing import Side, branch, fields
+from treaty.spark.plan.avro.flat import is_null
+from treaty.spark.plan.avro.logical import Logical, logical_of, united
+from treaty.spark.plan.avro.pairing import Side, branch, fields
 
 NULL = Primitive("null")
 NUMBERS = ("int", "long", "float", "double")

@@ -6,32 +6,34 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.spark.plan.value import DecodePlan, Repair
-from treaty.spark.plan.weaving import header
+from treaty.spark.plan.avro.weaving import header
+from treaty.spark.plan.recipes import AvroRecipe, Repair
+from treaty.spark.plan.value import DecodePlan
 
 
 def repaired(envelope: Column, plan: DecodePlan, value: Column) -> Column:
     """The record of an envelope, without hidden fields; `value` is the frame, whose id says which field counts."""
-    mender = _Mender(plan, value)
-    if plan.whole:
-        return mender.at(envelope[plan.whole], ())
+    assert isinstance(plan.recipe, AvroRecipe)
+    mender = _Mender(plan.recipe, value)
+    if plan.recipe.whole:
+        return mender.at(envelope[plan.recipe.whole], ())
     return F.struct(*(mender.field(envelope, (), name).alias(name) for name, _ in plan.columns))
 
 
 @dataclass(frozen=True, slots=True)
 class _Mender:
-    plan: DecodePlan
+    recipe: AvroRecipe
     value: Column
 
     def at(self, part: Column, path: tuple[str, ...]) -> Column:
         """The part of a record at `path`, built anew where something in it or below it is repaired."""
-        if not any(one.path[: len(path)] == path for one in self.plan.repairs):
+        if not any(one.path[: len(path)] == path for one in self.recipe.repairs):
             return part
-        layout = next((one for one in self.plan.layouts if one.path == path), None)
+        layout = next((one for one in self.recipe.layouts if one.path == path), None)
         if layout is not None:
             fields = [self.field(part, path, name).alias(name) for name in layout.fields]
             return F.when(part.isNotNull(), F.struct(*fields))
-        steps = {one.path[len(path)] for one in self.plan.repairs if one.path[: len(path)] == path}
+        steps = {one.path[len(path)] for one in self.recipe.repairs if one.path[: len(path)] == path}
         if steps == {"[]"}:
             return F.transform(part, lambda item: self.at(item, (*path, "[]")))
         if steps == {"{}"}:
@@ -43,7 +45,7 @@ class _Mender:
     def field(self, record: Column, path: tuple[str, ...], name: str) -> Column:
         """One field of a record: from its hidden field for the writers that fill that one."""
         chosen = self.at(record[name], (*path, name))
-        for one in self.plan.repairs:
+        for one in self.recipe.repairs:
             if one.path == path and one.field == name:
                 mine = F.substring(self.value, 1, 5).isin([header(number) for number in one.ids])
                 chosen = F.when(mine, converted(record[one.hidden], one)).otherwise(chosen)

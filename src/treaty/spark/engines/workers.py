@@ -18,12 +18,14 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
 from treaty.formats.avro.model import Array, Enum, Fixed, Map, Named, Primitive, Record, Type, Union
+from treaty.spark.engines.builtin import failed, good, recipe_of, record
+from treaty.spark.engines.engine import DECODED, Engine
 from treaty.spark.plan.asking import parsed
-from treaty.spark.plan.columns import ddl
-from treaty.spark.plan.flat import is_null
-from treaty.spark.plan.logical import logical_of
+from treaty.spark.plan.avro.columns import ddl
+from treaty.spark.plan.avro.flat import is_null
+from treaty.spark.plan.avro.logical import logical_of
+from treaty.spark.plan.avro.weaving import TAIL, header
 from treaty.spark.plan.value import DecodePlan
-from treaty.spark.plan.weaving import TAIL, header
 
 Shape = Callable[[Any], Any]
 DIGITS = Context(prec=80)
@@ -33,12 +35,12 @@ PYTHON: Mapping[str, type] = {
 }  # fmt: skip
 
 
-def with_envelopes(frame: DataFrame, plan: DecodePlan, column: str, name: str) -> DataFrame:
-    """The frame with one more column: the envelope of each frame of the column, null where it can't be read."""
-    reader = parsed(plan.reader_text)
+def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
+    """The frame with the envelope of each frame of the column, null where it can't be read."""
+    reader = parsed(recipe_of(plan).reader_text)
     shape = DataType.fromDDL(ddl(reader.root, reader.names))
-    target = StructType([*frame.schema.fields, StructField(name, shape)])
-    kind = to_arrow_type(target[name].dataType)
+    target = StructType([*frame.schema.fields, StructField(DECODED, shape)])
+    kind = to_arrow_type(target[DECODED].dataType)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decode = decoder_of(plan)
@@ -51,11 +53,12 @@ def with_envelopes(frame: DataFrame, plan: DecodePlan, column: str, name: str) -
 
 def decoder_of(plan: DecodePlan) -> Callable[[bytes | None], Any]:
     """A function from a frame to its envelope, as Arrow takes it; None for what is no frame of a writer of the plan."""
-    reader = parsed(plan.reader_text)
-    target = fastavro.parse_schema(json.loads(plan.reader_text))
+    recipe = recipe_of(plan)
+    reader = parsed(recipe.reader_text)
+    target = fastavro.parse_schema(json.loads(recipe.reader_text))
     known: dict[str, Any] = {}
-    loaded = json.loads(plan.writer_text)
-    branches = [fastavro.parse_schema(one, named_schemas=known) for one in (loaded if plan.union else [loaded])]
+    loaded = json.loads(recipe.writer_text)
+    branches = [fastavro.parse_schema(one, named_schemas=known) for one in (loaded if recipe.union else [loaded])]
     writers = dict(zip((header(one.schema_id) for one in plan.writers), branches, strict=True))
     shape = shape_of(reader.root, reader.names)
 
@@ -128,3 +131,6 @@ def _union(node: Union, names: Mapping[str, Named]) -> Shape:
 
 def _one_column(parts: list[Any]) -> bool:
     return {one.kind for one in parts} in ({"int", "long"}, {"float", "double"})
+
+
+WORKERS = Engine(_decoded, good, record, failed)

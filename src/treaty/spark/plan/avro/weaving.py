@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import Field, Fixed, Named, Primitive, Record, Reference, Schema, Type, Union
-from treaty.spark.plan.fitting import Fitted, Hidden, with_hidden
+from treaty.spark.plan.avro.fitting import Fitted, Hidden, with_hidden
 
 TAIL = bytes.fromhex("3f5d2b714d1b6735")
 TAIL_VALUE: float = struct.unpack("<d", TAIL)[0]

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from treaty.formats.avro.model import Array, Fixed, Map, Named, Primitive, Record, Schema, Type, Union
-from treaty.spark.plan.flat import is_null
-from treaty.spark.plan.logical import INSTANTS, WALLS, logical_of
+from treaty.spark.plan.avro.flat import is_null
+from treaty.spark.plan.avro.logical import INSTANTS, WALLS, logical_of
+from treaty.spark.plan.ddl import quoted
 
 PLAIN = {
     "null": "VOID",
@@ -42,11 +43,6 @@ def ddl(node: Type, names: Mapping[str, Named]) -> str:
             return f"STRUCT<{inside}>"
     found = names[node.full]
     return ddl(found, names) if isinstance(found, Record | Fixed) else "STRING"
-
-
-def quoted(name: str) -> str:
-    """A column's name between back quotes."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def _leaf(node: Primitive | Fixed) -> str:

@@ -23,9 +23,9 @@ from treaty.formats.avro.model import (
     Type,
     Union,
 )
-from treaty.spark.plan.flat import is_null
-from treaty.spark.plan.logical import judge, logical_of
-from treaty.spark.plan.pairing import Side, branch, fields
+from treaty.spark.plan.avro.flat import is_null
+from treaty.spark.plan.avro.logical import judge, logical_of
+from treaty.spark.plan.avro.pairing import Side, branch, fields
 
 
 @dataclass(frozen=True, slots=True)

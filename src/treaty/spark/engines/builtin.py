@@ -1,0 +1,57 @@
+"""Spark's own `from_avro`, one call for any number of writers."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+
+from treaty.spark.engines.engine import DECODED, Engine, barrier
+from treaty.spark.engines.repair import repaired
+from treaty.spark.frames import looked_up
+from treaty.spark.plan.avro.weaving import TAIL, TAIL_VALUE, branch_number, header
+from treaty.spark.plan.recipes import AvroRecipe
+from treaty.spark.plan.value import DecodePlan
+
+
+def recipe_of(plan: DecodePlan) -> AvroRecipe:
+    """What an Avro plan holds for Avro only."""
+    assert isinstance(plan.recipe, AvroRecipe)
+    return plan.recipe
+
+
+def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
+    return frame.withColumn(DECODED, barrier(_envelope(plan, F.col(column))))
+
+
+def _envelope(plan: DecodePlan, value: Column) -> Column:
+    """The envelope of the record, null or with a wrong tail for a bad row."""
+    recipe = recipe_of(plan)
+    options = {"avroSchema": recipe.reader_text, "mode": "PERMISSIVE"}
+    if not recipe.union:
+        # One writer: its frame is known, so the row itself is the payload and the frame its first field.
+        mine = F.startswith(value, F.lit(header(plan.writers[0].schema_id)))
+        return F.when(mine, from_avro(F.concat(value, F.lit(TAIL)), recipe.writer_text, options))
+    numbers = {one.schema_id: F.lit(branch_number(place)) for place, one in enumerate(plan.writers)}
+    return from_avro(F.concat(looked_up(value, numbers), value, F.lit(TAIL)), recipe.writer_text, options)
+
+
+def tail(plan: DecodePlan) -> Column:
+    """What came back of the tail."""
+    return F.col(DECODED)[recipe_of(plan).tail]
+
+
+def good(plan: DecodePlan) -> Column:
+    """Whether the tail came back unharmed."""
+    return tail(plan).eqNullSafe(F.lit(TAIL_VALUE))
+
+
+def record(plan: DecodePlan, value: Column) -> Column:
+    """The record inside an envelope."""
+    return repaired(F.col(DECODED), plan, value)
+
+
+def failed(plan: DecodePlan) -> Column:
+    """MALFORMED where nothing came back, TRAILING where the tail is somewhere else."""
+    return F.when(tail(plan).isNull(), "MALFORMED").otherwise("TRAILING")
+
+
+BUILTIN = Engine(_decoded, good, record, failed)

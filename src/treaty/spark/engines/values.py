@@ -1,0 +1,156 @@
+"""From Protobuf messages to the values that Arrow takes, along the columns of a plan."""
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+from google.protobuf.json_format import MessageToJson
+from google.protobuf.message import Message
+
+Shape = Callable[[Any], Any]
+DIGITS = Context(prec=80)
+DECIMAL_BYTES = 32
+"""The longest unscaled number that is looked at; columns hold 16 bytes."""
+MICROS = 1_000_000
+SECONDS = 9_223_372_036_854
+"""Seconds on either side of 1970 whose microseconds fit into 64 bits."""
+WRAPPERS = frozenset(
+    f"google.protobuf.{name}Value"
+    for name in ("Bool", "Int32", "Int64", "UInt32", "UInt64", "Float", "Double", "String", "Bytes")
+) | {"google.type.Decimal"}
+
+
+class UnreadableValueError(ValueError):
+    """A value that its column can't hold; the sentence names the field."""
+
+
+def record_of(descriptor: Descriptor, kind: pa.StructType, *, defaults: bool = False) -> Shape:
+    """What makes a message into a dictionary with the fields of `kind`.
+
+    A field that knows that it is not set is None, or its default where `defaults` are wanted.
+    """
+    parts = []
+    for place in range(kind.num_fields):
+        column = kind.field(place)
+        field = descriptor.fields_by_name[column.name]
+        shape = _field(field, column.type, defaults=defaults)
+        asks = field.has_presence and not (defaults and field.message_type is None)
+        parts.append((column.name, shape, asks))
+
+    def record(message: Message) -> dict[str, Any]:
+        return {
+            name: None if asks and not message.HasField(name) else shape(getattr(message, name))
+            for name, shape, asks in parts
+        }
+
+    return record
+
+
+def _field(field: FieldDescriptor, kind: pa.DataType, *, defaults: bool) -> Shape:
+    if not field.is_repeated:
+        return _value(field, kind, defaults=defaults)
+    inner = field.message_type
+    if inner is not None and inner.GetOptions().map_entry:
+        key = _value(inner.fields_by_name["key"], kind.key_type, defaults=defaults)
+        value = _value(inner.fields_by_name["value"], kind.item_type, defaults=defaults)
+        return lambda entries: [(key(one), value(entries[one])) for one in entries]
+    item = _value(field, kind.value_type, defaults=defaults)
+    return lambda items: [item(one) for one in items]
+
+
+def _value(field: FieldDescriptor, kind: pa.DataType, *, defaults: bool) -> Shape:
+    if field.enum_type is not None:
+        return _symbol(field.enum_type)
+    if field.message_type is None:
+        return Decimal if pa.types.is_decimal(kind) else _same
+    full = field.message_type.full_name
+    if full in WRAPPERS:
+        inside = Decimal if pa.types.is_decimal(kind) else _same
+        return lambda message: inside(message.value)
+    if full in KNOWN and not pa.types.is_struct(kind):
+        return KNOWN[full](field, kind)
+    if pa.types.is_struct(kind):
+        return record_of(field.message_type, kind, defaults=defaults)
+    return lambda message: message.SerializeToString(deterministic=True)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _symbol(enum: EnumDescriptor) -> Shape:
+    names = {number: one.name for number, one in enum.values_by_number.items()}
+    return lambda number: names.get(number) or str(number)
+
+
+def _timestamp(field: FieldDescriptor, kind: pa.DataType) -> Shape:
+    del kind
+
+    def instant(message: Any) -> int:
+        if not -SECONDS <= message.seconds <= SECONDS:
+            raise UnreadableValueError(
+                f"{field.full_name} is {message.seconds} seconds from 1970, beyond 64 bits of us"
+            )
+        return int(message.seconds) * MICROS + int(message.nanos) // 1000
+
+    return instant
+
+
+def _date(field: FieldDescriptor, kind: pa.DataType) -> Shape:
+    del field, kind
+
+    def day(message: Any) -> dt.date | None:
+        try:
+            return dt.date(message.year, message.month, message.day)
+        except ValueError:
+            return None
+
+    return day
+
+
+def _json(field: FieldDescriptor, kind: pa.DataType) -> Shape:
+    del kind
+
+    def text(message: Message) -> str:
+        try:
+            return MessageToJson(message, indent=None, ensure_ascii=False)
+        except (TypeError, ValueError) as wrong:
+            raise UnreadableValueError(f"{field.full_name} can't be told as JSON: {wrong}") from wrong
+
+    return text
+
+
+def _decimal(field: FieldDescriptor, kind: pa.DataType) -> Shape:
+    limit = 10 ** (kind.precision - kind.scale)
+
+    def number(message: Any) -> Decimal:
+        if len(message.value) > DECIMAL_BYTES or not 0 <= message.scale <= DIGITS.prec:
+            raise UnreadableValueError(
+                f"{field.full_name} has {len(message.value)} bytes and a scale of {message.scale}"
+            )
+        made = Decimal(int.from_bytes(message.value, "big", signed=True)).scaleb(-message.scale, DIGITS)
+        if abs(made) >= limit:
+            raise UnreadableValueError(f"{field.full_name} is {made}, more than {kind.precision} digits hold")
+        rounded = made.quantize(Decimal(1).scaleb(-kind.scale), context=DIGITS)
+        if rounded != made:
+            raise UnreadableValueError(
+                f"{field.full_name} is {made}, with more than {kind.scale} digits after the point"
+            )
+        return rounded
+
+    return number
+
+
+KNOWN: Mapping[str, Callable[[FieldDescriptor, pa.DataType], Shape]] = {
+    "google.protobuf.Timestamp": _timestamp,
+    "google.type.Date": _date,
+    "google.protobuf.Any": _json,
+    "google.protobuf.Struct": _json,
+    "google.protobuf.Value": _json,
+    "google.protobuf.ListValue": _json,
+    "confluent.type.Decimal": _decimal,
+}
+"""Messages with a column type of their own (see `treaty.formats.protobuf.columns`), and what reads them."""

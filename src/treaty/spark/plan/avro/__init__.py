@@ -1,0 +1,1 @@
+"""Plans for Avro: readers bounded and merged, writers fitted to them, many of them woven into one."""

@@ -1,0 +1,1 @@
+"""Plans for Protobuf: one message reads what every version wrote, because the wire knows fields by number."""
