@@ -3,13 +3,16 @@
 import random
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 
 from tests.laws.test_tables import batches, histories, last, place, seeds, shuffled, whole
 from treaty.core import values
 from treaty.core.rows import Encoded, Key, Row, encode_row
 from treaty.core.tables import DictTables
-from treaty.node.segment.layered import LayeredTables
+from treaty.core.view import INDEXES, ORDERED_TABLES, index_entries
+from treaty.node.segment import build, release
+from treaty.node.segment.layered import LayeredTables, open_built
 
 
 @given(histories, histories, seeds)
@@ -28,6 +31,35 @@ def test_a_segment_with_changes_over_it_is_as_dictionaries_are(
         assert whole(layered, both) == whole(plain, both)
 
 
+@pytest.mark.parametrize("copied", [True, False], ids=["blocks-copied", "written-anew"])
+@given(below=histories, over=histories, later=histories)
+def test_a_segment_made_from_an_older_one_has_what_came_since(
+    below: list[Encoded], over: list[Encoded], later: list[Encoded], *, copied: bool
+) -> None:
+    everything = below + over + later
+    plain, layered = DictTables(), LayeredTables(small=0)
+    with pytest.MonkeyPatch.context() as patch:
+        if copied:
+            patch.setattr(build, "SAMPLES", 1)
+            patch.setattr(build, "DEAD_SHARE", 1.0)
+        for number, rows in enumerate((below, over, later), 1):
+            for tables in (plain, layered):
+                tables.apply(rows, place(number))
+            built = layered.built()
+            assert (built.digest + sum(row.digest for row in built.odd)) % 2**256 == plain.digest
+            assert built.rows + len(built.odd) == plain.size
+            layered.stand_on(open_built(built), place(number))
+            assert whole(layered, everything) == whole(plain, everything)
+            assert {*layered.rows()} == {*plain.rows()}
+            assert layered.size == plain.size
+
+
+def test_every_index_has_a_row_by_which_a_change_of_it_is_seen() -> None:
+    claimed = {name for row in release.SAMPLES for name, _ in index_entries(row)}
+    assert claimed == {*INDEXES}
+    assert {row.table for row in release.SAMPLES} >= ORDERED_TABLES - {"mode"}
+
+
 @given(histories, histories)
 def test_loading_anew_forgets_what_was_there(first: list[Encoded], second: list[Encoded]) -> None:
     plain, layered = DictTables(), LayeredTables(small=0)
@@ -38,7 +70,7 @@ def test_loading_anew_forgets_what_was_there(first: list[Encoded], second: list[
     assert whole(layered, first + second) == whole(plain, first + second)
 
 
-def test_long_orders_are_walked_alike_from_anywhere() -> None:
+def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many blocks of entries, with changes over them, from bounds inside, between and outside of what is there."""
     chance = random.Random(9)
     names = [f"{chance.choice('abc')}{number % 700}é" for number in range(3_000)]
@@ -49,14 +81,18 @@ def test_long_orders_are_walked_alike_from_anywhere() -> None:
     plain, layered = DictTables(), LayeredTables(small=0)
     for tables in (plain, layered):
         tables.load(rows, place(4))
-    changed = [Encoded(row.table, row.key, None) for row in chance.sample(rows, 400)]
-    for _ in range(2):
+    for turn in range(3):
         for order, bounds in ORDERED.items():
             for _ in range(60):
                 low, high = sorted((bounds(chance, names), bounds(chance, names)))
                 assert [*layered.walk(order, low, high)] == [*plain.walk(order, low, high)]
+        changed = (
+            chance.sample(rows, 5) if turn else [Encoded(row.table, row.key, None) for row in chance.sample(rows, 400)]
+        )
         for tables in (plain, layered):
             tables.apply(changed, place(5))
+        monkeypatch.setattr(build, "SAMPLES", 1)
+        layered.stand_on(open_built(layered.built()), place(5))
     assert layered.digest == plain.digest
 
 

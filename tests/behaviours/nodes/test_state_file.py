@@ -20,6 +20,7 @@ from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
 from treaty.node.node import Node
 from treaty.node.segment import keeper as keeping
+from treaty.node.segment import statefile
 from treaty.node.segment.keeper import Keeper
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.segment import SegmentDamagedError
@@ -174,6 +175,48 @@ def test_a_file_that_can_not_be_used_is_left_aside(tmp_path: Path, harm: object,
             assert len((await everything(node))[0]) == 60  # type: ignore[arg-type]
         await write(log, path, 6)
         assert open_state(path).written == 6
+
+    story()
+
+
+@pytest.mark.parametrize("name", ["RELEASE", "LEVEL"])
+def test_a_file_of_another_release_is_left_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Another release may find rows by other entries, and so may other sources of the same release."""
+
+    @told
+    async def story() -> None:
+        log, path = MemoryLog(str(tmp_path)), tmp_path / "state"
+        await filled(log, 80)
+        with monkeypatch.context() as patch:
+            patch.setattr(statefile, name, "0.0.1")
+            await write(log, path, 5)
+            assert open_state(path).written == 5
+        with pytest.raises(StateFileError, match=r"by release 0\.0\.1" if name == "RELEASE" else "by release"):
+            open_state(path)
+        async with standing(log, path) as (node, _):
+            assert len((await everything(node))[0]) == 60  # type: ignore[arg-type]
+            assert node.counts.reloads == 1
+        await write(log, path, 6)
+        assert open_state(path).written == 6
+
+    story()
+
+
+def test_what_a_file_has_is_copied_into_the_next_one_and_damage_is_not(tmp_path: Path) -> None:
+    @told
+    async def story() -> None:
+        log, path = MemoryLog(str(tmp_path)), tmp_path / "state"
+        await filled(log, 120)
+        await write(log, path, 5)
+        await filled(log, 10, seed=8)
+        data = bytearray(path.read_bytes())
+        at = 4096 + (len(data) - 4096) // 2
+        path.write_bytes(bytes(data[:at]) + bytes(byte ^ 0x55 for byte in data[at : at + 40]) + bytes(data[at + 40 :]))
+        await write(log, path, 6)
+        open_state(path).check()
+        async with standing(log, path) as (node, _), standing(log, tmp_path / "none") as (sound, _):
+            assert await everything(node) == await everything(sound)
+            assert node.counts.reloads == 0
 
     story()
 

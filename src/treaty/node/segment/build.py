@@ -1,36 +1,63 @@
-"""Building a segment: one pass over all live rows, in any order."""
+"""Building a segment: one pass over all live rows, in any order, or over what has changed since an older one was built."""
 
 import itertools
 import json
+import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from treaty.core.codec import dumps
 from treaty.core.rows import Alien, Encoded, Key, Value
-from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES, ORDERS
+from treaty.core.view import BY_TABLE, ORDERED_TABLES, ORDERS
 from treaty.node.segment.blocks import SAMPLES, BlockWriter, dictionary_of
 from treaty.node.segment.forms import read_row
-from treaty.node.segment.marks import ROWS, mark, sorted_marks
+from treaty.node.segment.marks import ROWS, mark, merged_marks
+from treaty.node.segment.orders import merge_order, write_order
+from treaty.node.segment.segment import Segment
 
 _MODULUS = 2**256
+DEAD_SHARE = 0.25
+"""Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
+Column = tuple[bytes | bytearray | memoryview, ...]
+"""A column in parts, one behind the other."""
 
 
 @dataclass(slots=True)
 class Built:
     """A segment in the making: columns by name, and what is told of them."""
 
-    columns: dict[str, bytes | bytearray | memoryview] = field(default_factory=dict)
+    columns: dict[str, Column] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    """Rows of each table, dead ones among them."""
+    rows: int = 0
+    """Live rows in the tables."""
     digest: int = 0
-    """Sum of the digests of its rows, modulo 2**256."""
+    """Sum of the digests of its live rows, modulo 2**256."""
     odd: list[Encoded] = field(default_factory=list)
     """Rows that are in no table of the segment; they are in the column ``odd``."""
 
 
-def build(rows: Iterable[Encoded]) -> Built:
-    """Build a segment from live rows. What can't be read, or has no clean text, is kept as it is in the column ``odd``."""
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A segment and what has changed since: numbers of its rows that are gone or written anew, by table, and the sum
+    of the digests of all others.
+    """
+
+    base: Segment
+    gone: Mapping[str, frozenset[int]]
+    left: int
+
+
+def build(rows: Iterable[Encoded], since: Changed | None = None) -> Built:
+    """Build a segment from live rows; from those alone that are new, where the others are in an older segment.
+
+    What can't be read, or has no clean text, is kept as it is in the column ``odd``.
+    """
     work = _Work()
+    if since is not None:
+        work.digest = since.left
+        for name in since.base.counts:
+            work.take(since, name)
     pending: dict[str, list[Encoded]] = {}
     for row in rows:
         table = work.tables.get(row.table)
@@ -50,22 +77,36 @@ def build(rows: Iterable[Encoded]) -> Built:
 class _Work:
     tables: dict[str, "_Table"] = field(default_factory=dict)
     odd: list[Encoded] = field(default_factory=list)
+    digest: int = 0
 
-    def open(self, name: str, rows: list[Encoded]) -> None:
+    def take(self, since: Changed, name: str) -> None:
+        """Begin a table with the rows that an older segment has: in their old blocks, or where many are dead, anew."""
+        base = since.base
+        dead = base.dead(name) | since.gone.get(name, frozenset())
+        if base.counts[name] >= SAMPLES and len(dead) <= DEAD_SHARE * base.counts[name]:
+            self.tables[name] = _Table.after(base, name, dead, self.odd)
+            return
+        kept = (base.encoded(name, number) for number in range(base.counts[name]) if number not in dead)
+        self.digest -= self.open(name, kept).digest
+
+    def open(self, name: str, rows: Iterable[Encoded]) -> "_Table":
         """Begin a table; its first rows teach the dictionary."""
-        writer = BlockWriter(dictionary_of([_line(row, read_row(row)[1]) for row in rows]))
+        some = iter(rows)
+        first = [*itertools.islice(some, SAMPLES)]
+        writer = BlockWriter(dictionary_of([_line(row, read_row(row)[1]) for row in first]))
         table = self.tables[name] = _Table(name, writer, self.odd)
-        for row in rows:
+        for row in itertools.chain(first, some):
             table.add(row)
+        return table
 
     def close(self) -> Built:
         """Put all columns together."""
-        built = Built()
+        built = Built(digest=self.digest)
         for table in self.tables.values():
             table.close(built)
         built.odd = self.odd
         told = [[row.table, row.key, row.value] for row in self.odd]
-        built.columns["odd"] = json.dumps(told).encode("ascii")
+        built.columns["odd"] = (json.dumps(told).encode("ascii"),)
         built.digest %= _MODULUS
         return built
 
@@ -79,10 +120,22 @@ class _Table:
     name: str
     writer: BlockWriter
     odd: list[Encoded]
+    base: Segment | None = None
+    dead: frozenset[int] = frozenset()
     keys: "array[int]" = field(default_factory=lambda: array("Q"))
     indexes: dict[str, "array[int]"] = field(default_factory=dict)
-    orders: dict[str, list[Key]] = field(default_factory=dict)
+    orders: dict[str, set[Key]] = field(default_factory=dict)
     digest: int = 0
+
+    @classmethod
+    def after(cls, base: Segment, name: str, dead: frozenset[int], odd: list[Encoded]) -> "_Table":
+        """A table that goes on where one of an older segment ended."""
+        reader = base.reader(name)
+        writer = BlockWriter(reader.dictionary, reader.data)
+        writer.ends.frombytes(bytes(reader.ends))
+        writer.firsts.frombytes(bytes(reader.firsts))
+        writer.count = base.counts[name]
+        return cls(name, writer, odd, base, dead)
 
     def add(self, row: Encoded) -> None:
         decoded, form = read_row(row)
@@ -96,48 +149,44 @@ class _Table:
         self.digest += row.digest
         self.keys.append(mark(decoded.key, number))
         if self.name in ORDERED_TABLES:
-            self.orders.setdefault(self.name, []).append(decoded.key)
+            self.orders.setdefault(self.name, set()).add(_interned(decoded.key))
         for name, entry in _claims(self.name, decoded.key, decoded.value):
-            self.indexes.setdefault(name, array("Q")).append(mark(entry, number))
+            marks = self.indexes.get(name)
+            if marks is None:
+                marks = self.indexes[name] = array("Q")
+            marks.append(mark(entry, number))
             if name in ORDERS:
-                self.orders.setdefault(name, []).append(entry)
+                self.orders.setdefault(name, set()).add(_interned(entry))
 
     def close(self, built: Built) -> None:
         self.writer.close()
         built.counts[self.name] = self.writer.count
+        built.rows += self.writer.count - len(self.dead)
         built.digest += self.digest
         columns = built.columns
-        columns[f"data:{self.name}"] = self.writer.data
-        columns[f"ends:{self.name}"] = self.writer.ends.tobytes()
-        columns[f"firsts:{self.name}"] = self.writer.firsts.tobytes()
-        columns[f"dictionary:{self.name}"] = self.writer.dictionary
-        columns[f"keys:{self.name}"] = sorted_marks(self.keys).tobytes()
-        for name, marks in self.indexes.items():
-            columns[f"index:{name}"] = sorted_marks(marks).tobytes()
-        for name, entries in self.orders.items():
-            _write_order(columns, name, entries)
+        columns[f"data:{self.name}"] = (self.writer.prior, self.writer.data)
+        columns[f"ends:{self.name}"] = (self.writer.ends.tobytes(),)
+        columns[f"firsts:{self.name}"] = (self.writer.firsts.tobytes(),)
+        columns[f"dictionary:{self.name}"] = (self.writer.dictionary,)
+        columns[f"dead:{self.name}"] = (array("I", sorted(self.dead)).tobytes(),)
+        columns[f"keys:{self.name}"] = (self._marks(f"keys:{self.name}", self.keys),)
+        for name, _ in BY_TABLE.get(self.name, ()):
+            columns[f"index:{name}"] = (self._marks(f"index:{name}", self.indexes.get(name, array("Q"))),)
+        for name in sorted({self.name, *(name for name, _ in BY_TABLE.get(self.name, ()))} & ORDERS):
+            entries = self.orders.get(name, set())
+            if self.base is None:
+                write_order(columns, name, entries)
+            else:
+                merge_order(columns, self.base, name, self.dead, entries)
+
+    def _marks(self, name: str, marks: "array[int]") -> bytes:
+        return merged_marks(() if self.base is None else self.base.numbers(name, "Q"), self.dead, marks).tobytes()
 
 
 def _claims(table: str, key: Key, value: Value) -> Iterator[tuple[str, Key]]:
     return ((name, entry) for name, one in BY_TABLE.get(table, ()) for entry in one.entries(key, value))
 
 
-def _write_order(columns: dict[str, bytes | bytearray | memoryview], name: str, entries: list[Key]) -> None:
-    """Write each entry once, in order, in blocks of their own; ``heads`` has the first one of each block."""
-    entries.sort()
-    writer, heads, seen = BlockWriter(), [], -1
-    for entry, _ in itertools.groupby(entries):
-        line = dumps(entry).encode("utf-8", "surrogatepass")
-        writer.add(line)
-        if len(writer.firsts) != seen:
-            seen = len(writer.firsts)
-            heads.append(line)
-    writer.close()
-    columns[f"data:order:{name}"] = writer.data
-    columns[f"ends:order:{name}"] = writer.ends.tobytes()
-    columns[f"firsts:order:{name}"] = writer.firsts.tobytes()
-    columns[f"heads:{name}"] = b"\n".join(heads)
-
-
-KNOWN = tuple(sorted(INDEXES))
-"""The indexes that a segment of this version has; one that has others is built anew."""
+def _interned(entry: Key) -> Key:
+    """The same entry, whose words are shared with others."""
+    return tuple(sys.intern(part) if isinstance(part, str) else part for part in entry)

@@ -3,15 +3,16 @@
 Which form does is tried when a segment is built: every form gives the very same text and the very same value back.
 """
 
-import re
-from collections.abc import Callable
-from typing import Any
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from treaty.core.codec import dumps
 from treaty.core.identity import guid, likeness
-from treaty.core.rows import SHAPES, Encoded, Row, Value, decode_key, decode_row, encode_row
+from treaty.core.rows import ROW_FORMAT, SHAPES, Encoded, Key, Row, Value, decode_key, decode_row, encode_row
 from treaty.core.values import Schema
 
 FAST = "!"
@@ -20,33 +21,70 @@ SHORT = "~"
 """Begins the row of a schema without guid and likeness: they follow from its text, and being random they would take most
 of the space. JSON begins with neither sign.
 """
-_GUID = re.compile('"guid":"[0-9a-f-]{36}",')
-_LIKENESS = re.compile('"likeness":"[0-9a-f]{64}",')
 
 
-class _Short(msgspec.Struct, forbid_unknown_fields=True):
+class _Short(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     format: str
     text: str
-    v: int
     type_name: str = ""
-
-
-class _Full(msgspec.Struct, forbid_unknown_fields=True):
-    format: str
-    text: str
     v: int
+
+
+class _Full(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Members in the order of the canonical text, so that encoding gives it again."""
+
+    format: str
     guid: str
     likeness: str
+    text: str
     type_name: str = ""
+    v: int
 
 
 _SHORT = msgspec.json.Decoder(_Short)
 _FULL = msgspec.json.Decoder(_Full)
+_ENCODE = msgspec.json.Encoder().encode
+_TABLES = ("version", "subject", "counter")
 _FAST: dict[str, msgspec.json.Decoder[Any]] = {
-    table: msgspec.json.Decoder(shape.value)
+    table: msgspec.json.Decoder(SHAPES[table].value) for table in _TABLES
+}  # what reads the values of a table fast, where they are plain
+_KEYS: Mapping[str, msgspec.json.Decoder[Any]] = {
+    table: msgspec.json.Decoder(tuple[tuple(kind for _, kind in shape.key)])  # type: ignore[misc] # made from values
     for table, shape in SHAPES.items()
-    if table in {"version", "subject", "counter"}
 }
+
+
+def _mirror(kind: type[Any], **more: type) -> type[msgspec.Struct]:
+    """A struct that has the members of a value's class in the order of its canonical text, and leaves the same ones out.
+
+    Members whose portable form is not plain are not in it: a row that has them is read slowly.
+    """
+    hints = get_type_hints(kind)
+    members: dict[str, Any] = {name: (name, hint) for name, hint in more.items()}
+    for one in fields(kind):
+        hint = _plain(hints[one.name])
+        if hint is not None and one.name != "extra":
+            members[one.name] = (one.name, hint) if one.default is MISSING else (one.name, hint, one.default)
+    return msgspec.defstruct(
+        kind.__name__,
+        [members[name] for name in sorted(members)],
+        kw_only=True,
+        omit_defaults=True,
+        forbid_unknown_fields=True,
+    )
+
+
+def _plain(hint: Any) -> Any:
+    if hint in {str, int, bool} or hint == tuple[str, ...]:
+        return hint
+    if get_origin(hint) in {Union, types.UnionType}:
+        (inner,) = (one for one in get_args(hint) if one is not type(None))
+        plain = _plain(inner)
+        return None if plain is None else plain | None
+    return _mirror(hint) if is_dataclass(hint) and isinstance(hint, type) else None
+
+
+_CANON = {table: msgspec.json.Decoder(_mirror(SHAPES[table].value, v=int)) for table in _TABLES}
 
 
 def read_row(row: Encoded) -> tuple[Row, str]:
@@ -55,23 +93,44 @@ def read_row(row: Encoded) -> tuple[Row, str]:
     What is read fast is believed only where it gives the very same text again: then reading it slowly would give the same.
     """
     text = row.value or ""
-    if row.table in _READ:
-        try:
-            value = _READ[row.table](text)
-            key = decode_key(row.key)
-            if encode_row(Row(row.table, key, value)) == row:
-                return Row(row.table, key, value), _form(row.table, text, value)
-        except (msgspec.DecodeError, UnicodeEncodeError):  # members of its own, half characters
-            pass
+    try:
+        if row.table == "schema":
+            return _read_schema(row, text)
+        if row.table in _FAST:
+            canon = _CANON[row.table].decode(text)
+            if getattr(canon, "v", 0) == ROW_FORMAT and _ENCODE(canon).decode() == text:
+                return Row(row.table, _read_key(row), _FAST[row.table].decode(text)), FAST + text
+    except (msgspec.DecodeError, UnicodeEncodeError, _OddError):  # members of its own, half characters
+        pass
     return decode_row(row), text
 
 
-def _form(table: str, text: str, value: Value) -> str:
-    if table in _FAST:
-        return FAST + text
-    assert isinstance(value, Schema)
-    short = SHORT + _LIKENESS.sub("", _GUID.sub("", text, count=1), count=1)
-    return short if _schema(short) == value else text
+class _OddError(Exception):
+    """It takes the slow way."""
+
+
+def _read_schema(row: Encoded, text: str) -> tuple[Row, str]:
+    full = _FULL.decode(text)
+    if full.v != ROW_FORMAT or _ENCODE(full).decode() != text:
+        raise _OddError
+    value = Schema(full.guid, full.format, full.text, full.likeness, type_name=full.type_name)
+    if full.guid == guid(full.text, (), None, None) and full.likeness == likeness(full.format, full.text, None, None):
+        short = _Short(format=full.format, text=full.text, type_name=full.type_name, v=full.v)
+        return Row("schema", _read_key(row), value), SHORT + _ENCODE(short).decode()
+    return Row("schema", _read_key(row), value), text
+
+
+def _read_key(row: Encoded) -> Key:
+    try:
+        key: Key = _KEYS[row.table].decode(row.key)
+        if _ENCODE(key).decode() == row.key:
+            return key
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        pass
+    found = decode_key(row.key)
+    if len(found) != len(SHAPES[row.table].key) or found[0] == 0:
+        raise _OddError
+    return found
 
 
 def text_of(form: str) -> str:
@@ -95,16 +154,6 @@ def value_of(table: str, form: str) -> Value | None:
     return decode_row(Encoded(table, _ANY_KEY[table], form)).value
 
 
-def _read_schema(text: str) -> Schema:
-    full = _FULL.decode(text)
-    return Schema(full.guid, full.format, full.text, full.likeness, type_name=full.type_name)
-
-
-_READ: dict[str, Callable[[str], Any]] = {
-    "schema": _read_schema,
-    **{table: decoder.decode for table, decoder in _FAST.items()},
-}
-"""What reads the values of a table fast, where they are plain."""
 _ANY_KEY = {table: dumps(tuple(kind() for _, kind in shape.key)) for table, shape in SHAPES.items()}
 """A key that fits each table: what a value is does not depend on it."""
 

@@ -18,8 +18,8 @@ LOOK_SECONDS = 2.0
 """Seconds between two looks at the file."""
 LEAST = 20_000
 """Rows that must have changed before a new state file is worth its writing."""
-SHARE = 0.25
-"""The same as a share of all rows."""
+SHARE = 0.05
+"""The same as a share of all rows. What has not changed is copied, which costs little."""
 AGAIN_SECONDS = 60.0
 """Seconds between two tries to write one."""
 Write = Callable[[], Awaitable[None]]

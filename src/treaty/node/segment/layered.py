@@ -8,7 +8,7 @@ from treaty.core.commit import START, Position
 from treaty.core.rows import Encoded, Key, Row, Value, decode_row
 from treaty.core.tables import DictTables
 from treaty.core.view import INDEXES, ORDERED_TABLES
-from treaty.node.segment.build import Built, build
+from treaty.node.segment.build import Built, Changed, build
 from treaty.node.segment.segment import Segment
 
 _MODULUS = 2**256
@@ -19,7 +19,9 @@ SMALL = 200_000
 
 def open_built(built: Built) -> Segment:
     """A segment in this process's memory."""
-    columns = {name: memoryview(data) for name, data in built.columns.items()}
+    columns = {
+        name: memoryview(parts[0] if len(parts) == 1 else b"".join(parts)) for name, parts in built.columns.items()
+    }
     return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.digest)
 
 
@@ -77,7 +79,7 @@ class LayeredTables:
     @property
     def size(self) -> int:
         """Rows."""
-        below = 0 if self._base is None else sum(self._base.counts.values())
+        below = 0 if self._base is None else self._base.size
         return below - sum(map(len, self._covered.values())) + self._over.size
 
     # ---------------------------------------------------------------------------------------------------- reading
@@ -115,6 +117,17 @@ class LayeredTables:
                 if row.key not in covered:
                     yield row
         yield from self._over.rows()
+
+    def built(self) -> Built:
+        """A segment of all rows as they are now, made from the one below and what has changed."""
+        base = self._base
+        if base is None:
+            return build(self._over.rows())
+        gone = {
+            table: frozenset(number for key in keys if (number := base.number(table, key)) is not None)
+            for table, keys in self._covered.items()
+        }
+        return build(self._over.rows(), Changed(base, gone, self._left))
 
     def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
         """Return in order the keys of a table, or the entries of an index, from `low` on and below `high`."""
@@ -174,7 +187,7 @@ class _Keys:
         self._base, self._table, self._covered, self._over = base, table, covered, over
 
     def __len__(self) -> int:
-        return self._base.counts.get(self._table, 0) - len(self._covered) + len(self._over)
+        return self._base.live(self._table) - len(self._covered) + len(self._over)
 
     def __iter__(self) -> Iterator[Key]:
         yield from (key for key in self._base.keys(self._table) if key not in self._covered)

@@ -3,7 +3,7 @@
 import hashlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from treaty.core.rows import Key
 
@@ -22,9 +22,12 @@ def hash_of(entry: Key) -> int:
     return int.from_bytes(raw.digest(), "big")
 
 
-def sorted_marks(marks: "array[int]") -> "array[int]":
-    """Return marks in order, as a segment keeps them."""
-    return array("Q", sorted(marks))
+def merged_marks(older: Iterable[int], dead: Collection[int], newer: Iterable[int]) -> "array[int]":
+    """Return marks in order, as a segment keeps them: those of an older one whose rows are not dead, and new ones."""
+    marks = [found for found in older if found & _ROW not in dead] if dead else [*older]
+    marks += newer
+    marks.sort()  # what is in order already costs little
+    return array("Q", marks)
 
 
 def mark(entry: Key, row: int) -> int:

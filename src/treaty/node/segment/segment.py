@@ -11,7 +11,7 @@ import zstandard
 from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
 from treaty.core.rows import Encoded, Key, Row
-from treaty.core.view import INDEXES
+from treaty.core.view import INDEXES, Index
 from treaty.node.segment.blocks import BlockReader
 from treaty.node.segment.forms import text_of, value_of
 from treaty.node.segment.marks import rows_of
@@ -38,12 +38,13 @@ class Segment:
         self.damage = ""
         """What is damaged; empty as long as nothing was found."""
         self._columns = columns
-        self._numbers = lru_cache(maxsize=None)(self._read_numbers)
+        self.numbers = lru_cache(maxsize=None)(self._read_numbers)
+        self.dead = lru_cache(maxsize=None)(self._read_dead)
         self._readers: dict[str, BlockReader] = {}
         self._block = lru_cache(BLOCKS_KEPT)(self._read_block)
         self.row = lru_cache(ROWS_KEPT)(self._row)
-        self._heads = lru_cache(maxsize=None)(self._read_heads)
-        self._entries = lru_cache(BLOCKS_KEPT)(self._read_entries)
+        self.heads = lru_cache(maxsize=None)(self._read_heads)
+        self.entries = lru_cache(BLOCKS_KEPT)(self._read_entries)
 
     def odd(self) -> list[Encoded]:
         """Rows that are not in the segment's tables: who uses it has to keep them."""
@@ -59,29 +60,42 @@ class Segment:
     def _read_numbers(self, name: str, kind: Literal["Q", "I"]) -> memoryview:
         return self._column(name).cast(kind)
 
+    def _read_dead(self, table: str) -> frozenset[int]:
+        return frozenset(self.numbers(f"dead:{table}", "I"))
+
+    @property
+    def size(self) -> int:
+        """Live rows."""
+        return sum(map(self.live, self.counts))
+
+    def live(self, table: str) -> int:
+        """Live rows of a table: what an older segment had may be dead in a newer one that has its blocks."""
+        return self.counts.get(table, 0) - len(self.dead(table))
+
     # ---------------------------------------------------------------------------------------------------- rows
 
-    def _reader(self, table: str) -> BlockReader:
+    def reader(self, table: str) -> BlockReader:
+        """The blocks of a table, or of an order (``order:NAME``)."""
         reader = self._readers.get(table)
         if reader is None:
             reader = self._readers[table] = BlockReader(
                 self._column(f"data:{table}"),
-                self._numbers(f"ends:{table}", "Q"),
-                self._numbers(f"firsts:{table}", "I"),
+                self.numbers(f"ends:{table}", "Q"),
+                self.numbers(f"firsts:{table}", "I"),
                 bytes(self._column(f"dictionary:{table}")),
             )
         return reader
 
     def _read_block(self, table: str, number: int) -> list[bytes]:
         try:
-            return self._reader(table).block(number)
+            return self.reader(table).block(number)
         except zstandard.ZstdError as error:
             self.damage = f"block {number} of table {table} is damaged ({error})"
             raise SegmentDamagedError(f"the state file: {self.damage}; everything is read from the log again") from None
 
     def _line(self, table: str, number: int) -> tuple[bytes, bytes]:
         """Key and value of a row as they are kept."""
-        firsts = self._reader(table).firsts
+        firsts = self.reader(table).firsts
         block = bisect_right(firsts, number) - 1
         key, _, value = self._block(table, block)[number - firsts[block]].partition(b"\t")
         return key, value
@@ -104,38 +118,48 @@ class Segment:
         if not self.counts.get(table):
             return None
         text = dumps(key).encode("utf-8", "surrogatepass")
-        for number in rows_of(self._numbers(f"keys:{table}", "Q"), key):
+        for number in rows_of(self.numbers(f"keys:{table}", "Q"), key):
             if self._line(table, number)[0] == text:
                 return number
         return None
 
     def keys(self, table: str) -> Iterator[Key]:
         """All keys of a table, in no order."""
-        return (self.key(table, number) for number in range(self.counts.get(table, 0)))
+        return (self.key(table, number) for number in self._alive(table))
 
     def rows(self, table: str) -> Iterator[Encoded]:
         """All rows of a table, in no order."""
-        return (self.encoded(table, number) for number in range(self.counts.get(table, 0)))
+        return (self.encoded(table, number) for number in self._alive(table))
+
+    def _alive(self, table: str) -> Iterator[int]:
+        dead = self.dead(table)
+        return (number for number in range(self.counts.get(table, 0)) if number not in dead)
 
     # ---------------------------------------------------------------------------------------------------- indexes
 
     def find(self, index: str, entry: Key) -> list[Key]:
         """Keys of the rows that claim an index entry, in no order."""
+        return [self.key(INDEXES[index].table, number) for number in self.claimants(index, entry)]
+
+    def claimants(self, index: str, entry: Key) -> list[int]:
+        """Numbers of the rows that claim an index entry."""
         one = INDEXES[index]
-        marks = self._numbers(f"index:{index}", "Q")
+        found = rows_of(self.numbers(f"index:{index}", "Q"), entry)
         if one.of_key:
-            keys = (self.key(one.table, number) for number in rows_of(marks, entry))
-            return [key for key in keys if key[: len(entry)] == entry]
-        rows = (self.row(one.table, number) for number in rows_of(marks, entry))
-        return [row.key for row in rows if row.value is not None and entry in one.entries(row.key, row.value)]
+            return [number for number in found if self.key(one.table, number)[: len(entry)] == entry]
+        return [number for number in found if self._claims(one, number, entry)]
+
+    def _claims(self, one: Index, number: int, entry: Key) -> bool:
+        row = self.row(one.table, number)
+        return row.value is not None and entry in one.entries(row.key, row.value)
 
     def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
         """Keys of a table or entries of an index in order, from `low` on and below `high`."""
-        heads = self._heads(order)
+        heads = self.heads(order)
         for place in range(max(0, bisect_right(heads, low) - 1), len(heads)):
             if heads[place] >= high:
                 return
-            entries = self._entries(order, place)
+            entries = self.entries(order, place)
             yield from entries[bisect_left(entries, low) : bisect_left(entries, high)]
 
     def _read_heads(self, order: str) -> list[Key]:

@@ -16,11 +16,12 @@ from typing import Any
 
 from treaty.core.commit import Position
 from treaty.core.rows import ROW_FORMAT
-from treaty.node.segment.build import KNOWN, Built
+from treaty.node.segment.build import Built, Column
+from treaty.node.segment.release import LEVEL, RELEASE
 from treaty.node.segment.segment import Segment, SegmentDamagedError
 
 MAGIC = b"TRTYSTAT"
-FORMAT = 2
+FORMAT = 3
 """The layout of files that this version writes and reads."""
 _HEAD = struct.Struct(">8sII")
 """Magic, format, bytes of the JSON that follows."""
@@ -41,17 +42,20 @@ class StateFile:
     position: Position
     written: int
     bytes: int
+    check: Callable[[], None]
+    """Looks at every byte; raises `SegmentDamagedError`."""
 
 
 def write_state(path: Path, built: Built, position: Position, written: int) -> int:
     """Write a state file and return its size in bytes. Raises `OSError`; an older file then stays."""
     columns, offset = {}, 0
     for name, data in built.columns.items():
-        columns[name] = [offset, len(data), zlib.crc32(data)]
-        offset += -(-len(data) // ALIGN) * ALIGN
+        columns[name] = [offset, _size(data), _crc(data)]
+        offset += -(-_size(data) // ALIGN) * ALIGN
     head = {
         "rowFormat": ROW_FORMAT,
-        "indexes": KNOWN,
+        "release": RELEASE,
+        "level": LEVEL,
         "identity": position.identity.hex(),
         "sequence": position.sequence,
         "digest": position.digest.hex(),
@@ -69,7 +73,8 @@ def write_state(path: Path, built: Built, position: Position, written: int) -> i
             start = -(-file.tell() // ALIGN) * ALIGN
             for name, data in built.columns.items():
                 file.seek(start + columns[name][0])
-                file.write(data)
+                for part in data:
+                    file.write(part)
             file.truncate(start + offset)
             file.flush()
             os.fsync(file.fileno())
@@ -77,6 +82,17 @@ def write_state(path: Path, built: Built, position: Position, written: int) -> i
     finally:
         half.unlink(missing_ok=True)
     return start + offset
+
+
+def _size(column: Column) -> int:
+    return sum(map(len, column))
+
+
+def _crc(column: Column) -> int:
+    found = 0
+    for part in column:
+        found = zlib.crc32(part, found)
+    return found
 
 
 def open_state(path: Path) -> StateFile:
@@ -99,7 +115,10 @@ def open_state(path: Path) -> StateFile:
         raise StateFileError(f"{path}: its head is damaged: {error!r}") from None
     if any(start + at + size > len(memory) for at, size, _ in columns.values()):
         raise StateFileError(f"{path} was cut short")
-    return StateFile(Segment(_column(path, memory, start, columns), counts, digest), place, written, len(memory))
+    whole = memoryview(memory)
+    parts = {name: (whole[start + at : start + at + size], crc) for name, (at, size, crc) in columns.items()}
+    segment = Segment(_column(path, parts), counts, digest)
+    return StateFile(segment, place, written, len(memory), lambda: _check(path, parts))
 
 
 def _head(path: Path, memory: mmap.mmap) -> tuple[dict[str, Any], int]:
@@ -115,24 +134,25 @@ def _head(path: Path, memory: mmap.mmap) -> tuple[dict[str, Any], int]:
     if zlib.crc32(text) != int.from_bytes(memory[_HEAD.size : begin], "big"):
         raise StateFileError(f"{path}: its head is damaged")
     head = json.loads(text)
-    if head.get("rowFormat") != ROW_FORMAT or head.get("indexes") != list(KNOWN):
-        raise StateFileError(f"{path} was written by another version of Treaty")
+    if head.get("rowFormat") != ROW_FORMAT or head.get("release") != RELEASE or head.get("level") != LEVEL:
+        raise StateFileError(f"{path} was written by release {head.get('release')} of Treaty, this is {RELEASE}")
     return head, -(-(begin + size) // ALIGN) * ALIGN
 
 
-def _column(
-    path: Path, memory: mmap.mmap, start: int, columns: dict[str, tuple[int, int, int]]
-) -> Callable[[str], memoryview]:
+def _column(path: Path, parts: dict[str, tuple[memoryview, int]]) -> Callable[[str], memoryview]:
     """Give columns by name. Blocks of rows have checksums of their own, all others are checked here."""
-    whole = memoryview(memory)
 
     def column(name: str) -> memoryview:
-        if name not in columns:
+        if name not in parts:
             return memoryview(b"")
-        at, size, crc = columns[name]
-        part = whole[start + at : start + at + size]
-        if not name.startswith("data:") and zlib.crc32(part) != crc:
-            raise SegmentDamagedError(f"the state file {path}: column {name} is damaged; the log is read again")
-        return part
+        if not name.startswith("data:"):
+            _check(path, {name: parts[name]})
+        return parts[name][0]
 
     return column
+
+
+def _check(path: Path, parts: dict[str, tuple[memoryview, int]]) -> None:
+    for name, (part, crc) in parts.items():
+        if zlib.crc32(part) != crc:
+            raise SegmentDamagedError(f"the state file {path}: column {name} is damaged; the log is read again")

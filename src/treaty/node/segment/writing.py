@@ -26,16 +26,18 @@ class Written:
 async def write(source: Log, path: Path, time: int) -> Written:
     """Write the state file of a log as it is now; `time` is in ms since the epoch.
 
-    Raises `OSError` where the file can't be written, and what reading a log raises.
+    What the last one has is copied, and only what came after it is read. Raises `OSError` where the file can't be
+    written, and what reading a log raises.
     """
     tables = LayeredTables(small=0)
     try:
         found = open_state(path)
+        found.check()
         tables.stand_on(found.segment, found.position)
         delta = await source.read(tables.position)
         if not delta.reload:
             tables.apply(delta.rows, delta.tip)
-            return _written(path, build(tables.rows()), tables.position, time)
+            return _written(path, tables.built(), tables.position, time)
     except (StateFileError, SegmentDamagedError):  # the old file is no help: leave it aside
         delta = await source.read(START)
     return _written(path, build(delta.rows), delta.tip, time)
@@ -44,4 +46,4 @@ async def write(source: Log, path: Path, time: int) -> Written:
 def _written(path: Path, built: Built, position: Position, time: int) -> Written:
     size = write_state(path, built, position, time)
     state = (built.digest + state_digest(built.odd)) % 2**256
-    return Written(position, sum(built.counts.values()) + len(built.odd), size, f"{state:064x}")
+    return Written(position, built.rows + len(built.odd), size, f"{state:064x}")
