@@ -1,0 +1,119 @@
+"""What lies in the topic: a record for each row, and the mark that ends every transaction."""
+
+import json
+from dataclasses import dataclass
+from json import JSONDecodeError
+
+from treaty.core.codec import dumps
+from treaty.core.commit import Append, Position
+from treaty.core.rows import Encoded
+
+MARK = b'{"log":"sequence"}'
+"""Key of the record that says where the log ends. No row has it: keys of rows are lists."""
+MARK_FORMAT = 1
+STRANGE = "?record"
+"""Table under which a record is shown whose key is none of ours; its key is the record's, in hexadecimal."""
+
+Pair = tuple[bytes, bytes | None]
+"""Key and value of a record; a value of None takes the row away."""
+
+_DECODER = json.JSONDecoder()
+
+
+class MarkError(ValueError):
+    """A mark that can't be read: damaged, deleted, or of a newer version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The last record of a transaction: which append it was, and how many rows came before it in the transaction."""
+
+    identity: bytes
+    attempt: bytes
+    parent: bytes
+    first: int
+    last: int
+    digest: bytes
+    rows: int
+
+    @property
+    def position(self) -> Position:
+        """The place right after the append."""
+        return Position(self.identity, self.last, self.digest)
+
+
+def transaction(append: Append) -> list[Pair]:
+    """Return the records of an append: its rows in their last state, each once, then the mark."""
+    rows = {(row.table, row.key): row for commit in append.commits for row in commit.rows}
+    records: list[Pair] = [(record_key(row), _bytes(row.value)) for row in rows.values()]
+    members = {
+        "attempt": append.attempt.hex(),
+        "digest": append.digest.hex(),
+        "first": append.first,
+        "identity": append.identity.hex(),
+        "last": append.last,
+        "parent": append.parent.hex(),
+        "rows": len(rows),
+        "v": MARK_FORMAT,
+    }
+    return [*records, (MARK, dumps(members).encode())]
+
+
+def read_mark(value: bytes | None) -> Mark:
+    """Read a mark. Raises `MarkError` for one that this version can't read."""
+    if value is None:
+        message = "the record that says where the log ends was deleted"
+        raise MarkError(message)
+    try:
+        members = json.loads(value)
+        if members["v"] != MARK_FORMAT:
+            message = f"the record that says where the log ends has format {members['v']}, known is {MARK_FORMAT}: upgrade this node"
+            raise MarkError(message)
+        identity, attempt, parent, digest = (
+            bytes.fromhex(members[name]) for name in ("identity", "attempt", "parent", "digest")
+        )
+        mark = Mark(identity, attempt, parent, members["first"], members["last"], digest, members["rows"])
+    except (KeyError, TypeError, UnicodeDecodeError, JSONDecodeError) as error:
+        message = f"the record that says where the log ends can't be read ({error!r})"
+        raise MarkError(message) from error
+    if not all(type(number) is int for number in (mark.first, mark.last, mark.rows)):
+        message = "the record that says where the log ends has numbers that are none"
+        raise MarkError(message)
+    return mark
+
+
+def record_key(row: Encoded) -> bytes:
+    """Return the key of a row's record: JSON of table and key, or what it was for a record that is none of ours."""
+    if row.table == STRANGE:
+        try:
+            return bytes.fromhex(json.loads(row.key)[0])
+        except (ValueError, TypeError, LookupError, RecursionError):
+            pass
+    return f"[{dumps(row.table)},{row.key}]".encode("utf-8", "surrogatepass")
+
+
+def read_row(key: bytes, value: bytes | None) -> Encoded:
+    """Return the row that a record holds. Never fails: what is none of ours is shown as it is, and kept."""
+    table, text = _table_and_key(key)
+    if value is None:
+        return Encoded(table, text, None)
+    try:
+        return Encoded(table, text, value.decode("utf-8", "surrogatepass"))
+    except UnicodeDecodeError:
+        return Encoded(table, text, dumps(value.hex()))  # no row is a JSON string: it can't be taken for one of ours
+
+
+def _table_and_key(key: bytes) -> tuple[str, str]:
+    try:
+        text = key.decode("utf-8", "surrogatepass")
+        table, end = _DECODER.raw_decode(text, 1)
+        row = Encoded(table, text[end + 1 : -1], None)
+        if type(table) is str and record_key(row) == key:
+            return table, row.key
+    except (ValueError, RecursionError):
+        pass
+    return STRANGE, dumps([key.hex()])
+
+
+def _bytes(value: str | None) -> bytes | None:
+    return None if value is None else value.encode("utf-8", "surrogatepass")

@@ -1,0 +1,194 @@
+"""`kafka://…?writers=owner`: one node owns the log, found through a consumer group, and fences the one before it."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+
+from treaty.core.commit import START, Append, Position
+from treaty.core.limits import APPENDS_KEPT
+from treaty.core.rows import Encoded
+from treaty.log.kafka.link import Election, FencedError, Link, Transactions
+from treaty.log.kafka.owner.forms import MARK_FORMAT, read_row, transaction
+from treaty.log.kafka.owner.reader import Reader
+from treaty.log.kafka.owner.view import View
+from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
+
+DELETE_RETENTION = 86_400.0
+"""Seconds that a topic keeps what says that a row is gone, unless told."""
+SEEN_SECONDS = 10.0
+"""How long a committed append may take to be seen by its own reader before its fate counts as unknown."""
+POLL_SECONDS = 1.0
+"""How long one request for news waits."""
+
+
+class OwnerLog:
+    """A `Log` in a compacted topic that one node at a time may write to.
+
+    Who owns it is a hint. What makes an append true is the transactional id: whoever takes it has ended all work of those
+    before it, and then reads to the end, so that nothing can come between what it has read and what it writes.
+    """
+
+    exclusive = False
+    owned = True
+
+    def __init__(
+        self,
+        link: Link,
+        transactions: Transactions,
+        election: Election,
+        *,
+        horizon: float = DELETE_RETENTION,
+        kept: int = APPENDS_KEPT,
+    ) -> None:
+        """Take the ways to the topic; `horizon` is its delete.retention.ms in seconds, `kept` how many appends to remember."""
+        self.url = link.url
+        self._link = link
+        self._transactions = transactions
+        self._election = election
+        self._reader = Reader(link, horizon=horizon, kept=kept)
+        self._turn = asyncio.Lock()
+        self._held: int | None = None
+        """Generation of the assignment in which this node has fenced and read to the end; None where it has to do so again."""
+        self._open = False
+        """Whether the fate of an append of this node may be unknown."""
+        self._ready: Position | None = None
+        self._closed = False
+
+    # ---------------------------------------------------------------------------------------------------- writing
+
+    async def leader(self) -> Leader | None:
+        """Say who owns the log, as far as this node knows."""
+        return await self._election.leader()
+
+    async def append(self, append: Append) -> Fate:
+        """Append as the owner. A conflict after an unknown fate says that the unknown append is settled as well."""
+        async with self._turn:
+            try:
+                view = await self._take_over()
+            except FencedError as fenced:
+                if self._open:
+                    raise LogUnavailableError(f"{self.url}: another node is taking over") from fenced
+                return Fate.CONFLICT
+            if view is None or not _follows(append, view.position):
+                return Fate.CONFLICT
+            return await self._commit(append, view)
+
+    async def _take_over(self) -> View | None:
+        """Fence and read to the end, unless that holds still; None where this node has nothing to write.
+
+        A node that lost the log while an append of its own was open fences too: only that settles it.
+        """
+        leader = await self._election.leader()
+        generation = self._election.generation
+        if (leader is None or not leader.mine) and not self._open:
+            return None
+        view = self._reader.view
+        if self._held != generation or view is None:
+            self._held = None
+            await self._transactions.fence()
+            view = await self._reader.look()
+            self._held, self._open = generation, False
+        return view
+
+    async def _commit(self, append: Append, view: View) -> Fate:
+        """Write the transaction and see it. Whatever goes wrong, the next append fences first."""
+        held, self._held = self._held, None
+        self._open = True
+        try:
+            told = await self._transactions.commit(transaction(append))
+        except FencedError:
+            self._open = False
+            return Fate.CONFLICT
+        except LogUnavailableError:
+            self._open = False
+            raise
+        if not told or not await self._seen(append.position, view):
+            return Fate.UNKNOWN
+        self._held, self._open = held, False
+        self._ready = Position(append.identity, append.first - 1, append.parent)
+        return Fate.ACCEPTED
+
+    async def _seen(self, position: Position, view: View) -> bool:
+        """Read until the append is there. False where it does not come in time, or can't be told any more."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + SEEN_SECONDS
+        try:
+            while not view.window.knows(position):
+                left = end - loop.time()
+                if left <= 0 or self._reader.view is not view:
+                    return False
+                await self._reader.step(min(left, POLL_SECONDS))
+        except (LogUnavailableError, LogDamagedError):
+            return False
+        return True
+
+    def hold(self) -> AbstractAsyncContextManager[None]:
+        """Nobody can keep others out here; the owner alone writes anyway."""
+        raise LogUnavailableError(f"{self.url} can't be held: its owner writes")
+
+    # ---------------------------------------------------------------------------------------------------- reading
+
+    async def tip(self) -> Position:
+        """Ask the brokers for the end, read up to it, and return the place."""
+        return (await self._reader.look()).position
+
+    async def read(self, after: Position) -> Delta:
+        """Return everything after a place: the rows of recent appends, or all rows where it is not among these."""
+        ready, self._ready = self._ready, None
+        view = self._reader.view if ready is not None and ready == after else None
+        if view is None:
+            view = await self._reader.look()
+        since = None if after == START else view.window.since(after)
+        if after == view.position or since is not None:
+            view.whole = None
+            return Delta(view.position, _rows(since or {}))
+        whole, view.whole = view.whole, None
+        if whole is None:
+            view = await self._reader.load()
+            whole = view.whole
+        assert whole is not None
+        return Delta(
+            view.position, _rows({key: value for key, value in whole.items() if value is not None}), reload=True
+        )
+
+    async def wait(self, after: Position, timeout: float) -> None:
+        """Return when the view shows another place, at the latest after `timeout` seconds."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout
+        while self._reader.position == after and not self._closed:
+            left = end - loop.time()
+            if left <= 0:
+                return
+            await self._reader.step(min(left, POLL_SECONDS))
+
+    async def facts(self) -> Facts:
+        """Read the whole topic and count."""
+        view = await self._reader.load()
+        whole = view.whole or {}
+        live = sum(value is not None for value in whole.values())
+        appends, oldest = len(view.window), view.window.oldest.sequence
+        return Facts(
+            "kafka, writers=owner", MARK_FORMAT, await self._link.size(), live, len(whole) - live, appends, oldest
+        )
+
+    async def compact(self) -> None:
+        """Nothing to do: the brokers compact the topic by themselves, all but the segment that is being written."""
+
+    async def close(self) -> None:
+        """Leave the group, so that another node takes over at once, and give back what reaches the brokers."""
+        async with self._turn:
+            self._closed = True
+            await self._election.close()
+            await self._transactions.close()
+            await self._reader.close()
+            await self._link.close()
+
+
+def _follows(append: Append, tip: Position) -> bool:
+    if append.parent != tip.digest or append.first != tip.sequence + 1:
+        return False
+    return tip == START or append.identity == tip.identity
+
+
+def _rows(records: Mapping[bytes, bytes | None]) -> tuple[Encoded, ...]:
+    return tuple(read_row(key, value) for key, value in records.items())

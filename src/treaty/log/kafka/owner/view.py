@@ -1,0 +1,96 @@
+"""What the records of the topic add up to: the rows, and the place that they show. Pure."""
+
+from treaty.core.commit import START, Position
+from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
+from treaty.log.kafka.link import Batch
+from treaty.log.kafka.owner.forms import MARK, Mark, MarkError, read_mark
+from treaty.log.kafka.owner.window import Window
+
+
+class GapError(Exception):
+    """What was read next does not follow what was read before: compaction was quicker, or history is another one."""
+
+
+class ForkError(Exception):
+    """The topic contradicts itself, or is nobody's log; the message says how."""
+
+
+class View:
+    """Follows the records of one topic, in order, as a reader sees them who sees only committed ones.
+
+    It shows nothing but ends of transactions. While it loads it takes gaps for what they are, the work of compaction, and
+    must not be shown before it has come to the end. Afterwards it takes nothing but whole transactions, each on the
+    one before: `rows` of the mark, no more and no less. A lagging reader could otherwise see a transaction by half,
+    because the broker may take away what a later transaction replaces before it takes away the earlier one's mark.
+    """
+
+    def __init__(self, offset: int = 0, *, kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES) -> None:
+        """Begin to load at an offset, which has to be the first one."""
+        self.offset = offset
+        """Where to read on."""
+        self.loading = True
+        self.position: Position = START
+        """The last end of a transaction."""
+        self.window = Window(START, kept, bytes_kept)
+        self.whole: dict[bytes, bytes | None] | None = {}
+        """The last value of every key, as long as somebody may need it."""
+        self._open: dict[bytes, bytes | None] = {}
+        """Records after the last mark."""
+        self._count = 0
+
+    def feed(self, batch: Batch) -> None:
+        """Take records that follow those taken before. Raises `GapError`, or `ForkError` while loading; then it is void."""
+        for record in batch.records:
+            if record.offset < self.offset:
+                continue
+            key = record.key or b""
+            if key == MARK:
+                self._end(record.value)
+            else:
+                self._open.pop(key, None)
+                self._open[key] = record.value
+                self._count += 1
+        self.offset = max(self.offset, batch.next)
+
+    def loaded(self) -> None:
+        """The end was reached: from here on, only what follows exactly. Raises `ForkError` where rows have no mark."""
+        if self.position == START and self._open:
+            raise ForkError("it has records, but none says where a log ends")
+        self.loading = False
+
+    def _end(self, value: bytes | None) -> None:
+        try:
+            mark = read_mark(value)
+        except MarkError as error:
+            raise (ForkError if self.loading else GapError)(str(error)) from error
+        follows = self._follows(mark) and len(self._open) == self._count == mark.rows
+        if not follows and not self.loading:
+            message = f"sequence {mark.first} does not follow {self.position.sequence}, or has not all its rows"
+            raise GapError(message)
+        if self.loading:
+            self._refuse_fork(mark)
+        self.position = mark.position
+        if follows:
+            self.window.add(mark.position, self._open)
+        else:
+            self.window.begin(mark.position)
+        if self.whole is not None:
+            self.whole.update(self._open)
+        self._open = {}
+        self._count = 0
+
+    def _follows(self, mark: Mark) -> bool:
+        here = self.position
+        if mark.parent != here.digest or mark.first != here.sequence + 1:
+            return False
+        return here == START or mark.identity == here.identity
+
+    def _refuse_fork(self, mark: Mark) -> None:
+        """Compaction takes marks away, but never makes two of them contradict each other."""
+        here = self.position
+        if here == START:
+            return
+        if mark.identity != here.identity:
+            raise ForkError(f"sequence {mark.last} is of another log than sequence {here.sequence}")
+        if mark.first <= here.sequence or (mark.first == here.sequence + 1 and mark.parent != here.digest):
+            raise ForkError(f"sequence {mark.first} was written by somebody who had not read sequence {here.sequence}")
