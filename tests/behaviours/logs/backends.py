@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import ParamSpec
 
 from tests.servers import postgres
+from tests.simulation.clock import Jobs
 from tests.simulation.disk import Disk
+from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import LogModel, Weather
+from tests.simulation.runs.store import Door, Ground
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate, Log
@@ -75,6 +78,21 @@ def _model(*, rows: bool) -> Backend:
     return place
 
 
+def _owner(_: Path) -> Node:
+    """The model of a compacted topic with one owner. Only the owner may append, so who appends is made the owner first."""
+    jobs, calm = Jobs(), Weather(latency=0.0001)
+    store = OwnerStore(Ground(calm, random.Random(1), jobs, KEPT))
+    store.quiet(KEPT * 5)
+    lives = itertools.count(1)
+
+    async def node() -> Log:
+        life = next(lives)
+        elect = functools.partial(store.elect, "node", life)
+        return store.open(Door("node", life, random.Random(life), step=lambda _: None, sends=lambda _: elect()))
+
+    return node
+
+
 BACKENDS: Mapping[str, Backend] = {
     "memory": _memory,
     "sqlite": _sqlite,
@@ -82,7 +100,11 @@ BACKENDS: Mapping[str, Backend] = {
     "postgres": _postgres,
     "model by append": _model(rows=False),
     "model by row": _model(rows=True),
+    "kafka model, owner": _owner,
 }
+
+UNHELD = frozenset(one for one in BACKENDS if one.startswith("kafka"))
+"""Logs that nobody can keep others out of."""
 
 _ATTEMPTS = itertools.count(1)
 _SCHEMAS = itertools.count(1)

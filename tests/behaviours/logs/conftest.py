@@ -4,12 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.behaviours.logs.backends import BACKENDS, Node
+from tests.behaviours.logs.backends import BACKENDS, UNHELD, Node
 
 SLOW = {"postgres"}
 """Backends whose every commit waits for a disk."""
 
 
-@pytest.fixture(params=[pytest.param(one, marks=pytest.mark.slow) if one in SLOW else one for one in BACKENDS])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every backend in turn; a module whose `HELD` is true is about logs that can be held."""
+    if "node" in metafunc.fixturenames:
+        held = getattr(metafunc.module, "HELD", False)
+        names = [one for one in BACKENDS if not (held and one in UNHELD)]
+        marked = [pytest.param(one, marks=pytest.mark.slow) if one in SLOW else one for one in names]
+        metafunc.parametrize("node", marked, indirect=True)
+
+
+@pytest.fixture
 def node(request: pytest.FixtureRequest, tmp_path: Path) -> Node:
     return BACKENDS[request.param](tmp_path)

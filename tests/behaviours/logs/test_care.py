@@ -154,7 +154,7 @@ async def packed(node: Node) -> None:
         assert (after.live, len(state)) == (1, 1)
         assert after.appends <= 41
         assert after.tombstones <= before.tombstones
-        assert after.tombstones <= 41
+        assert after.tombstones <= 41 or log.owned  # a broker keeps them for as long as the topic says
         assert after.bytes <= before.bytes or after.kind != "sqlite"  # a server keeps its space, for the next rows
         assert await whole(other) == state
         await put(other, row("s", "again"))

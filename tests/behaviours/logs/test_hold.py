@@ -8,6 +8,9 @@ from tests.behaviours.logs.backends import Node, accepted, chain, nodes, played,
 from treaty.core.commit import START, Position
 from treaty.log.log import Fate, Log
 
+HELD = True
+"""These stories are about logs that can be held."""
+
 
 @told
 async def test_who_holds_the_log_keeps_all_others_out(node: Node) -> None:

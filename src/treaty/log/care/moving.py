@@ -10,7 +10,7 @@ from treaty.core.commit import START, Position
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.values import Lineage
 from treaty.log.care.dump import Head, head_of
-from treaty.log.care.restore import SUCCESSOR, RestoreError, Told, put, restore, silent
+from treaty.log.care.restore import SUCCESSOR, TRIES, OvertakenError, RestoreError, Told, put, restore, silent
 from treaty.log.log import Delta, Log
 
 
@@ -36,20 +36,31 @@ async def migrate(source: Log, target: Log, *, time: int, told: Told = silent) -
 
 
 async def _sealed(source: Log, place: str, time: int) -> Delta:
-    """The state of the source at its seal, which is set where it is missing."""
-    async with source.hold():  # nodes may be writing all the time
-        delta = await source.read(START)
-        if delta.tip == START:
-            raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {place}")
-        seal = seal_of(delta)
-        if seal is not None and seal.place != place:
-            raise RestoreError(
-                f"{source.url} was moved to {seal.place} already; take that seal away with --cancel first"
-            )
-        if seal is None:
-            mark = Lineage(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
-            await put(source, delta.tip, [encode_row(Row("lineage", SUCCESSOR, mark))], time)
+    """The state of the source at its seal, which is set where it is missing; nodes may be writing all the time."""
+    if source.exclusive:
+        async with source.hold():
+            await _seal(source, place, time)
+    else:
+        for left in reversed(range(TRIES)):
+            try:
+                await _seal(source, place, time)
+                break
+            except OvertakenError:
+                if not left:
+                    raise
     return await source.read(START)
+
+
+async def _seal(source: Log, place: str, time: int) -> None:
+    delta = await source.read(START)
+    if delta.tip == START:
+        raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {place}")
+    seal = seal_of(delta)
+    if seal is not None and seal.place != place:
+        raise RestoreError(f"{source.url} was moved to {seal.place} already; take that seal away with --cancel first")
+    if seal is None:
+        mark = Lineage(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
+        await put(source, delta.tip, [encode_row(Row("lineage", SUCCESSOR, mark))], time)
 
 
 def seal_of(delta: Delta) -> Lineage | None:

@@ -29,6 +29,10 @@ class RestoreError(Exception):
     """A log that can't take a dump; the message says why and what to do."""
 
 
+class OvertakenError(RestoreError):
+    """Somebody else wrote to the log meanwhile."""
+
+
 Told = Callable[[int], None]
 """Told how many rows are written."""
 
@@ -115,7 +119,7 @@ def _batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
 async def put(log: Log, base: Position, rows: list[Encoded], time: int) -> Position:
     """Append rows as one commit on a base that nobody else may have left.
 
-    Raises `RestoreError` where somebody has, and `LogUnavailableError` where the log stays away.
+    Raises `OvertakenError` where somebody has, and `LogUnavailableError` where the log stays away.
     """
     reason: Exception | None = None
     sent: set[Position] = set()
@@ -133,7 +137,7 @@ async def put(log: Log, base: Position, rows: list[Encoded], time: int) -> Posit
         if tip in sent:
             return tip
         if tip != base:
-            raise RestoreError(
+            raise OvertakenError(
                 f"somebody else writes to {log.url} (it is at sequence {tip.sequence}): stop all nodes, then try again"
             )
     raise reason or LogUnavailableError(f"{log.url}: no append could be settled in {TRIES} tries")

@@ -28,6 +28,8 @@ class Coordinator:
         self.epoch = -1
         self.state = State.EMPTY
         self.latency = latency
+        self.patience = 60 * latency
+        """transaction.timeout.ms, in seconds."""
         self._chance = chance
         self._began = 0
 
@@ -78,10 +80,10 @@ class Coordinator:
             raise FencedError
         return mine
 
-    async def expire(self, seconds: float) -> None:
+    async def expire(self) -> None:
         """Abort a transaction that stays open for too long; its producer is fenced."""
         began = self._began
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(self.patience)
         if self.state is State.OPEN and self._began == began:
             self.epoch += 1
             self.state = State.ABORTING

@@ -1,8 +1,10 @@
 """A compacted partition with transactions, as a broker keeps it: markers, the last stable offset, the cleaner's rules. Pure."""
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from treaty.log.kafka.link import Batch, CutAwayError, Ends, Record
 
@@ -44,6 +46,10 @@ class Partition:
     def __init__(self, retention: float) -> None:
         self.retention = retention
         """delete.retention.ms, in seconds."""
+        self.spared = 0
+        """Offsets before the end that the cleaner leaves alone, as min.compaction.lag.ms has it."""
+        self.fetched = 9
+        """Records that one fetch returns at most: few, so that readers stop at any place, also inside a transaction."""
         self.entries: list[Entry] = []
         self.end = 0
         self.segments = [0]
@@ -107,13 +113,17 @@ class Partition:
         """What a reader of committed records is told. Compaction never moves the first offset."""
         return Ends(0, self.stable)
 
-    def read(self, offset: int, most: int) -> Batch:
-        """Committed records from an offset on."""
+    def refuse_beyond(self, offset: int) -> None:
+        """Raise `CutAwayError` for an offset after the end."""
         if offset > self.end:
             raise CutAwayError(f"offset {offset} is after the end, {self.end}")
+
+    def read(self, offset: int, most: int) -> Batch:
+        """Committed records from an offset on."""
+        self.refuse_beyond(offset)
         found: list[Record] = []
-        for entry in self.entries:
-            if entry.offset < offset or entry.key is None:
+        for entry in islice(self.entries, bisect_left(self.entries, offset, key=lambda one: one.offset), None):
+            if entry.key is None:
                 continue
             if entry.offset >= self.stable:
                 break
@@ -135,7 +145,7 @@ class Partition:
 
         What an aborted transaction wrote replaces nothing.
         """
-        bound = min(self.segments[min(segments, len(self.segments) - 1)], self.stable)
+        bound = min(self.segments[min(segments, len(self.segments) - 1)], self.stable, self.end - self.spared)
         counted = (one for one in self.entries if one.key is not None and one.offset < bound and _counts(one))
         return Sweep(bound, {one.key: one.offset for one in counted if one.key is not None}, now)
 

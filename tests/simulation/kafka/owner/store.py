@@ -1,7 +1,6 @@
 """The store of a run with `writers=owner`: the broker, its cleaner, its group, and the nodes' ways to them."""
 
 import asyncio
-import random
 from collections.abc import Callable
 
 from tests.simulation.kafka.owner.coordinator import Coordinator, Group, Seat, address_of, seat_name
@@ -97,6 +96,20 @@ class OwnerStore:
         for name in sorted(self.group.seats):
             self._tell(name)
 
+    def elect(self, node: str, life: int) -> None:
+        """Make a life of a node the owner, and have everybody know it at once."""
+        self.group.owner = seat_name(node, life)
+        for name in self.group.seats:
+            self.group.tell(name)
+
+    def quiet(self, spared: int) -> None:
+        """Have no owner changed but by `elect`; the cleaner goes on, but leaves the last `spared` offsets alone."""
+        self._calm = True
+        self.retention = self.partition.retention = 3_600.0
+        self.coordinator.patience = 10.0
+        self.partition.spared = spared
+        self.partition.fetched = 1_000
+
     def _tell(self, name: str) -> None:
         late = 1 if self._calm else self.chance.choice([0, 1, 5, 60])
         self.ground.jobs.spawn(self._hear(name, late * self.ground.weather.latency * self.chance.expovariate(1.0)))
@@ -143,8 +156,3 @@ class OwnerStore:
 def make_store(ground: Ground) -> Store:
     """The store of one run."""
     return OwnerStore(ground)
-
-
-def make_chance() -> random.Random:
-    """For stores that stand outside a run."""
-    return random.Random(1)

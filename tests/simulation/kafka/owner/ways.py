@@ -11,11 +11,6 @@ from tests.simulation.model import Weather
 from treaty.log.kafka.link import Batch, Ends, FencedError
 from treaty.log.log import Leader, LogDamagedError, LogUnavailableError
 
-FETCHED = 9
-"""Records that one fetch returns at most: few, so that readers stop at any place, also inside a transaction."""
-TRANSACTION = 60
-"""Time-out of a transaction, in latencies."""
-
 
 class Way:
     """The line to the broker, and its weather."""
@@ -64,14 +59,14 @@ class LinkModel:
 
     async def fetch(self, offset: int, timeout: float) -> Batch:
         await self._way.go("fetch")
-        self._partition.read(offset, 0)
+        self._partition.refuse_beyond(offset)
         lost = self._way.chance.random() < self._way.weather.hint_lost
         try:
             async with asyncio.timeout(min(timeout, 20 * self._way.weather.latency) if lost else timeout):
                 await (asyncio.sleep(timeout) if lost else self._partition.news(offset))
         except TimeoutError:
             pass
-        batch = self._partition.read(offset, self._way.chance.randint(1, FETCHED))
+        batch = self._partition.read(offset, self._way.chance.randint(1, self._partition.fetched))
         if batch.records and self._way.chance.random() < 0.3:
             batch = Batch(batch.records, batch.records[-1].offset + 1)  # the gap behind is not known yet
         await self._way.delay("got", 0.5)
@@ -130,7 +125,7 @@ class TransactionsModel:
     async def _write(self, epoch: int, number: int, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         """Records arrive in order, a few at a time; the node may die between two of them."""
         chance = self._way.chance
-        self._way.jobs.spawn(self._coordinator.expire(self._way.weather.latency * TRANSACTION))
+        self._way.jobs.spawn(self._coordinator.expire())
         for place, (key, value) in enumerate(records):
             if place and chance.random() < 0.15:
                 await self._way.delay("produce", 0.5)
