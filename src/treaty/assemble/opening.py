@@ -21,7 +21,7 @@ from treaty.client.properties import named
 from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
+from treaty.log.open import PLAIN, LogUrlError, Terms, open_log
 from treaty.node.embedded import AsyncEmbedded, Embedded
 from treaty.node.node import Node
 from treaty.node.pool import process_desk, thread_desk
@@ -37,17 +37,26 @@ PASSING_ERRORS = (LogUnavailableError,)
 """Starting again later may help."""
 
 
+LOG_CONFIG = "TREATY_LOG_CONFIG"
+"""The variable with settings of the library that reaches the log, a line each."""
+
+
+def log_environment(url: str, terms: Terms) -> dict[str, str]:
+    """The variables that tell another process which log to open, and how; both may hold passwords, so no arguments do."""
+    return {"TREATY_LOG": url, LOG_CONFIG: "\n".join(f"{name}={value}" for name, value in terms.settings)}
+
+
 def state_path(url: str) -> Path | None:
     """Where the state file of a log is if nobody says: beside the file of a SQLite log, else nowhere."""
     parts = urlsplit(url)
     return Path(f"{unquote(parts.path)}-state") if parts.scheme == "sqlite" else None
 
 
-def state_writer(url: str, path: Path) -> Callable[[], Awaitable[None]]:
+def state_writer(url: str, path: Path, terms: Terms = PLAIN) -> Callable[[], Awaitable[None]]:
     """What writes the state file of a log, in a process of its own that leaves the processors to others."""
 
     async def write() -> None:
-        settings = {**os.environ, "TREATY_LOG": url}  # noqa: TID251 (the URL may hold a password: no argument)
+        settings = {**os.environ, **log_environment(url, terms)}  # noqa: TID251 (what it inherits, and more)
         words = ("-m", "treaty.cli.main", "log", "state", "--file", str(path), "--background", "--json")
         process = await asyncio.create_subprocess_exec(
             sys.executable, *words, env=settings, stdout=asyncio.subprocess.DEVNULL
@@ -63,7 +72,12 @@ def state_writer(url: str, path: Path) -> Callable[[], Awaitable[None]]:
 
 @asynccontextmanager
 async def member(
-    url: str, *, state: Path | None = None, writes_state: bool = False, metadata_keys: Path | None = None
+    url: str,
+    *,
+    state: Path | None = None,
+    writes_state: bool = False,
+    metadata_keys: Path | None = None,
+    terms: Terms = PLAIN,
 ) -> AsyncIterator[Node]:
     """Run a node over the log that a URL names, while the block runs.
 
@@ -74,11 +88,11 @@ async def member(
     """
     vault = vault_of(metadata_keys)
     try:
-        log = await open_log(url)
+        log = await open_log(url, terms)
     except OSError as reason:
         raise LogUnavailableError(f"{url}: {reason}") from reason
     tables = LayeredTables()
-    keeper = None if state is None else Keeper(state, tables, state_writer(url, state) if writes_state else None)
+    keeper = None if state is None else Keeper(state, tables, state_writer(url, state, terms) if writes_state else None)
     if keeper is not None:
         keeper.open()
     node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault)
@@ -98,10 +112,13 @@ Where = str | Mapping[str, Any] | Settings | None
 """Which registry: a URL, settings (a mapping has the names of Confluent's clients), or what the environment says."""
 
 
-def connect(where: Where = None, *, metadata_keys: Path | None = None) -> Connection:
+def connect(
+    where: Where = None, *, metadata_keys: Path | None = None, log_config: Mapping[str, str] | None = None
+) -> Connection:
     """Connect to a registry: ``http(s)://host:port`` is a server, the URL of a log runs a node in this process.
 
     ``memory:`` is a registry that ends with the program, ``sqlite:///absolute/path.db`` one that stays in a file.
+    `log_config` has settings of librdkafka for a log on Kafka (SASL, TLS).
     Without an argument the variables ``TREATY_REGISTRY``, ``TREATY_USER`` … say it (`treaty.client.settings.VARIABLES`).
     Raises `ValueError` for settings that are none (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError`
     where a log can't be used. Close it, or use it with ``with``.
@@ -112,10 +129,11 @@ def connect(where: Where = None, *, metadata_keys: Path | None = None) -> Connec
         remote = HttpRegistry(found)
         return Connection(remote if found.keep is None else Cached(remote, found.keep))
     vault = vault_of(metadata_keys)
-    return Connection(Embedded(lambda: _node(found, vault)))
+    terms = Terms(tuple((log_config or {}).items()))
+    return Connection(Embedded(lambda: _node(found, terms, vault)))
 
 
-def connect_async(where: Where = None) -> AsyncConnection:
+def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None = None) -> AsyncConnection:
     """Connect to a registry from an asyncio program: as `connect`, with ``await`` before everything that asks.
 
     A log is opened when it is first asked, and what it raises comes then. It belongs to one loop; close it, or use it
@@ -125,8 +143,9 @@ def connect_async(where: Where = None) -> AsyncConnection:
     if isinstance(found, Settings):
         remote = AsyncHttpRegistry(found)
         return AsyncConnection(remote if found.keep is None else AsyncCached(remote, found.keep))
-    return AsyncConnection(AsyncEmbedded(lambda: _node(found)))
+    terms = Terms(tuple((log_config or {}).items()))
+    return AsyncConnection(AsyncEmbedded(lambda: _node(found, terms)))
 
 
-async def _node(url: str, vault: Vault = NO_KEYS) -> Node:
-    return Node(await open_log(url), thread_desk(), real_world(), vault=vault)
+async def _node(url: str, terms: Terms, vault: Vault = NO_KEYS) -> Node:
+    return Node(await open_log(url, terms), thread_desk(), real_world(), vault=vault)

@@ -17,6 +17,8 @@ from treaty.api.serving import Listening
 from treaty.api.serving import serve as serve_application
 from treaty.api.tls import Tls, TlsError
 from treaty.assemble.opening import UNUSABLE_ERRORS, member
+from treaty.log.open import PLAIN as PLAIN_TERMS
+from treaty.log.open import Terms
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)
@@ -78,6 +80,7 @@ async def serve(
     protection: Protection = OPEN,
     manner: Manner = PLAIN,
     state: Path | None = None,
+    terms: Terms = PLAIN_TERMS,
     ready: Callable[[], None] = nothing,
 ) -> int:
     """Run one worker of a server until it is told to stop; returns its exit code.
@@ -87,7 +90,7 @@ async def serve(
     gc.set_threshold(GARBAGE, 20, 20)
     check_files(protection, listening.tls)
     first = sharing.worker == 0
-    opened = member(url, state=state, writes_state=first, metadata_keys=manner.metadata_keys)
+    opened = member(url, state=state, writes_state=first, metadata_keys=manner.metadata_keys, terms=terms)
     async with guarded(protection) as guards, opened as node:
         metrics = Metrics(sharing.board, sharing.worker)
         app = application(node, metrics, guards=guards, incompatible=manner.incompatible)

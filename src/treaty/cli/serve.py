@@ -16,10 +16,13 @@ import click
 
 from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
-from treaty.assemble import PASSING_ERRORS, member, state_path
+from treaty.assemble import PASSING_ERRORS, log_environment, member, state_path
 from treaty.assemble.service import HOPELESS_ERRORS, PLAIN, Manner, Sharing, check_files, new_loop, serve
 from treaty.cli import journal
 from treaty.cli.safety import Safety, safety_of, safety_options
+from treaty.cli.terminal import log_config
+from treaty.log.open import PLAIN as PLAIN_TERMS
+from treaty.log.open import Terms
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 T = TypeVar("T")
@@ -45,12 +48,15 @@ class Serving:
     state: Path | None = None
     """The state file."""
     manner: Manner = PLAIN
+    terms: Terms = PLAIN_TERMS
+    """What the log is opened with beside its URL."""
 
 
 class ServeOptions(TypedDict):
     """The options as click gives them."""
 
     url: str | None
+    log_config: tuple[str, ...]
     host: str
     port: int
     workers: int
@@ -76,9 +82,10 @@ class ServeOptions(TypedDict):
     "url",
     envvar="TREATY_LOG",
     metavar="URL",
-    help="Where the registry is kept: sqlite:///absolute/path.db or memory: (default: a SQLite file in the "
-    "user's data folder).",
+    help="Where the registry is kept: sqlite:///absolute/path.db, postgresql://user@host/database, "
+    "kafka://host:port/topic or memory: (default: a SQLite file in the user's data folder).",
 )
+@log_config.option()
 @click.option(
     "--bind",
     "--host",
@@ -161,13 +168,17 @@ def command(**options: Unpack[ServeOptions]) -> None:
         ),
     )
     manner = Manner(int(options["incompatible_code"]), options["metadata_key_file"])
-    serving = replace(serving, state=options["state_file"] or state_path(serving.url), manner=manner)
+    terms = Terms(log_config.settings(options["log_config"]))
+    state = options["state_file"] or state_path(serving.url)
+    serving = replace(serving, state=state, manner=manner, terms=terms)
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]
         listening = Listening(socket.socket(fileno=descriptor), serving.access_log, parent, serving.safety.tls)
         sharing = Sharing(index, options["board"])
-        protection, state = serving.safety.protection, serving.state
-        served = serve(serving.url, listening, sharing=sharing, protection=protection, manner=manner, state=state)
+        protection = serving.safety.protection
+        served = serve(
+            serving.url, listening, sharing=sharing, protection=protection, manner=manner, state=state, terms=terms
+        )
         sys.exit(_run(served))
     if serving.workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
@@ -231,13 +242,16 @@ def _alone(serving: Serving, listener: socket.socket) -> int:
         click.echo(banner(serving, listener), err=True)
 
     protection, manner, state = serving.safety.protection, serving.manner, serving.state
-    return _run(serve(serving.url, listening, ready=ready, protection=protection, manner=manner, state=state))
+    terms = serving.terms
+    return _run(
+        serve(serving.url, listening, ready=ready, protection=protection, manner=manner, state=state, terms=terms)
+    )
 
 
 async def _tried(serving: Serving) -> int:
     """Open and close what workers will, so that what is wrong with it is said once, and not by every one of them."""
     check_files(serving.safety.protection, serving.safety.tls)
-    async with member(serving.url, metadata_keys=serving.manner.metadata_keys):
+    async with member(serving.url, metadata_keys=serving.manner.metadata_keys, terms=serving.terms):
         return 0
 
 
@@ -257,7 +271,7 @@ def _together(serving: Serving, listener: socket.socket) -> int:
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(banner(serving, listener), err=True)
-        os.environ["TREATY_LOG"] = serving.url  # noqa: TID251 (to workers; it may hold a password, so no argument)
+        os.environ.update(log_environment(serving.url, serving.terms))  # noqa: TID251 (to workers, unseen)
         return _run(Workers(arguments, listener, serving.workers).run())
 
 

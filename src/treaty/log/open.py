@@ -21,6 +21,8 @@ class Terms:
     """Settings of the client library that reaches the log (librdkafka's, for Kafka); never shown."""
     address: str = ""
     """URL under which other nodes reach this one ("" where they can't)."""
+    make: bool = True
+    """Whether a store that is not there is made, by backends that can tell."""
 
 
 PLAIN = Terms()

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from treaty.cli.log.files import lines_of, opened_dump, write_file
-from treaty.cli.log.opened import log, now, opened, run
+from treaty.cli.log.opened import log, now, opened, run, set_up
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
@@ -107,6 +107,7 @@ def _checked(file: str) -> Head:
 @click.command("migrate")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO", default="")
+@set_up
 @click.option("--cancel", is_flag=True, help="Take the seal of FROM away, so that it is written to again.")
 @as_json
 def migrate_(*, source: str, target: str, cancel: bool, as_json: bool) -> None:

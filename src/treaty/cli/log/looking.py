@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from treaty.cli.log.files import is_dump, read_file
-from treaty.cli.log.opened import log, opened, run
+from treaty.cli.log.opened import log, opened, run, set_up
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.core.commit import START, Position
@@ -98,6 +98,7 @@ class Verdict:
     "verify", epilog="Exit code 0: sound. 1: a law is broken, or two states differ. 2: something can't be read."
 )
 @click.argument("sources", metavar="LOG-OR-DUMP...", nargs=-1, required=True)
+@set_up
 @as_json
 def verify(*, sources: tuple[str, ...], as_json: bool) -> None:
     """Check every law that the rows of a LOG (or of a dump) can show, and print its chain and its state digest.

@@ -10,15 +10,29 @@ from urllib.parse import unquote, urlsplit
 
 import click
 
+from treaty.cli.terminal import log_config
 from treaty.cli.terminal.source import UnusableError
 from treaty.log.care.dump import DumpError
 from treaty.log.care.restore import RestoreError
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
+from treaty.log.open import LogUrlError, Terms, open_log
 
 T = TypeVar("T")
 
-log = click.argument("log", metavar="LOG", envvar="TREATY_LOG")
+_SETTINGS = "treaty.log.settings"
+
+
+def _keep(context: click.Context, _: click.Parameter, words: tuple[str, ...]) -> None:
+    context.meta[_SETTINGS] = log_config.settings(words)
+
+
+set_up = log_config.option(callback=_keep)
+"""``--log-config``, for commands that open logs: `opened` knows what was said."""
+
+
+def log(command: Callable[..., None]) -> Callable[..., None]:
+    """The argument LOG, and how to get at it."""
+    return click.argument("log", metavar="LOG", envvar="TREATY_LOG")(set_up(command))
 
 
 @asynccontextmanager
@@ -26,7 +40,8 @@ async def opened(url: str, *, new: bool = False) -> AsyncIterator[Log]:
     """A log while the block runs; only a `new` one is made where it is not there."""
     if not new:
         _refuse_missing(url)
-    found = await open_log(url)
+    settings = click.get_current_context().meta.get(_SETTINGS, ())
+    found = await open_log(url, Terms(settings, make=new))
     try:
         yield found
     finally:

@@ -1,0 +1,50 @@
+"""``--log-config``: how the library that reaches a log is set, for all commands that open one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from treaty.assemble import LOG_CONFIG
+from treaty.client.kafka.words import settings_of
+from treaty.core.cluster import ClusterError
+from treaty.core.schema import Pairs
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+class _Line(click.ParamType[str]):
+    """A word of the command line, or a line of the variable: values may have spaces in them."""
+
+    name = "text"
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        return [line.strip() for line in rv.splitlines() if line.strip()]
+
+
+def option(*, callback: Callable[..., Any] | None = None) -> Callable[[T], T]:
+    """The option; with a callback the command itself is not told."""
+    return click.option(
+        "--log-config",
+        "log_config",
+        multiple=True,
+        type=_Line(),
+        envvar=LOG_CONFIG,
+        show_envvar=True,
+        expose_value=callback is None,
+        callback=callback,
+        metavar="NAME=VALUE|FILE",
+        help="For a log on Kafka: a setting of librdkafka, or a properties file of them; secrets belong into a file.",
+    )
+
+
+def settings(words: Sequence[str]) -> Pairs:
+    """The settings that words give. Raises `click.UsageError` without the values of any."""
+    try:
+        found = settings_of(words, "--log-config")
+    except ClusterError as error:
+        raise click.UsageError(str(error)) from error
+    for name, value in found:
+        if "\n" in value:
+            raise click.UsageError(f"--log-config: the value of {name} has several lines; name a file that holds it")
+    return found
