@@ -123,6 +123,14 @@ def read_prefix(envelope: bytes) -> Prefix:
     return Prefix(envelope_format, identity, attempt, parent, first, length, digest)
 
 
+def undamaged(envelope: bytes) -> bool:
+    """Tell whether the digest of an append of a known format, as `read_prefix` took it, is that of its bytes."""
+    start = _PREFIX.size
+    digest = hashlib.sha256(memoryview(envelope)[:start])
+    digest.update(memoryview(envelope)[start + 32 :])
+    return digest.digest() == envelope[start : start + 32]
+
+
 def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...]) -> Append:
     """Build the append of `commits` on `base`; the first append of a log gives it its identity."""
     if not commits or any(one.sequence != base.sequence + place for place, one in enumerate(commits, 1)):

@@ -178,3 +178,15 @@ HANDED_WITHIN = 5_000
 """Commits within which a command must be decided by the node that it is handed to; fewer than outcomes are remembered."""
 PEER_COMMANDS = 2_048
 """Commands of other nodes that one worker holds at once; past it they get 503."""
+FOLD_CHUNK_BYTES = 900_000
+"""Compressed bytes of one chunk of a fold, which is one record of a log on Kafka."""
+FOLD_CHUNKS = 20_000
+"""Chunks of one fold."""
+FOLD_RECORDS = 20_000
+"""Records since the last fold after which a log on Kafka is folded; half of the folded rows where that is more."""
+FOLD_BYTES = 67_108_864
+"""Bytes of records since the last fold after which a log on Kafka is folded; the fold's own where that is more."""
+FOLD_MARGIN = 1_000
+"""Appends at the end of a log on Kafka that a fold leaves alone, so that nodes a little behind need not read all anew."""
+WINDOW_BYTES = 33_554_432
+"""Bytes of the last appends of a log on Kafka that a node keeps at hand; who is behind them costs a replay."""

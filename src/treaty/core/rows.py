@@ -31,7 +31,7 @@ Value = Union[  # noqa: UP007 - a name for the type checker and for people
     values.Content, values.Schema, values.Subject, values.Version, values.Name, values.Encoding, values.Codec,
     values.Counter, values.PolicyValue, values.ConfigValue, values.Mode, values.Association, values.Context,
     values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.Lineage, values.Sealing,
-    values.Aside, Alien,
+    values.Aside, values.Fold, Alien,
 ]  # fmt: skip
 
 
@@ -75,6 +75,7 @@ SHAPES: Mapping[str, Shape] = {
     "topic": Shape((("topic", str),), values.Topic),
     "sealing": Shape((("key", str),), values.Sealing),
     "lineage": Shape((("role", str),), values.Lineage),
+    "fold": Shape((("which", str),), values.Fold),
     "aside": Shape((("table", str), ("key", str)), values.Aside),
 }
 """Every state table. Adding a member with a default needs no new row format; changing a meaning does."""

@@ -148,6 +148,12 @@ def _association(view: View, key: Key) -> Iterator[Unsound]:
             yield wrong("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
 
 
+def _fold(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("fold", key)
+    if isinstance(value, values.Fold) and value.sequence >= view.sequence and not _moved_here(view):
+        yield Unsound("FOLD_AHEAD", "fold", key, f"it holds the state at sequence {value.sequence}, which is to come")
+
+
 def _moved_here(view: View) -> bool:
     """Whether rows may speak of sequences of another log."""
     return view.get("lineage", ("origin",)) is not None
@@ -167,5 +173,6 @@ CHECKS: tuple[tuple[str, Callable[[View, Key], Iterator[Unsound]]], ...] = (
     ("subject", _subject),
     ("association", _association),
     ("outcome", _outcome),
+    ("fold", _fold),
 )
 """Each table that has laws of its own, and its check."""

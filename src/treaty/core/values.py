@@ -271,3 +271,16 @@ class Aside:
     why: str
     time: int = 0
     extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The newest fold of a log on Kafka: the state at a sequence, kept in the log itself as chunks of the digest `told`.
+
+    It counts because this row names it. `digest` is that of the append that ended at `sequence`; both are hex.
+    """
+
+    sequence: int
+    digest: str
+    told: str
+    extra: Extra = ()

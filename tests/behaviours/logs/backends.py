@@ -12,11 +12,14 @@ from typing import ParamSpec
 from tests.servers import postgres
 from tests.simulation.clock import Jobs
 from tests.simulation.disk import Disk
+from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.runs.store import Door, Ground
 from treaty.core.commit import START, Append, Commit, Position, make_append
+from treaty.core.limits import FOLD_RECORDS
 from treaty.core.rows import Encoded
+from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.log import Fate, Log
 from treaty.log.memory import MemoryLog
 from treaty.log.postgres.log import PostgresLog
@@ -93,6 +96,22 @@ def _owner(_: Path) -> Node:
     return node
 
 
+def _any(*, records: int) -> Backend:
+    """Kafka's `writers=any` on the model of a partition, folded after so many records."""
+
+    def place(_: Path) -> Node:
+        partition = Partition()
+        bounds = Bounds(kept=KEPT, records=records, margin=KEPT)
+
+        async def node() -> Log:
+            link = LinkModel(partition, Storm(twice=0.1, slow=0.2), random.Random(1), fetched=500)
+            return AnyLog(link, bounds=bounds, attempt=attempt)
+
+        return node
+
+    return place
+
+
 BACKENDS: Mapping[str, Backend] = {
     "memory": _memory,
     "sqlite": _sqlite,
@@ -100,6 +119,8 @@ BACKENDS: Mapping[str, Backend] = {
     "postgres": _postgres,
     "model by append": _model(rows=False),
     "model by row": _model(rows=True),
+    "kafka model, any": _any(records=FOLD_RECORDS),
+    "kafka model, any, folding": _any(records=60),
     "kafka model, owner": _owner,
 }
 
@@ -144,9 +165,11 @@ State = dict[tuple[str, str], str]
 
 
 def played(rows: Iterable[Encoded], onto: State | None = None) -> State:
-    """Put rows onto a state, as a follower does."""
+    """Put rows onto a state, as a follower does; what a log writes about itself is not looked at."""
     state = dict(onto or {})
     for one in rows:
+        if one.table == "fold":
+            continue
         if one.value is None:
             state.pop((one.table, one.key), None)
         else:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.behaviours.logs.backends import Node, accepted, chain, nodes, played, put, row, told, whole
+from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
 from treaty.core.commit import START
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, Lineage, Subject
@@ -143,22 +143,20 @@ def test_a_repair_moves_unreadable_rows_aside_and_those_of_newer_versions_only_w
 @told
 async def packed(node: Node) -> None:
     async with nodes(node, 2) as (log, other):
-        here = START
         for number in range(120):
-            here = await accepted(log, chain(here, [row("s", str(number)), row(f"gone {number}", "x" * 2000)]))
-            here = await accepted(log, chain(here, [row(f"gone {number}", None)]))
+            await put(log, row("s", str(number)), row(f"gone {number}", "x" * 2000))
+            await put(log, row(f"gone {number}", None))
         before, state = await log.facts(), await whole(other)
         await log.compact()
         after = await other.facts()
         assert after.kind == before.kind
-        assert (after.live, len(state)) == (1, 1)
+        assert (after.live, len(state)) == (len((await other.read(START)).rows), 1)
         assert after.appends <= 41
         assert after.tombstones <= before.tombstones
         assert after.tombstones <= 41 or log.owned  # a broker keeps them for as long as the topic says
         assert after.bytes <= before.bytes or after.kind != "sqlite"  # a server keeps its space, for the next rows
         assert await whole(other) == state
-        await put(other, row("s", "again"))
-        assert (await log.tip()).sequence == here.sequence + 1
+        assert await put(other, row("s", "again")) == await log.tip()
 
 
 def test_a_log_is_packed_while_others_use_it(node: Node) -> None:

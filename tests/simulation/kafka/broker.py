@@ -140,6 +140,7 @@ class LinkModel:
         *,
         step: Callable[[str], None] = lambda _: None,
         sends: Callable[[bytes], None] = lambda _: None,
+        fetched: int = FETCHED,
     ) -> None:
         self.url = "model:kafka"
         self._partition = partition
@@ -149,6 +150,7 @@ class LinkModel:
         """Told of every step; may kill the node."""
         self._sends = sends
         self._topic = partition.topic
+        self._fetched = fetched
 
     async def _delay(self, what: str, factor: float = 1.0) -> None:
         self._step(what)
@@ -213,7 +215,7 @@ class LinkModel:
             raise LogDamagedError("the topic was deleted and made again")
         if self._chance.random() < self._storm.slow:
             await self._delay("slow", 3)
-        batch = self._partition.some(offset, self._chance.randint(1, FETCHED))
+        batch = self._partition.some(offset, self._chance.randint(1, self._fetched))
         await self._delay("got")
         return batch
 

@@ -10,7 +10,7 @@ from treaty.core.commit import START, Position
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.values import Lineage
 from treaty.log.care.dump import Head, head_of
-from treaty.log.care.restore import SUCCESSOR, TRIES, OvertakenError, RestoreError, Told, put, restore, silent
+from treaty.log.care.restore import PLACED, SUCCESSOR, TRIES, OvertakenError, RestoreError, Told, put, restore, silent
 from treaty.log.log import Delta, Log
 
 
@@ -29,7 +29,7 @@ async def migrate(source: Log, target: Log, *, time: int, told: Told = silent) -
     Raises as `restore` does, and `RestoreError` where the source was moved to another place already.
     """
     delta = await _sealed(source, target.url, time)
-    rows = [row for row in delta.rows if row.table != "lineage"]
+    rows = [row for row in delta.rows if row.table not in PLACED]
     head = Head(source.url, delta.tip, head_of(delta, source.url, time).state, len(rows), time)
     end = await restore(target, head, rows, time=time, gap=0, told=told)
     return Moved(delta.tip, end, len(rows))

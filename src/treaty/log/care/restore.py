@@ -89,10 +89,14 @@ async def _begin(log: Log, mark: Lineage) -> Position:
 _RESTORING = (encode_row(Row("lineage", RESTORING, None)).table, encode_row(Row("lineage", RESTORING, None)).key)
 
 
+PLACED = frozenset({"lineage", "fold"})
+"""State tables that say something of the log that they are in, and mean nothing in another one."""
+
+
 def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
-    """The rows as the new log has them: id counters raised, and the lineage of the old log left out."""
+    """The rows as the new log has them: id counters raised, and what is about the old log itself left out."""
     for row in rows:
-        if row.table == "lineage":
+        if row.table in PLACED:
             continue
         if row.table == "counter" and gap:
             decoded = decode_row(row)

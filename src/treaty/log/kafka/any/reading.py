@@ -1,0 +1,222 @@
+"""What one reader has made of the partition: its history, the last appends at hand, and the folds on their way. No I/O."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from treaty.core.commit import ENVELOPE_FORMAT, START, Commit, EnvelopeError, Position, Prefix, read_append, undamaged
+from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
+from treaty.core.rows import Encoded, decode_row
+from treaty.core.values import Fold
+from treaty.log.kafka.any.chunks import Chunk, FoldError, rows_of
+from treaty.log.kafka.any.records import Found, Odd
+from treaty.log.kafka.any.rule import History, Verdict
+from treaty.log.log import Fate, LogDamagedError
+
+FOLD = "fold"
+"""The state table whose rows name folds."""
+NEWEST = ("newest",)
+_TRACE = b'"fold"'
+"""What an append that names a fold has in its bytes."""
+
+
+class LostError(Exception):
+    """What was read is not the history that the log shows now: read everything anew. The message says what was seen."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A valid append at hand: the place before it, where it stood, and its bytes or, once read, its commits."""
+
+    before: Position
+    after: Position
+    offset: int
+    size: int
+    value: bytes
+    commits: tuple[Commit, ...] | None = None
+
+    def rows(self) -> Iterable[Encoded]:
+        """Its rows in their order. Raises `LogDamagedError`."""
+        if self.commits is None:
+            try:
+                self.commits = read_append(self.value).commits
+            except (EnvelopeError, ValueError) as error:
+                raise LogDamagedError(f"offset {self.offset}: {error}; restore the log from a dump") from error
+            self.value = b""
+        return (row for commit in self.commits for row in commit.rows)
+
+
+@dataclass(slots=True)
+class Seen:
+    """Records that were read, counted since the reader began or, where it says so, since the last fold."""
+
+    aliens: int = 0
+    losers: int = 0
+    records: int = 0
+    """Since the last fold."""
+    bytes: int = 0
+    """Since the last fold."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """One reader. `base` is where it began, `chunks` the fold there, until the state was given away and they are dropped.
+
+    `fates` says what became of the attempts in `flying`, which are this node's own.
+    """
+
+    base: Position = START
+    chunks: tuple[Chunk, ...] = ()
+    kept: int = APPENDS_KEPT
+    window: int = WINDOW_BYTES
+    history: History = field(default_factory=History)
+    held: deque[Held] = field(default_factory=deque)
+    seen: Seen = field(default_factory=Seen)
+    whole: bool = True
+    """Whether what is held begins at the base."""
+    given: bool = False
+    """Whether the state was given to the node, so that it is time to let go of what is old."""
+    flying: dict[bytes, tuple[Commit, ...]] = field(default_factory=dict)
+    fates: dict[bytes, Fate] = field(default_factory=dict)
+    address: str = ""
+    """Of the node that won last."""
+    winner: bytes = b""
+    """Its attempt."""
+    folds: dict[bytes, set[int]] = field(default_factory=dict)
+    """Chunks that were seen of folds that no append has named yet."""
+    weight: int = 0
+    """Bytes of the appends that are held."""
+    folded: tuple[int, int] = (0, 0)
+    """Rows and bytes of the last fold, as far as they are known."""
+
+    @staticmethod
+    def at(base: Position, chunks: tuple[Chunk, ...], kept: int, window: int) -> "Reading":
+        """Begin at a place: START, or that of a whole fold."""
+        reading = Reading(base, chunks, kept, window, History.at(base) if chunks else History())
+        if chunks:
+            reading.folded = chunks[0].rows, sum(len(one.payload) for one in chunks)
+        return reading
+
+    @property
+    def tip(self) -> Position:
+        """The place after the last valid append that was read."""
+        return self.history.tip
+
+    # ---------------------------------------------------------------------------------------------------- taking
+
+    def take(self, found: Found) -> None:
+        """Take the next record. Raises `LostError`, or `LogDamagedError` where no reading anew will help."""
+        claim = found.claim
+        if not isinstance(claim, Chunk):
+            self.seen.records += 1
+            self.seen.bytes += len(found.value)
+        if claim is Odd.ALIEN:
+            self.seen.aliens += 1
+        elif isinstance(claim, Odd):
+            raise LogDamagedError(f"the record at offset {found.offset} was cut short: restore the log from a dump")
+        elif isinstance(claim, Chunk):
+            if claim.place.sequence > self.base.sequence:
+                self.folds.setdefault(claim.told, set()).add(claim.index)
+        else:
+            self._append(found, claim)
+
+    def _append(self, found: Found, claim: Prefix) -> None:
+        before = self.history.tip
+        verdict = self.history.judge(claim)
+        if verdict is Verdict.VALID and not undamaged(found.value):
+            raise LogDamagedError(
+                f"the append at offset {found.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
+            )
+        if verdict is Verdict.NEWER:
+            raise LogDamagedError(
+                f"nothing is lost, but the append at sequence {claim.first} has envelope format {claim.format} and this "
+                f"version of Treaty reads {ENVELOPE_FORMAT}: upgrade this node"
+            )
+        if verdict is Verdict.MISSING:
+            raise LostError(f"offset {found.offset} has sequence {claim.first}, and {before.sequence} was the last one")
+        if verdict is Verdict.FORKED:
+            raise LostError(f"offset {found.offset} was decided on another append at sequence {claim.first - 1}")
+        if verdict is Verdict.LOSER:
+            self.seen.losers += 1
+            if claim.attempt in self.flying:
+                self.fates.setdefault(claim.attempt, Fate.CONFLICT)
+            return
+        self.history.follow(claim)
+        self._hold(Held(before, claim.position, found.offset, len(found.value), found.value), claim.attempt)
+        self.address, self.winner = found.address, claim.attempt
+        if _TRACE in found.value:
+            self._named(self.held[-1])
+        self._trim()
+
+    def _hold(self, one: Held, attempt: bytes) -> None:
+        own = self.flying.get(attempt)
+        if own is not None:
+            self.fates[attempt] = Fate.ACCEPTED
+            if _TRACE not in one.value:
+                one.commits, one.value = own, b""
+        self.held.append(one)
+        self.weight += one.size
+
+    def _named(self, one: Held) -> None:
+        """A fold counts from here on: what was before its place need not be remembered."""
+        for fold in folds_named(one.rows()):
+            known = self.history.places.get(fold.sequence)
+            if fold.sequence <= self.history.oldest or known is None or known.hex() != fold.digest:
+                continue  # an older one, or one of the log that this one was restored from
+            self.folds.clear()
+            self.history.forget(fold.sequence)
+            self.seen.records = self.seen.bytes = 0
+
+    def _trim(self) -> None:
+        if not self.given:
+            return
+        while len(self.held) > 1 and (len(self.held) > self.kept or self.weight > self.window):
+            self.weight -= self.held.popleft().size
+            self.whole = False
+
+    # ---------------------------------------------------------------------------------------------------- giving
+
+    def since(self, after: Position) -> list[Held] | None:
+        """The appends after a place; None where it is none that is at hand."""
+        if after == self.tip:
+            return []
+        for count, one in enumerate(reversed(self.held), 1):
+            if one.before == after:
+                return list(islice(self.held, len(self.held) - count, None))
+        return None
+
+    def give(self) -> None:
+        """The node has the state now: let go of the fold, and of appends beyond the limits."""
+        self.given = True
+        if self.chunks:
+            self.chunks, self.whole = (), False
+        self._trim()
+
+
+def folds_named(rows: Iterable[Encoded]) -> list[Fold]:
+    """The folds that some rows name."""
+    values = (decode_row(row).value for row in rows if row.table == FOLD)
+    return [value for value in values if isinstance(value, Fold)]
+
+
+def changes(appends: Iterable[Held]) -> tuple[Encoded, ...]:
+    """The last state of each row that some appends changed, tombstones among them."""
+    return tuple({(row.table, row.key): row for one in appends for row in one.rows()}.values())
+
+
+def state(chunks: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ...]:
+    """The live rows after some appends on a fold. Raises `LogDamagedError`."""
+    rows: dict[tuple[str, str], Encoded] = {}
+    try:
+        if chunks:
+            rows = {(row.table, row.key): row for row in rows_of(chunks)}
+    except FoldError as error:
+        raise LogDamagedError(f"nothing is lost, but {error}: upgrade this node") from error
+    for one in appends:
+        for row in one.rows():
+            if row.value is None:
+                rows.pop((row.table, row.key), None)
+            else:
+                rows[row.table, row.key] = row
+    return tuple(rows.values())

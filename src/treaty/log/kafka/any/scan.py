@@ -1,0 +1,103 @@
+"""Reading a whole partition: every record from the first one to the end, and where in it to begin."""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+
+from treaty.core.commit import EnvelopeError, Prefix, read_append
+from treaty.log.kafka.any.beginning import Named, beginning
+from treaty.log.kafka.any.chunks import Chunk, whole
+from treaty.log.kafka.any.reading import FOLD, LostError, Reading, folds_named
+from treaty.log.kafka.any.records import ADDRESS, Found, claim_of
+from treaty.log.kafka.link import Batch, CutAwayError, Link
+from treaty.log.log import LogDamagedError, LogUnavailableError
+
+FETCH_SECONDS = 5.0
+"""How long a fetch waits for records that must be there."""
+TRIES = 5
+"""Times that a scan begins anew because the front was cut away meanwhile."""
+_TRACE = b'"' + FOLD.encode() + b'"'
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A reader that has read everything, the first offset that was there, and the offset to go on at."""
+
+    reading: Reading
+    first: int
+    next: int
+
+
+def found(batch: Batch) -> Iterator[Found]:
+    """What the records of a batch claim to be."""
+    for record in batch.records:
+        address = next((value for name, value in record.headers if name == ADDRESS), b"")
+        yield Found(record.offset, claim_of(record.value), record.value or b"", address.decode("utf-8", "replace"))
+
+
+async def scan(link: Link, kept: int, window: int, *, at_least: int = 0) -> Scanned:
+    """Read everything up to the end as it is now, or up to an offset where that is further.
+
+    Raises `LogUnavailableError`; `LogDamagedError` where what is there is no whole log, with the remedy.
+    """
+    for _ in range(TRIES):
+        ends = await link.ends()
+        try:
+            records = [one async for one in _all(link, ends.first, max(ends.end, at_least))]
+        except CutAwayError:
+            continue
+        following = records[-1].offset + 1 if records else ends.first
+        return Scanned(_read(ends.first, records, kept, window), ends.first, max(following, ends.end))
+    raise LogUnavailableError("the front of the log was cut away again and again while it was read")
+
+
+async def _all(link: Link, first: int, end: int) -> AsyncIterator[Found]:
+    offset = first
+    while offset < end:
+        batch = await link.fetch(offset, FETCH_SECONDS)
+        if batch.next <= offset:
+            raise LogUnavailableError(f"the log ends at offset {end}, and offset {offset} does not come")
+        offset = batch.next
+        for one in found(batch):
+            yield one
+
+
+def _read(first: int, records: list[Found], kept: int, window: int) -> Reading:
+    """Choose a beginning, and read on from there."""
+    gathered: defaultdict[bytes, list[Chunk]] = defaultdict(list)
+    appends: list[Named] = []
+    for one in records:
+        if isinstance(one.claim, Chunk):
+            gathered[one.claim.told].append(one.claim)
+        elif isinstance(one.claim, Prefix):
+            appends.append(Named(one.claim, _names(one.value)))
+    folds = {told: whole(chunks) for told, chunks in gathered.items()}
+    places = {told: chunks[0].place for told, chunks in folds.items() if chunks}
+    begin = beginning(first, appends, places)
+    if begin is None:
+        raise LogDamagedError(
+            f"the front of the log is missing: it begins at offset {first}, and no whole fold stands for what was there. "
+            "Restore the newest dump into a new topic, or bring the records back; see docs/log.md"
+        )
+    place, told = begin
+    reading = Reading.at(place, folds.get(told, ()), kept, window)
+    try:
+        for one in records:
+            reading.take(one)
+    except LostError as error:
+        raise LogDamagedError(
+            f"the log has lost appends, or holds two histories: {error}. Writes have stopped. Dump what a node still "
+            "knows or take the newest dump, and restore it into a new topic; see docs/log.md"
+        ) from error
+    return reading
+
+
+def _names(value: bytes) -> bytes:
+    """Digest of the fold that an append names; b"" where it names none."""
+    if _TRACE not in value:
+        return b""
+    try:
+        rows = (row for commit in read_append(value).commits for row in commit.rows)
+        return next((bytes.fromhex(fold.told) for fold in folds_named(rows)), b"")
+    except (EnvelopeError, ValueError):
+        return b""
