@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from treaty.api.confluent.dialect import Dialect
 from treaty.api.confluent.openapi import served as described
 from treaty.api.confluent.server import LEVEL
-from treaty.api.gate import Gate
+from treaty.api.gate import Gate, Inner
 from treaty.api.hot import Memo
 from treaty.api.member import Member
 from treaty.api.metrics import Metrics
@@ -33,11 +33,14 @@ def application(
     metrics: Metrics | None = None,
     memo: Memo | None = None,
     guards: Guards | None = None,
+    *,
     incompatible: int = INCOMPATIBLE,
+    inner: Inner | None = None,
 ) -> Application:
     """Build the application over a running member; its commits make it forget hot reads.
 
     With `guards`, dialects have the member only through them. `incompatible` is the error code of incompatible schemas.
+    `inner` is the door of other nodes.
     """
     metrics, memo = metrics or Metrics(), memo or Memo()
     member.on_change(memo.empty)
@@ -48,5 +51,6 @@ def application(
         if guards.admission is not None:
             memo.seal, memo.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
             guards.admission.forget = memo.forget
-    gate = Gate(Dialect(registry, incompatible), metrics, pages, admit=guards.admit if guards is not None else None)
+    admit = guards.admit if guards is not None else None
+    gate = Gate(Dialect(registry, incompatible), metrics, pages, admit=admit, inner=inner)
     return Application(gate, memo, metrics, member, guards)

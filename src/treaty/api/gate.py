@@ -5,6 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -26,6 +27,17 @@ Admit = Callable[[Scope], Awaitable[None]]
 """Finds out who asks; raises a refusal where they may not come in."""
 
 
+class Inner(Protocol):
+    """A path that is not for clients: it finds out itself who comes, and counts those whom it answers."""
+
+    path: bytes
+    busy: int
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """The server's ASGI application: pages of the operator by exact path, everything else to a dialect."""
@@ -39,6 +51,7 @@ class Gate:
     """Requests that are being answered, by whose they are."""
     admit: Admit | None = None
     """None: everybody may come in, and nobody asks who they are."""
+    inner: Inner | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -67,8 +80,14 @@ class Gate:
                 access.line(scope, route, answer.status, seconds, answer.headers)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        inner = self.inner
+        if inner is not None and scope["raw_path"] == inner.path:
+            scope[ROUTE] = inner.path.decode()
+            await inner(scope, receive, send)
+            return
         page = self.pages.get(scope["raw_path"])
-        if page is None and self.metrics.in_flight > self.in_flight:
+        clients = self.metrics.in_flight - (inner.busy if inner is not None else 0)
+        if page is None and clients > self.in_flight:
             raise Unavailable(f"more than {self.in_flight} requests are being answered (limit IN_FLIGHT); come again")
         if self.admit is not None:
             await self.admit(scope)

@@ -30,15 +30,20 @@ BEAT_SECONDS = 1.0
 """How often a worker writes its gauges and looks after its parent."""
 
 
+Socket = socket.socket
+
+
 @dataclass(frozen=True, slots=True)
 class Listening:
     """How a worker listens."""
 
-    socket: socket.socket
+    socket: Socket
     access_log: bool = False
     parent: int = 0
     """Process that started this worker; the worker stops when it is gone. 0: nobody."""
     tls: Tls | None = None
+    own: Socket | None = None
+    """One more socket, that leads to this very worker and to none of its siblings."""
 
 
 class _Server(uvicorn.Server):
@@ -79,7 +84,7 @@ async def serve(application: Application, listening: Listening, stopping: asynci
     )
     others = [asyncio.create_task(work) for work in works]
     try:
-        await server.serve(sockets=[listening.socket])
+        await server.serve(sockets=[one for one in (listening.socket, listening.own) if one is not None])
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)

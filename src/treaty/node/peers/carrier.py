@@ -2,16 +2,9 @@
 
 from typing import Protocol
 
-from treaty.wire.peer.message import Handed, Told
+from treaty.wire.peer.message import Handed, PeerAwayError, Told
 
-
-class PeerAwayError(Exception):
-    """A node could not be asked, or its answer did not come. `left`: the command may have reached it all the same."""
-
-    def __init__(self, message: str, *, left: bool) -> None:
-        """Keep whether the command may be there."""
-        super().__init__(message)
-        self.left = left
+__all__ = ["Carrier", "PeerAwayError"]
 
 
 class Carrier(Protocol):

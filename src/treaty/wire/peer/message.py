@@ -78,6 +78,15 @@ Told = Done | Refused | Moved | Late | Failed
 """What a node says of a command that was handed to it."""
 
 
+class PeerAwayError(Exception):
+    """A node could not be asked, or its answer did not come. `left`: the command may have reached it all the same."""
+
+    def __init__(self, message: str, *, left: bool) -> None:
+        """Keep whether the command may be there."""
+        super().__init__(message)
+        self.left = left
+
+
 class VersionError(FormError):
     """Words of another version."""
 

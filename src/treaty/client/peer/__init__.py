@@ -1,0 +1,1 @@
+"""How a node asks another one of its registry."""

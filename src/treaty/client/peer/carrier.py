@@ -1,0 +1,126 @@
+"""`HttpCarrier`: commands to other nodes over HTTP, with connections kept open."""
+
+import asyncio
+import ipaddress
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+import httpcore2
+
+from treaty.core.limits import PEER_BYTES
+from treaty.wire.peer.forms import FormError
+from treaty.wire.peer.headers import PATH, REFUSED, SECRET
+from treaty.wire.peer.message import Handed, PeerAwayError, Told, handed_bytes, told_from
+
+CONNECTIONS = 128
+"""Connections to other nodes; a command that finds none free waits for one."""
+CONNECT_SECONDS = 3.0
+_NEVER_LEFT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
+_LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, TimeoutError, OSError)
+
+
+def nameless() -> str:
+    """No request that could be named."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passport:
+    """What this node shows to others, and whom it believes."""
+
+    secret: str = field(default="", repr=False)
+    """Sent over TLS and to this machine only, or anywhere where `plaintext` says so."""
+    tls: ssl.SSLContext | None = None
+    """None: the system's authorities, and no certificate of one's own."""
+    plaintext: bool = False
+    request_id: Callable[[], str] = nameless
+    """Id of the request that is being answered, for the other node's log lines."""
+
+
+class HttpCarrier:
+    """Carries commands to the inner doors of other nodes. Belongs to the loop that first uses it."""
+
+    def __init__(self, passport: Passport) -> None:
+        """Connect to nobody yet."""
+        self._passport = passport
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=passport.tls, max_connections=CONNECTIONS, keepalive_expiry=30.0
+        )
+
+    def request_id(self) -> str:
+        """Id of the request that is being answered; may be empty."""
+        return self._passport.request_id()
+
+    async def hand(self, address: str, handed: Handed, timeout: float) -> Told:
+        """Have the node at an address decide a command; raises `PeerAwayError`, at the latest after `timeout` seconds."""
+        headers = self._headers(address, handed)
+        try:
+            body = handed_bytes(handed)
+        except FormError as wrong:
+            raise PeerAwayError(f"the command can't be sent to {address}: {wrong}", left=False) from None
+        wait = {**dict.fromkeys(("read", "write", "pool"), timeout), "connect": min(CONNECT_SECONDS, timeout)}
+        url = f"{address.rstrip('/')}{PATH}"
+        try:
+            async with (
+                asyncio.timeout(timeout),
+                self._pool.stream("POST", url, headers=headers, content=body, extensions={"timeout": wait}) as response,
+            ):
+                data = bytearray()
+                async for chunk in response.aiter_stream():
+                    data += chunk
+                    if len(data) > PEER_BYTES:
+                        raise PeerAwayError(f"{address} says more than {PEER_BYTES} bytes", left=True)
+        except _NEVER_LEFT as error:
+            raise PeerAwayError(f"{address} can't be reached: {_why(error)}", left=False) from None
+        except _LOST as error:
+            raise PeerAwayError(f"{address} did not answer: {_why(error)}", left=True) from None
+        if response.status != 200:
+            took_none = any(name.lower() == REFUSED.encode() for name, _ in response.headers)
+            said = bytes(data[:300]).decode("utf-8", "replace")
+            raise PeerAwayError(_said(address, response.status, said), left=not took_none and response.status != 404)
+        try:
+            return told_from(bytes(data), handed.command.request)
+        except FormError as wrong:
+            raise PeerAwayError(f"{address} says what this node does not understand: {wrong}", left=True) from None
+
+    def _headers(self, address: str, handed: Handed) -> list[tuple[str, str]]:
+        parts = urlsplit(address)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise PeerAwayError(f"{address[:200]!r} is no address of a node", left=False)
+        headers = [("host", parts.netloc.rpartition("@")[2]), ("content-type", "application/json")]
+        if handed.request_id:
+            headers.append(("x-request-id", handed.request_id))
+        if self._passport.secret:
+            if not (parts.scheme == "https" or self._passport.plaintext or _is_this_machine(parts)):
+                message = f"the secret is not sent to {address}: everybody on the way could read it (serve with TLS)"
+                raise PeerAwayError(message, left=False)
+            headers.append((SECRET, self._passport.secret))
+        return headers
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
+
+
+def _is_this_machine(parts: SplitResult) -> bool:
+    host = parts.hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _why(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _said(address: str, status: int, said: str) -> str:
+    if status == 404:
+        return f"{address} takes no commands of other nodes: start it with --peer-secret-file, too"
+    if status in {401, 403}:
+        return (
+            f"{address} does not believe that this is a node of its registry; give all nodes the same secret ({said})"
+        )
+    return f"{address} answers with status {status}: {said}"
