@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 import pytest
 
 from tests.behaviours.drivers import Door, Plain, Waiting
+from tests.behaviours.neighbours import neighbours
 from tests.behaviours.served import Served, served
 from treaty.assemble import connect, connect_async
 from treaty.client.aioconnection import AsyncConnection
@@ -50,7 +51,14 @@ def server() -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture(params=["memory", "sqlite", "asyncio-memory", "http", "asyncio-http"])
+@pytest.fixture
+def subject_to_another() -> Iterator[Served]:
+    """A server that decides nothing: another one owns the log."""
+    with neighbours(2) as (_, (_, other)):
+        yield other
+
+
+@pytest.fixture(params=["memory", "sqlite", "asyncio-memory", "http", "asyncio-http", "peer"])
 def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
     """A registry with nothing in it, through each door in turn."""
     made: Connection | InLoop
@@ -63,6 +71,8 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
             made = InLoop(lambda: connect_async("memory:"))
         case "http":
             made = connect(request.getfixturevalue("server").url)
+        case "peer":
+            made = connect(request.getfixturevalue("subject_to_another").url)
         case _:
             url = request.getfixturevalue("server").url
             made = InLoop(lambda: connect_async(url))

@@ -10,6 +10,8 @@ import uvicorn
 
 from treaty.api.application import application
 from treaty.api.hot import protocol
+from treaty.api.peer.door import InnerDoor
+from treaty.api.peer.trust import Trust
 from treaty.log.open import open_log
 from treaty.node.node import Node
 from treaty.node.pool import thread_desk
@@ -24,12 +26,21 @@ async def node_on(url: str) -> Node:
 class Served:
     """A server that may be stopped before its time."""
 
-    def __init__(self, log: str, make: Callable[[str], Awaitable[Node]] = node_on) -> None:
+    def __init__(
+        self,
+        log: str,
+        make: Callable[[str], Awaitable[Node]] = node_on,
+        *,
+        at: Callable[[str], Awaitable[Node]] | None = None,
+        trust: Trust | None = None,
+    ) -> None:
+        """`at` makes a node that knows its own URL; `trust` opens the door of other nodes."""
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self._stop: Callable[[], object] = bool
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(make(log))))
+        self._trust = trust
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run(at(self.url) if at else make(log))))
         self._thread.start()
         assert self._ready.wait(30)
 
@@ -37,7 +48,9 @@ class Served:
         """What `uvicorn.Server.serve` does, without its sleeps: a suite starts hundreds of servers."""
         node = await making
         await node.start()
-        app = application(node)
+        self.node = node
+        inner = None if self._trust is None else InnerDoor(node.take, self._trust)
+        app = application(node, inner=inner)
         config = uvicorn.Config(app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
         config.load()
         uvicorn_server = uvicorn.Server(config)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from treaty.assemble.reach import PeeringError
 from treaty.client.aio import AsyncHttpRegistry
 from treaty.client.aiocache import AsyncCached
 from treaty.client.aioconnection import AsyncConnection
@@ -24,6 +25,7 @@ from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.open import PLAIN, LogUrlError, Terms, open_log
 from treaty.node.embedded import AsyncEmbedded, Embedded
 from treaty.node.node import Node
+from treaty.node.peers.carrier import Carrier
 from treaty.node.pool import process_desk, thread_desk
 from treaty.node.sealing.keys import KeyFileError, read_keys
 from treaty.node.sealing.vault import NO_KEYS, Vault
@@ -31,10 +33,19 @@ from treaty.node.segment.keeper import Keeper
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.world import real_world
 
-UNUSABLE_ERRORS = (LogUrlError, LogDamagedError, KeyFileError)
+UNUSABLE_ERRORS = (LogUrlError, LogDamagedError, KeyFileError, PeeringError)
 """Trying again the same way will fail again."""
 PASSING_ERRORS = (LogUnavailableError,)
 """Starting again later may help."""
+
+_NEEDS_PEERS = (
+    "one node owns this log and decides for all, so they must believe each other: start every node with the same "
+    "--peer-secret-file FILE, or with --peer-name NAME and certificates"
+)
+_NEEDS_ADDRESS = (
+    "one node owns this log and decides for all, so they must reach each other: say under which URL they reach this one, "
+    "for instance --advertise https://this-machine:8081"
+)
 
 
 LOG_CONFIG = "TREATY_LOG_CONFIG"
@@ -78,24 +89,30 @@ async def member(
     writes_state: bool = False,
     metadata_keys: Path | None = None,
     terms: Terms = PLAIN,
+    carrier: Carrier | None = None,
+    alone: bool = False,
 ) -> AsyncIterator[Node]:
     """Run a node over the log that a URL names, while the block runs.
 
     It stands on the state file, and where it `writes_state` has a new one written when much has changed.
     Sensitive metadata is sealed with the keys of a file, if there is one.
+    The log is opened on `terms`; a `carrier` reaches other nodes, unless this one is `alone`.
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used,
-    `KeyFileError` where the file of keys can't be.
+    `KeyFileError` where the file of keys can't be, `PeeringError` where other nodes must be reached and can't be.
     """
     vault = vault_of(metadata_keys)
     try:
         log = await open_log(url, terms)
     except OSError as reason:
         raise LogUnavailableError(f"{url}: {reason}") from reason
+    if log.owned and not alone and (carrier is None or not terms.address):
+        await log.close()
+        raise PeeringError(_NEEDS_PEERS if carrier is None else _NEEDS_ADDRESS)
     tables = LayeredTables()
     keeper = None if state is None else Keeper(state, tables, state_writer(url, state, terms) if writes_state else None)
     if keeper is not None:
         keeper.open()
-    node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault)
+    node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault, carrier=carrier)
     await node.start()
     try:
         yield node

@@ -2,21 +2,23 @@
 
 import asyncio
 import gc
-import ipaddress
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treaty.api.application import application
 from treaty.api.auth.admission import refuse_unfit
 from treaty.api.auth.watched import AuthFileError
 from treaty.api.metrics import Metrics
+from treaty.api.peer.door import InnerDoor
 from treaty.api.protection import Protection, guarded
 from treaty.api.serving import Listening
 from treaty.api.serving import serve as serve_application
 from treaty.api.tls import Tls, TlsError
 from treaty.assemble.opening import UNUSABLE_ERRORS, member
+from treaty.assemble.peering import NONE, Peering, address_of, carrier_of, trust_of
+from treaty.assemble.reach import is_loopback
 from treaty.log.open import PLAIN as PLAIN_TERMS
 from treaty.log.open import Terms
 from treaty.wire.confluent.errors import INCOMPATIBLE
@@ -33,14 +35,6 @@ def check_files(protection: Protection, tls: Tls | None) -> None:
         tls.context()
     if protection.auth is not None:
         refuse_unfit(protection.auth, certificates=tls is not None and tls.client_ca is not None)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address; a name that is none is taken for one that others reach."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def nothing() -> None:
@@ -61,10 +55,12 @@ class Manner:
 
     `incompatible` is the error code of a schema that breaks the policy: `INCOMPATIBLE`, or 409 as Confluent's servers
     before 8.0 say. `metadata_keys` is a file with keys for sensitive metadata.
+    `peering` says how it finds other nodes.
     """
 
     incompatible: int = INCOMPATIBLE
     metadata_keys: Path | None = None
+    peering: Peering = NONE
 
 
 PLAIN = Manner()
@@ -85,15 +81,27 @@ async def serve(
 ) -> int:
     """Run one worker of a server until it is told to stop; returns its exit code.
 
-    It stands on the state file, which the first worker has written anew. `ready` is called once the log is open. Raises `AuthFileError` or `TlsError` where a file can't be used.
+    It stands on the state file, which the first worker has written anew. `ready` is called once the log is open. Raises `AuthFileError`, `TlsError` or `PeeringError` where a file can't be used.
     """
     gc.set_threshold(GARBAGE, 20, 20)
     check_files(protection, listening.tls)
-    first = sharing.worker == 0
-    opened = member(url, state=state, writes_state=first, metadata_keys=manner.metadata_keys, terms=terms)
+    place: tuple[str, int] = listening.socket.getsockname()[:2]
+    own = 0 if listening.own is None else listening.own.getsockname()[1]
+    peering, tls = manner.peering, listening.tls
+    trust = trust_of(peering)
+    opened = member(
+        url,
+        state=state,
+        writes_state=sharing.worker == 0,
+        metadata_keys=manner.metadata_keys,
+        terms=replace(terms, address=address_of(peering, place, tls, own)),
+        carrier=carrier_of(peering, tls),
+        alone=sharing.board is None and is_loopback(place[0]),
+    )
     async with guarded(protection) as guards, opened as node:
         metrics = Metrics(sharing.board, sharing.worker)
-        app = application(node, metrics, guards=guards, incompatible=manner.incompatible)
+        inner = None if trust is None else InnerDoor(node.take, trust)
+        app = application(node, metrics, guards=guards, incompatible=manner.incompatible, inner=inner)
         ready()
         await serve_application(app, listening)
     return 0

@@ -9,7 +9,7 @@ import click
 
 from treaty.api.protection import STDERR, Protection
 from treaty.api.tls import Tls
-from treaty.assemble.service import is_loopback
+from treaty.assemble.reach import is_loopback
 
 _FILE = click.Path(path_type=Path)
 OPTIONS = (

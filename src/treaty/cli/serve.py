@@ -17,8 +17,11 @@ import click
 from treaty.api.serving import Listening
 from treaty.api.workers import HOPELESS, Workers
 from treaty.assemble import PASSING_ERRORS, log_environment, member, state_path
+from treaty.assemble.peering import Peering
+from treaty.assemble.reach import is_loopback
 from treaty.assemble.service import HOPELESS_ERRORS, PLAIN, Manner, Sharing, check_files, new_loop, serve
 from treaty.cli import journal
+from treaty.cli.peering import among_siblings, peering_flags, peering_options, refuse_unsafe
 from treaty.cli.safety import Safety, safety_of, safety_options
 from treaty.cli.terminal import log_config
 from treaty.log.open import PLAIN as PLAIN_TERMS
@@ -70,6 +73,12 @@ class ServeOptions(TypedDict):
     tls_client_ca: Path | None
     state_file: Path | None
     metadata_key_file: Path | None
+    advertise: str
+    peer_secret_file: Path | None
+    peer_names: tuple[str, ...]
+    peer_ca: Path | None
+    peer_port: int
+    peer_plaintext: bool
     incompatible_code: str
     data_home: str
     worker: tuple[int, int, int, int] | None
@@ -118,6 +127,7 @@ class ServeOptions(TypedDict):
     help="A help for starting in a blink and for sharing memory, written by the server (default: beside a SQLite log).",
 )
 @safety_options
+@peering_options
 @click.option(
     "--metadata-key-file",
     envvar="TREATY_METADATA_KEY_FILE",
@@ -167,13 +177,24 @@ def command(**options: Unpack[ServeOptions]) -> None:
             tls_client_ca=options["tls_client_ca"],
         ),
     )
-    manner = Manner(int(options["incompatible_code"]), options["metadata_key_file"])
+    peering = Peering(
+        options["advertise"],
+        options["peer_secret_file"],
+        options["peer_names"],
+        options["peer_ca"],
+        options["peer_port"],
+        options["peer_plaintext"],
+    )
+    manner = Manner(int(options["incompatible_code"]), options["metadata_key_file"], peering)
     terms = Terms(log_config.settings(options["log_config"]))
     state = options["state_file"] or state_path(serving.url)
     serving = replace(serving, state=state, manner=manner, terms=terms)
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]
-        listening = Listening(socket.socket(fileno=descriptor), serving.access_log, parent, serving.safety.tls)
+        shared, own = socket.socket(fileno=descriptor), None
+        if peering:  # others must reach this very worker, and not any that shares its port
+            own = listen(serving.host, peering.port + index if peering.port else 0)
+        listening = Listening(shared, serving.access_log, parent, serving.safety.tls, own)
         sharing = Sharing(index, options["board"])
         protection = serving.safety.protection
         served = serve(
@@ -182,6 +203,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
         sys.exit(_run(served))
     if serving.workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
+    refuse_unsafe(peering, serving.host, serving.safety.tls)
     with listen(serving.host, serving.port) as listener:
         sys.exit(_alone(serving, listener) if serving.workers == 1 else _together(serving, listener))
 
@@ -251,7 +273,9 @@ def _alone(serving: Serving, listener: socket.socket) -> int:
 async def _tried(serving: Serving) -> int:
     """Open and close what workers will, so that what is wrong with it is said once, and not by every one of them."""
     check_files(serving.safety.protection, serving.safety.tls)
-    async with member(serving.url, metadata_keys=serving.manner.metadata_keys, terms=serving.terms):
+    manner = serving.manner
+    found = bool(manner.peering) or is_loopback(serving.host)  # by workers, who have addresses of their own
+    async with member(serving.url, metadata_keys=manner.metadata_keys, terms=serving.terms, alone=found):
         return 0
 
 
@@ -259,6 +283,7 @@ def _together(serving: Serving, listener: socket.socket) -> int:
     if wrong := _run(_tried(serving)):
         return wrong
     with tempfile.TemporaryDirectory(prefix="treaty-") as board:
+        peering = among_siblings(serving.manner.peering, serving.url, serving.host, Path(board))
 
         def arguments(index: int) -> list[str]:
             numbers = map(str, (index, listener.fileno(), os.getpid(), serving.workers))
@@ -268,6 +293,7 @@ def _together(serving: Serving, listener: socket.socket) -> int:
             keys = serving.manner.metadata_keys
             flags += ["--metadata-key-file", str(keys)] if keys else []
             command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.safety.flags()]
+            command += ["--host", serving.host, *peering_flags(peering)]
             return [*command, "--board", board, "--worker", *numbers]
 
         click.echo(banner(serving, listener), err=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from tests.behaviours.nodes.lives import desk, way, world
 from tests.simulation.disk import Disk
-from tests.simulation.model import LogModel, Weather
+from tests.simulation.model import Weather
 from tests.simulation.net import Net
 from treaty.core.commit import Append, Position
-from treaty.log.log import Delta, Facts, Fate, Leader
+from treaty.log.log import Delta, Facts, Fate, Leader, Log
 from treaty.node.node import Node
 from treaty.node.peers.carrier import Carrier
 
@@ -35,7 +35,7 @@ class CrownedLog:
 
     exclusive = False
 
-    def __init__(self, log: LogModel, crown: Crown, address: str) -> None:
+    def __init__(self, log: Log, crown: Crown, address: str) -> None:
         self.log, self.crown, self.address = log, crown, address
         self.url, self.owned = log.url, crown.owned
 

@@ -1,0 +1,127 @@
+"""How a server finds other nodes of its registry and is found by them: addresses, and why they believe each other."""
+
+import string
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from treaty.api.caller import request_id
+from treaty.api.peer.trust import Trust
+from treaty.api.tls import Tls, TlsError
+from treaty.assemble.reach import PeeringError, is_everywhere, is_loopback, netloc
+from treaty.client.peer.carrier import HttpCarrier, Passport
+from treaty.client.settings import tls_of
+
+SECRET_LENGTH = 16
+"""Characters of a secret, at least."""
+SECRETS = 10
+"""Secrets in one file: the one in use, and others while nodes change from one to the next."""
+_PRINTABLE = frozenset(string.digits + string.ascii_letters + string.punctuation)
+
+
+@dataclass(frozen=True, slots=True)
+class Peering:
+    """What was asked for. Without a secret and without names other nodes are neither asked nor believed.
+
+    `advertise` is the URL under which other nodes reach this server (empty: made from where it listens). `names` are
+    those that certificates of nodes have. `ca` vouches for other nodes. `port` is the first of the ports of several
+    workers, which each have one of their own (0: any that is free). `plaintext` lets the secret travel as everybody on
+    the way can read it.
+    """
+
+    advertise: str = ""
+    secret_file: Path | None = None
+    names: tuple[str, ...] = ()
+    ca: Path | None = None
+    port: int = 0
+    plaintext: bool = False
+
+    def __bool__(self) -> bool:
+        return self.secret_file is not None or bool(self.names)
+
+
+NONE = Peering()
+
+
+def check(peering: Peering, host: str, tls: Tls | None) -> None:
+    """Raise `PeeringError` where a server that listens at `host` can't be, or is not safe, as it was asked for."""
+    parts = urlsplit(peering.advertise)
+    if peering.advertise and (
+        parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username
+    ):
+        raise PeeringError(f"--advertise {peering.advertise!r} is no URL of a server: write https://host:port")
+    if peering.names and (tls is None or tls.client_ca is None):
+        raise PeeringError("--peer-name needs --tls-cert and --tls-client-ca, which verify the certificates of nodes")
+    if peering.ca is not None and not peering:
+        raise PeeringError(
+            "--peer-ca says whom to believe; say too who this node is: --peer-secret-file or --peer-name"
+        )
+    if peering.secret_file is None:
+        return
+    read_secrets(peering.secret_file)
+    outside = not is_loopback(host) or (peering.advertise and not is_loopback(parts.hostname or ""))
+    if outside and tls is None and not peering.plaintext:
+        raise PeeringError(
+            f"the secret of nodes would come to {host} as everybody on the way can read it: "
+            "serve TLS (--tls-cert), or say --peer-plaintext where the network is yours alone"
+        )
+
+
+def read_secrets(path: Path) -> tuple[str, ...]:
+    """Read the secrets of a file, one a line; the first is shown, all are believed. Raises `PeeringError`."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as reason:
+        why = getattr(reason, "strerror", None) or "it is no text"
+        raise PeeringError(f"{path}: {why}; give a file with a secret that all nodes know") from None
+    secrets = tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+    if not 0 < len(secrets) <= SECRETS:
+        raise PeeringError(f"{path}: {len(secrets)} secrets; give one a line, at most {SECRETS}")
+    for place, secret in enumerate(secrets, 1):
+        if len(secret) < SECRET_LENGTH or not _PRINTABLE.issuperset(secret):
+            raise PeeringError(
+                f"{path}: secret {place} is too short, or not of plain characters; "
+                f"give at least {SECRET_LENGTH} letters, digits and signs, for instance from: openssl rand -hex 32"
+            )
+    return secrets
+
+
+def trust_of(peering: Peering) -> Trust | None:
+    """Whom this server believes to be a node; None where nobody is."""
+    if not peering:
+        return None
+    secrets = () if peering.secret_file is None else read_secrets(peering.secret_file)
+    return Trust(tuple(one.encode() for one in secrets), frozenset(peering.names))
+
+
+def carrier_of(peering: Peering, tls: Tls | None) -> HttpCarrier | None:
+    """How this server asks other nodes; None where it has nothing to show them. Raises `PeeringError`, `TlsError`."""
+    if not peering:
+        return None
+    secret = "" if peering.secret_file is None else read_secrets(peering.secret_file)[0]
+    shown = tls if peering.names else None
+    context = None
+    if peering.ca is not None or shown is not None:
+        try:
+            context = tls_of(peering.ca, *((shown.certificate, shown.key) if shown is not None else ()))
+        except ValueError as wrong:
+            raise TlsError(str(wrong)) from None
+    return HttpCarrier(Passport(secret, context, peering.plaintext, request_id))
+
+
+def address_of(peering: Peering, place: tuple[str, int], tls: Tls | None, own: int = 0) -> str:
+    """The URL under which other nodes reach a worker that listens at a host and port; empty where none is known.
+
+    `own` is the port that leads to this worker alone, where it has siblings.
+    """
+    if not peering:
+        return ""
+    host, port = place
+    said = urlsplit(peering.advertise)
+    if said.hostname and not own:
+        return peering.advertise.rstrip("/")
+    if said.hostname:
+        host = said.hostname
+    if is_everywhere(host):
+        return ""
+    return f"{'http' if tls is None else 'https'}://{netloc(host, own or port)}"

@@ -1,0 +1,40 @@
+"""Servers of one registry that hand commands to each other over HTTP; one of them owns the log, or has won last."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+
+from tests.behaviours.nodes.crowns import Crown, CrownedLog
+from tests.behaviours.served import Served
+from treaty.api.caller import request_id
+from treaty.api.peer.trust import Trust
+from treaty.client.peer.carrier import HttpCarrier, Passport
+from treaty.log.open import open_log
+from treaty.node.node import Node
+from treaty.node.pool import thread_desk
+from treaty.node.world import real_world
+
+SECRET = "a-secret-of-all-nodes"
+_LOGS = count()
+
+
+@contextmanager
+def neighbours(
+    number: int, *, owned: bool = True, secret: str = SECRET, trust: Trust | None = None
+) -> Iterator[tuple[Crown, list[Served]]]:
+    """Serve one log in memory by several nodes, while the block runs; the first one leads."""
+    crown, log = Crown(owned), f"memory:neighbours-{next(_LOGS)}"
+
+    async def node_at(url: str) -> Node:
+        source = CrownedLog(await open_log(log), crown, url)
+        carrier = HttpCarrier(Passport(secret, request_id=request_id))
+        return Node(source, thread_desk(), real_world(), carrier=carrier)  # type: ignore[arg-type]  # nobody holds it
+
+    servers: list[Served] = []
+    with ExitStack() as stack:
+        for _ in range(number):
+            one = Served(log, at=node_at, trust=trust or Trust((SECRET.encode(),)))
+            stack.callback(one.stop)
+            servers.append(one)
+            crown.holder = crown.holder or one.url
+        yield crown, servers
