@@ -4,6 +4,8 @@ Nothing else builds a node or a server; what a deployment decides (which log, wh
 """
 
 import asyncio
+import json
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -32,6 +34,8 @@ from treaty.node.sealing.vault import NO_KEYS, Vault
 from treaty.node.segment.keeper import Keeper
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.world import real_world
+
+journal = logging.getLogger("treaty.node")
 
 UNUSABLE_ERRORS = (LogUrlError, LogDamagedError, KeyFileError, PeeringError)
 """Trying again the same way will fail again."""
@@ -69,16 +73,28 @@ def state_writer(url: str, path: Path, terms: Terms = PLAIN) -> Callable[[], Awa
     async def write() -> None:
         settings = {**os.environ, **log_environment(url, terms)}  # noqa: TID251 (what it inherits, and more)
         words = ("-m", "treaty.cli.main", "log", "state", "--file", str(path), "--background", "--json")
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, *words, env=settings, stdout=asyncio.subprocess.DEVNULL
-        )
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(sys.executable, *words, env=settings, stdout=pipe, stderr=pipe)
         try:
-            await process.wait()
+            said, trouble = await process.communicate()
         finally:
             if process.returncode is None:
                 process.kill()
+        if process.returncode:
+            journal.warning(
+                "the state file was not written: %s", _one_line(trouble) or f"exit code {process.returncode}"
+            )
+        elif said.strip():
+            told = json.loads(said)
+            journal.info("state file written: %s rows at sequence %s", f"{told['rows']:,}", told["sequence"])
+        else:
+            journal.info("the state file: %s", _one_line(trouble))
 
     return write
+
+
+def _one_line(text: bytes) -> str:
+    return " ".join(text.decode(errors="replace").split())
 
 
 @asynccontextmanager
@@ -109,7 +125,8 @@ async def member(
         await log.close()
         raise PeeringError(_NEEDS_PEERS if carrier is None else _NEEDS_ADDRESS)
     tables = LayeredTables()
-    keeper = None if state is None else Keeper(state, tables, state_writer(url, state, terms) if writes_state else None)
+    writer = state_writer(url, state, terms) if state is not None and writes_state else None
+    keeper = None if state is None else Keeper(state, tables, writer, waits=True)
     if keeper is not None:
         keeper.open()
     node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault, carrier=carrier)
@@ -164,5 +181,10 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
     return AsyncConnection(AsyncEmbedded(lambda: _node(found, terms)))
 
 
-async def _node(url: str, terms: Terms, vault: Vault = NO_KEYS) -> Node:
-    return Node(await open_log(url, terms), thread_desk(), real_world(), vault=vault)
+async def _node(url: str, terms: Terms = PLAIN, vault: Vault = NO_KEYS) -> Node:
+    """A node of this program. It stands on the state file that servers have written, and writes none."""
+    log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
+    keeper = None if state is None else Keeper(state, tables)
+    if keeper is not None:
+        keeper.open()
+    return Node(log, thread_desk(), real_world(), tables, keeper, vault=vault)

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from treaty.core.commit import START, Position
 from treaty.core.ordered import Ordered
@@ -100,6 +100,10 @@ class DictTables:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
         self._clear(position)
         self.apply(rows, position)
+
+    def ready(self, rows: Iterable[Encoded], position: Position) -> Callable[[], None]:
+        """Return what loads these rows: there is nothing to do before."""
+        return lambda: self.load(rows, position)
 
     def _take_out(self, row: Row) -> None:
         table = self._tables.get(row.table)

@@ -72,6 +72,10 @@ class Tables(View, Protocol):
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
         ...
 
+    def ready(self, rows: Iterable[Encoded], position: Position) -> Callable[[], None]:
+        """Do what takes long in `load`, on any thread, and change nothing; what is returned puts it in place."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Index:

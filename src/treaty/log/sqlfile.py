@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from treaty.core.commit import START, Append, Position
@@ -250,10 +250,14 @@ class SqlFile:
                 if self._db.in_transaction:
                     self._db.execute("commit")
 
+    def live(self) -> Iterator[Encoded]:
+        """All live rows, one by one, in the transaction that is open."""
+        return (Encoded(*row) for row in self._db.execute(_LIVE))
+
     def _since(self, after: Position) -> Delta:
         tip = self._tip()
         if after == tip:
             return Delta(tip, ())
         if self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest)).fetchone():
             return Delta(tip, tuple(Encoded(*row) for row in self._db.execute(_SINCE, (after.sequence,))))
-        return Delta(tip, tuple(Encoded(*row) for row in self._db.execute(_LIVE)), reload=True)
+        return Delta(tip, tuple(self.live()), reload=True)

@@ -5,19 +5,24 @@ another append's fsync. Durable means: WAL, synchronous=FULL, the commit returne
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
+from treaty.core.rows import Encoded
 from treaty.log import sqlcare as files
+from treaty.log.folds import sqlite as folds
 from treaty.log.holding import Holding
 from treaty.log.lane import Lane
 from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
 from treaty.log.sqlfile import SqlFile
 from treaty.log.watch import Watch
+
+T = TypeVar("T")
 
 NOT_DURABLE = "?synchronous=normal"
 """The end of a URL whose log does not wait for the disk."""
@@ -172,6 +177,34 @@ class SqliteLog:
         """The tip, if another connection has committed since this was asked last."""
         before, self._version = self._version, self._reading.version()
         return self._reading.tip() if self._version != before else None
+
+    async def extent(self) -> int:
+        """About how many rows there are, told at once."""
+        return await self._reader.do(lambda: folds.extent(self._reading))
+
+    async def pour(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+        """Call `into` with all live rows of one consistent cut, on a thread and a connection of its own."""
+        left = False
+        try:
+            return await self._aside(lambda: folds.pour(self._reading.path, into, lambda: left))
+        finally:
+            left = True
+
+    async def keep_fold(self, path: Path) -> None:
+        """Keep the bytes of a file as the fold."""
+        await self._aside(lambda: folds.keep(self._reading.path, path))
+
+    async def take_fold(self, path: Path) -> bool:
+        """Make a file of the fold; False where there is none that is whole."""
+        return await self._aside(lambda: folds.take(self._reading.path, path))
+
+    async def _aside(self, work: Callable[[], T]) -> T:
+        """Do what takes long on a thread of its own."""
+        lane = Lane("treaty-log-aside")
+        try:
+            return await lane.do(work)
+        finally:
+            lane.close()
 
     # ---------------------------------------------------------------------------------------------------- care
 

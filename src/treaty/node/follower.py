@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from treaty.core.commit import START, Position
 from treaty.core.limits import POSITIONS_KEPT
@@ -20,6 +20,8 @@ TAIL_SECONDS = 30.0
 FIRST_PAUSE = 0.05
 """Seconds before a log that can't be reached is tried again; doubled each time, up to `LONGEST_PAUSE`."""
 LONGEST_PAUSE = 2.0
+MANY = 20_000
+"""Rows from which on a load is made ready on a thread of its own: the loop would stop for long."""
 READS = 20
 """Reads that one look makes at most to come to the tip that it saw."""
 
@@ -151,7 +153,19 @@ class Follower:
             if self.tables.damaged:
                 log.warning("what the tables stand on is damaged; everything is read from the log again")
                 self.tables.load((), START)
-            self._take(await self._log.read(self.position))
+            delta = await self._log.read(self.position)
+            self._take(delta, await self._ready(delta))
+
+    async def _ready(self, delta: Delta) -> Callable[[], None] | None:
+        """Have very many rows made ready while the loop goes on."""
+        if not delta.reload or len(delta.rows) < MANY:
+            return None
+        return await asyncio.to_thread(self.tables.ready, delta.rows, delta.tip)
+
+    async def settle_in(self, prepare: Awaitable[None]) -> None:
+        """Read nothing before `prepare` has ended, which may stand the tables on something; who asks waits for it."""
+        async with self._reading:
+            await prepare
 
     async def change_over(self, stand: Callable[[], None], position: Position) -> bool:
         """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there.
@@ -166,12 +180,15 @@ class Follower:
             self._take(delta)
             return True
 
-    def _take(self, delta: Delta) -> None:
+    def _take(self, delta: Delta, ready: Callable[[], None] | None = None) -> None:
         before = self.position
         if delta.reload:
             self._counts.reloads += 1
             self._ends.clear()
-            self.tables.load(delta.rows, delta.tip)
+            if ready is None:
+                self.tables.load(delta.rows, delta.tip)
+            else:
+                ready()
         elif delta.tip != before:
             self.tables.apply(delta.rows, delta.tip, self._expected)
         if self.position == before and not delta.reload:

@@ -82,12 +82,12 @@ class Node:
 
     async def start(self) -> None:
         """Begin to follow and to write. Returns at once; who asks early waits for the first look."""
-        self._tasks = [
-            asyncio.create_task(self.follower.follow(), name="follow"),
-            asyncio.create_task(self._writer.run(), name="write"),
-        ]
         if self._keeper is not None:
+            settling = self.follower.settle_in(self._keeper.prepare(self._log))
+            self._tasks.append(asyncio.create_task(settling, name="prepare"))  # the first task that reads
             self._tasks.append(asyncio.create_task(self._keeper.run(self.follower), name="keep"))
+        self._tasks.append(asyncio.create_task(self.follower.follow(), name="follow"))
+        self._tasks.append(asyncio.create_task(self._writer.run(), name="write"))
 
     async def close(self) -> None:
         """Stop, and give the log back. Commands that wait are told."""

@@ -208,7 +208,7 @@ def test_what_a_file_has_is_copied_into_the_next_one_and_damage_is_not(tmp_path:
         log, path = MemoryLog(str(tmp_path)), tmp_path / "state"
         await filled(log, 120)
         await write(log, path, 5)
-        await filled(log, 10, seed=8)
+        await filled(log, 130, seed=8)
         data = bytearray(path.read_bytes())
         at = 4096 + (len(data) - 4096) // 2
         path.write_bytes(bytes(data[:at]) + bytes(byte ^ 0x55 for byte in data[at : at + 40]) + bytes(data[at + 40 :]))

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,9 @@ from treaty.cli.log.opened import log, now, opened, run
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.node.segment.writing import Written, write
+
+TRIES, PAUSE = 10, 0.02
+"""How often, and after how many seconds again, the lock of a state file is tried."""
 
 
 @click.command("state")
@@ -52,16 +56,23 @@ def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> No
         screen.say(f"{written.rows:,} rows at sequence {written.position.sequence:,}, {written.bytes:,} bytes", "green")
 
 
+def _locked(descriptor: int) -> bool:
+    """Lock it. Those who only ask whether it is being written hold it for a moment, so this tries a few times."""
+    for _ in range(TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(PAUSE)
+        else:
+            return True
+    return False
+
+
 @contextmanager
 def _alone(path: Path) -> Iterator[bool]:
     """Tell whether nobody else writes this file, and keep others out while the block runs."""
     descriptor = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+        yield _locked(descriptor)
     finally:
         os.close(descriptor)

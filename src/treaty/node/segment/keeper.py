@@ -2,14 +2,19 @@
 
 import asyncio
 import logging
+import os
+import tempfile
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
-from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.folds.fold import Folding, pour
+from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
-from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.build import build
+from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.statefile import StateFile, StateFileError, open_state
 
 log = logging.getLogger("treaty.node")
@@ -22,34 +27,46 @@ SHARE = 0.05
 """The same as a share of all rows. What has not changed is copied, which costs little."""
 AGAIN_SECONDS = 60.0
 """Seconds between two tries to write one."""
+LARGE = 200_000
+"""Rows of a log from which on a start without a state file gets one first, rather than read row by row."""
+WAIT_SECONDS = 10.0
+"""Seconds that a worker waits for another one to begin writing."""
 Write = Callable[[], Awaitable[None]]
 """Writes a new state file, in a process of its own; returns when it ended, however it ended."""
 
 
 class Keeper:
-    """Looks after one file for one node. `open` first, then `run` beside the node."""
+    """Looks after one file for one node. `open` first, then `prepare` before the log is read and `run` beside the node."""
 
-    def __init__(self, path: Path, tables: LayeredTables, write: Write | None = None) -> None:
-        """Take the file's path (it need not exist), and who writes a new one; None leaves that to others."""
+    def __init__(self, path: Path, tables: LayeredTables, write: Write | None = None, *, waits: bool = False) -> None:
+        """Take the file's path (it need not exist), and who writes a new one; None leaves that to others, for whose
+        first one it `waits`, or not.
+        """
         self.path = path
         self.written: int | None = None
         """When the file that the tables stand on was written, in ms since the epoch."""
         self._tables = tables
         self._write = write
+        self._waits = waits
         self._stamp: tuple[int, int] | None = None
         self._tried = float("-inf")
+        self._prepared = asyncio.Event()
 
     def open(self) -> None:
         """Stand the tables on the file, if there is one that can be used. The node then reads what came after it."""
-        found = self._newer()
+        self._stand_on(self._newer())
+
+    def _stand_on(self, found: StateFile | None) -> bool:
         if found is None:
-            return
+            return False
         try:
             self._tables.stand_on(found.segment, found.position)
-            self.written = found.written
         except Unavailable as reason:
             log.warning("no help from the state file: %s", reason)
             self._tables.load((), START)
+            return False
+        self.written = found.written
+        return True
 
     def _newer(self) -> StateFile | None:
         """The file, if it is another one than was seen last, and can be used."""
@@ -61,14 +78,64 @@ class Keeper:
         if stamp == self._stamp:
             return None
         self._stamp = stamp
+        return _opened(self.path)
+
+    # ---------------------------------------------------------------------------------------------------- starting
+
+    async def prepare(self, source: Log) -> None:
+        """Where there is no file and the log has very many rows: stand the tables on the log's fold, else on a new file,
+        else on rows that are gone through one by one. Whatever fails, the node then reads the log as if nothing was.
+        """
         try:
-            return open_state(self.path)
-        except (StateFileError, Unavailable) as reason:
-            log.warning("no help from the state file: %s", reason)
+            if self.written is not None or not isinstance(source, Folding) or await source.extent() < LARGE:
+                return
+            if self._stand_on(await self._unfolded(source)) or self._stand_on(await self._first()):
+                return
+            position, built = await pour(source, build)
+            self._tables.stand_on(open_built(built), position)
+        except (LogUnavailableError, LogDamagedError, Unavailable, OSError) as reason:
+            log.warning("the log is read row by row: %s", reason)
+        finally:
+            self._prepared.set()
+
+    async def _unfolded(self, source: Folding) -> StateFile | None:
+        """The fold as a file: where the state file is, for those who may write it, else a file without a name."""
+        writes = self._write is not None or self._waits
+        folder = self.path.parent if writes else Path(tempfile.gettempdir())
+        half = folder / f"{self.path.name}.{os.getpid()}.fold"
+        try:
+            found = _opened(half) if await source.take_fold(half) else None
+            if found is not None and writes:
+                half.replace(self.path)
+                status = self.path.stat()
+                self._stamp = (status.st_ino, status.st_mtime_ns)
+        except OSError as reason:
+            log.warning("no help from the log's fold: %s", reason)
             return None
+        finally:
+            half.unlink(missing_ok=True)
+        return found
+
+    async def _first(self) -> StateFile | None:
+        """A file that is written now, by this one or by another worker."""
+        if self._write is not None:
+            log.info("there is no state file: it is written first")
+            self._tried = asyncio.get_running_loop().time()
+            await self._write()
+            return self._newer()
+        end = asyncio.get_running_loop().time() + WAIT_SECONDS
+        while self._waits and (being_written(self.path) or asyncio.get_running_loop().time() < end):
+            await asyncio.sleep(0.1)
+            found = self._newer()
+            if found is not None:
+                return found
+        return None
+
+    # ---------------------------------------------------------------------------------------------------- running
 
     async def run(self, follower: Follower) -> None:
         """Change over to newer files, and have one written when much has changed, for ever."""
+        await self._prepared.wait()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
@@ -95,3 +162,26 @@ class Keeper:
     def due(self) -> bool:
         """Whether so much has changed that a new file is worth its writing."""
         return self._tables.changed >= max(LEAST, SHARE * self._tables.size)
+
+
+def _opened(path: Path) -> StateFile | None:
+    try:
+        return open_state(path)
+    except (StateFileError, Unavailable) as reason:
+        log.warning("no help from the state file: %s", reason)
+        return None
+
+
+def being_written(path: Path) -> bool:
+    """Whether a process writes this state file now (see `alone`)."""
+    import fcntl  # noqa: PLC0415 (does not exist for Windows)
+
+    with suppress(OSError):
+        descriptor = os.open(f"{path}.lock", os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+    return False

@@ -1,6 +1,6 @@
 """`LayeredTables`: a segment, and over it in dictionaries what has changed since."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import merge
 
 from treaty.core.codec import dumps
@@ -33,14 +33,15 @@ class LayeredTables:
         self._small = small
         self._stand_on(None, START)
 
-    def _stand_on(self, base: Segment | None, position: Position) -> None:
+    def _stand_on(self, base: Segment | None, position: Position, over: DictTables | None = None) -> None:
         self._base = base
-        self._over = DictTables()
+        self._over = DictTables() if over is None else over
         self._covered: dict[str, set[Key]] = {}
         """Keys of the base, by table, whose rows are gone or lie in `_over`."""
         self._left = 0 if base is None else base.digest
         """Sum of the digests of the base's rows that are not covered."""
-        self._over.load(() if base is None else base.odd(), position)
+        if over is None:
+            self._over.load(() if base is None else base.odd(), position)
 
     def stand_on(self, base: Segment, position: Position) -> None:
         """Forget everything and show the rows of a segment, which were the log's at `position`."""
@@ -171,13 +172,18 @@ class LayeredTables:
 
     def load(self, rows: Iterable[Encoded], position: Position) -> None:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
+        self.ready(rows, position)()
+
+    def ready(self, rows: Iterable[Encoded], position: Position) -> Callable[[], None]:
+        """Do all of `load` that takes long, on any thread; what is returned puts it in place."""
         some = rows if isinstance(rows, tuple) else tuple(rows)
         if len(some) <= self._small:
-            self._stand_on(None, position)
-            self._over.load(some, position)
-            return
+            over = DictTables()
+            over.load(some, position)
+            return lambda: self._stand_on(None, position, over)
         last = {(row.table, row.key): row for row in some}
-        self._stand_on(open_built(build(row for row in last.values() if row.value is not None)), position)
+        base = open_built(build(row for row in last.values() if row.value is not None))
+        return lambda: self._stand_on(base, position)
 
 
 class _Keys:

@@ -1,0 +1,50 @@
+"""What a log that keeps folds does more than others, and how all rows of any log are gone through."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Protocol, TypeVar, runtime_checkable
+
+from treaty.core.commit import START, Position
+from treaty.core.rows import Encoded
+from treaty.log.log import Log
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Folding(Protocol):
+    """A log that keeps a fold. It is a help and never the truth: the rows are all there without it.
+
+    What a fold's bytes mean is not known here; whoever wrote them checks them. Raises what reading a log raises, and
+    `OSError` for the file.
+    """
+
+    async def extent(self) -> int:
+        """About how many rows there are, told at once."""
+        ...
+
+    async def keep_fold(self, path: Path) -> None:
+        """Keep the bytes of a file as the fold, in place of an older one; others write meanwhile."""
+        ...
+
+    async def take_fold(self, path: Path) -> bool:
+        """Make a file of the fold, as a whole or not at all; False where there is none that is whole."""
+        ...
+
+
+@runtime_checkable
+class Pouring(Protocol):
+    """A log whose rows can be gone through without having all of them in memory."""
+
+    async def pour(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+        """Call `into` with all live rows of one consistent cut, off the event loop; return their place and its answer."""
+        ...
+
+
+async def pour(source: Log, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+    """Do so with any log: one that can't pour is read first."""
+    if isinstance(source, Pouring):
+        return await source.pour(into)
+    delta = await source.read(START)
+    return delta.tip, await asyncio.to_thread(into, delta.rows)

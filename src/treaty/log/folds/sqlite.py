@@ -1,0 +1,114 @@
+"""The fold of a log in SQLite: its bytes in pieces, in the log's own file, and so in every copy of it."""
+
+import os
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from treaty.core.commit import Position
+from treaty.core.rows import Encoded
+from treaty.log.sqlfile import SqlFile
+from treaty.log.trouble import told
+
+T = TypeVar("T")
+PIECE = 1_048_576
+"""Bytes of a piece. Each is a transaction of its own, so that writers never wait for long."""
+_TABLES = (
+    "create table if not exists fold (piece integer primary key, data blob not null)",
+    "create table if not exists folded (pieces integer not null, crc integer not null)",
+)
+_THERE = "select count(*) from sqlite_master where type = 'table' and name in ('fold', 'folded')"
+_BEGIN = "delete from folded"
+_PUT = "insert or replace into fold (piece, data) values (?, ?)"
+_CUT = "delete from fold where piece in (select piece from fold where piece >= ? order by piece limit 16)"
+_END = "insert into folded (pieces, crc) values (?, ?)"
+
+
+def extent(file: SqlFile) -> int:
+    """About how many rows there are: the highest number that SQLite gave one."""
+    with told(file.path, "looking at the store"):
+        found: int = file.connection.execute("select coalesce(max(rowid), 0) from entry").fetchone()[0]
+        return found
+
+
+def keep(path: str, source: Path) -> None:
+    """Write the bytes of a file as the fold. While it is written there is none."""
+    file = SqlFile(path, durable=False)
+    try:
+        with told(path, "keeping a fold"), source.open("rb") as data:
+            _written(file, *((statement, ()) for statement in (*_TABLES, _BEGIN)))
+            pieces = crc = 0
+            while piece := data.read(PIECE):
+                crc = zlib.crc32(piece, crc)
+                _written(file, (_PUT, (pieces, piece)))
+                pieces += 1
+            while _written(file, (_CUT, (pieces,))):
+                continue
+            _written(file, (_END, (pieces, crc)))
+    finally:
+        file.close()
+
+
+def _written(file: SqlFile, *statements: tuple[str, tuple[object, ...]]) -> int:
+    """Run statements in a transaction of their own; return the rows that the last one changed."""
+    file.lock()
+    try:
+        for statement, values in statements:
+            count = file.connection.execute(statement, values).rowcount
+        file.connection.execute("commit")
+        file.locked = False
+        return count
+    finally:
+        file.unlock()
+
+
+def take(path: str, target: Path) -> bool:
+    """Make a file of the fold."""
+    file = SqlFile(path)
+    half = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        with told(path, "reading a fold"):
+            file.connection.execute("begin")
+            if file.connection.execute(_THERE).fetchone()[0] != 2:
+                return False
+            known = file.connection.execute("select pieces, crc from folded").fetchall()
+            if len(known) != 1 or _copied(file.connection, half) != known[0]:
+                return False
+            half.replace(target)
+            return True
+    finally:
+        half.unlink(missing_ok=True)
+        file.close()
+
+
+def _copied(connection: sqlite3.Connection, target: Path) -> tuple[int, int]:
+    pieces = crc = 0
+    with os.fdopen(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+        for number, data in connection.execute("select piece, data from fold order by piece"):
+            if number != pieces:
+                break
+            crc = zlib.crc32(data, crc)
+            file.write(data)
+            pieces += 1
+    return pieces, crc
+
+
+def pour(path: str, into: Callable[[Iterable[Encoded]], T], given_up: Callable[[], bool]) -> tuple[Position, T]:
+    """Go through all live rows of one consistent cut; raises `LogUnavailableError` when `given_up` says so."""
+    file = SqlFile(path)
+    try:
+        with told(path, "reading"):
+            file.connection.execute("begin")
+            tip = file.tip()
+            return tip, into(_until(file.live(), given_up))
+    finally:
+        file.close()
+
+
+def _until(rows: Iterable[Encoded], given_up: Callable[[], bool]) -> Iterator[Encoded]:
+    for number, row in enumerate(rows):
+        if not number & 1023 and given_up():
+            raise InterruptedError("nobody waits for these rows any more")
+        yield row
