@@ -129,8 +129,15 @@ def test_pages_of_the_operator(http: TestClient, member: Fixed) -> None:
     assert status["node"] == {"sequence": 5}
     assert status["limits"]["request_bytes"] == REQUEST_BYTES
     assert http.post("/status").status_code == 405
+    assert http.get("/readyz/writes").json() == {"status": "ready", "sequence": TOKEN.sequence}
+    member.halted = "the disk is full"
+    only_reads = {"status": "read-only", "reason": "the disk is full", "sequence": TOKEN.sequence}
+    for page, status in (("/readyz", 200), ("/readyz/writes", 503)):
+        assert (http.get(page).status_code, http.get(page).json()) == (status, only_reads)
     member.answers[q.ListContexts] = r.Unavailable("no log")
-    assert http.get("/readyz").json() == {"status": "not ready", "reason": "no log"}
+    for page in ("/readyz", "/readyz/writes"):
+        assert http.get(page).status_code == 503
+        assert http.get(page).json() == {"status": "not ready", "reason": "no log"}
 
 
 def test_requests_are_counted_by_route_and_status(http: TestClient) -> None:

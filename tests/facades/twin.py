@@ -62,6 +62,7 @@ class Fixed:
     calls: list[Call] = field(default_factory=list)
     changed: list[Callable[[], None]] = field(default_factory=list)
     while_asked: Callable[[], None] | None = None
+    halted: str = ""
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         if self.while_asked:

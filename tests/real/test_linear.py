@@ -1,6 +1,5 @@
 """Three servers, killed and frozen at random under load: every history has an order that one registry would have made."""
 
-import itertools
 import json
 import random
 import subprocess
@@ -11,70 +10,86 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.linear.chaos import Chaos, calls, result_of
-from tests.real.linear.checker import State, broken, linearizable, step
-from tests.real.linear.history import Operation, operations
-from tests.servers import postgres
+from tests.real.linear.calls import OFTEN, chosen, result_of
+from tests.real.linear.checker import broken, linearizable
+from tests.real.linear.history import Operation, Recorder, operations, read
+from tests.real.linear.judge import endure
+from tests.real.linear.model import State, step
+from tests.real.linear.stores import STORES
 from treaty.assemble import connect
+from treaty.core.refusals import OutcomeUnknown, Refusal, SubjectNotFound, Unavailable
 
 FOREVER = float("inf")
-_SCHEMAS = itertools.count(1)
 
 
-def _sqlite(folder: Path) -> str:
-    return f"sqlite://{folder}/log.db"
-
-
-def _postgres(folder: Path) -> str:
-    del folder
-    return f"{postgres.shared().url}?schema=chaos%20{next(_SCHEMAS)}"
-
-
-def endure(folder: Path, log: str, kills: int, figure: Callable[[str], None]) -> None:
-    """Run the chaos, then judge what was seen and what is left."""
-    chaos = Chaos(folder, log, seed=kills)
+def endured(backend: str, folder: Path, kills: int, figure: Callable[[str], None]) -> None:
+    store = STORES[backend](folder)
+    history = folder / "history.jsonl"
     try:
-        chaos.run(kills)
-        done = operations(chaos.recorder.events)
-        chaos.recorder.write(folder / "history.jsonl")
-        wrong = broken(done)
-        for server in chaos.servers:
-            server.get("/subjects?limit=1")  # looks at the tip
-        states = {server.get("/status")["node"]["state_digest"] for server in chaos.servers}
+        outcome = endure(folder, store, kills, kills=kills, seconds=FOREVER, history=history)
     finally:
-        chaos.stop()
-    verified = subprocess.run(
-        [sys.executable, "-m", "treaty.cli.main", "log", "verify", log, "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert verified.returncode == 0, verified.stdout + verified.stderr
-    told = json.loads(verified.stdout)
-    unknown = sum(one.open for one in done)
-    figure(
-        f"{len(done)} operations, {chaos.kills} kills, {chaos.freezes} freezes, {unknown} outcomes unknown, 0 out of order"
-    )
-    assert wrong == {}, f"no order explains {wrong}; the events are in {folder}/history.jsonl"
-    assert {told["logs"][0]["stateDigest"]} == states, verified.stdout
-    assert len(done) > kills * 10
-
-
-BACKENDS = {"sqlite": _sqlite, "postgres": _postgres}
+        store.stop()
+    figure(str(outcome))
+    assert not outcome.wrong, f"{outcome.wrong}; the events are in {history}"
+    assert outcome.operations > kills * 10
+    assert {*store.harms} & {*outcome.harms}, "nothing happened to the log"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", STORES)
 def test_servers_are_killed_and_no_answer_was_a_lie(
     backend: str, tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    endure(tmp_path, BACKENDS[backend](tmp_path), 20, figure)
+    endured(backend, tmp_path, 20, figure)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", STORES)
 def test_servers_are_killed_very_often(backend: str, tmp_path: Path, figure: Callable[[str], None]) -> None:
-    endure(tmp_path, BACKENDS[backend](tmp_path), 200, figure)
+    endured(backend, tmp_path, 200, figure)
+
+
+# -------------------------------------------------------------------------------------------------------- histories
+
+
+def raising(error: Exception) -> Callable[[], object]:
+    def call() -> object:
+        raise error
+
+    return call
+
+
+def test_a_history_is_lines_of_json_that_anybody_can_judge(tmp_path: Path) -> None:
+    recorder, path = Recorder(), tmp_path / "history.jsonl"
+    assert recorder.ask(7, "register", "s", "a", lambda: 1) == 7
+    assert recorder.ask(7, "versions", "s", None, lambda: [1]) == 7
+    assert recorder.ask(7, "latest", "t", None, raising(SubjectNotFound.of("RULE", "none"))) == 7
+    assert recorder.ask(7, "register", "s", "b", raising(Unavailable("no log"))) == 7
+    after = recorder.ask(7, "register", "s", "c", raising(OutcomeUnknown("id")))
+    assert after != 7, "who does not know what came of a call is dead, or other checkers could not read it"
+    recorder.write(path)
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert all({*line} == {"process", "type", "operation", "arguments", "result", "time"} for line in lines)
+    assert [line["type"] for line in lines if line["type"] != "invoke"] == ["ok", "ok", "ok", "fail", "unknown"]
+    assert lines[1]["arguments"] == {"subject": "s", "value": "a"}
+    assert [line["result"] for line in lines if line["type"] == "ok"] == [1, [1], "SubjectNotFound"]
+    assert lines == sorted(lines, key=lambda line: float(line["time"]))
+    found = operations(read(path))
+    assert [(one.name, one.argument, one.open) for one in found if one.subject == "s"] == [
+        ("register", "a", False),
+        ("versions", None, False),
+        ("register", "c", True),
+    ]
+    assert judged(path) == 0
+    path.write_text(path.read_text("utf-8").replace('"result": [1]', '"result": [2]'), "utf-8")
+    assert judged(path) == 1
+
+
+def judged(path: Path) -> int:
+    command = [sys.executable, "-m", "tests.real.linear", "--check", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert "without an order" in done.stdout, done.stderr
+    return done.returncode
 
 
 # ------------------------------------------------------------------------------------------------ the checker itself
@@ -127,11 +142,31 @@ def test_a_read_that_went_back_in_time_is_a_lie() -> None:
 def test_the_small_registry_has_the_rules_of_the_large_one() -> None:
     """The law itself, embedded, answers each operation as the model does."""
     chance = random.Random(5)
+    seen: set[str] = set()
     with connect("memory:") as registry:
         registry.set_level("", "NONE")
-        for subject in map(str, range(40)):
-            state: State = ()
-            for _ in range(40):
-                name, argument, call = calls(registry, subject, chance)
-                expected, state = step(state, name, argument)
-                assert result_of(call) == expected, (name, argument, state)
+        for subject in map(str, range(60)):
+            state = State()
+            for _ in range(50):
+                one = chosen(registry, subject, chance, {})
+                expected, state = step(state, one.name, one.argument)
+                assert result_of(one.call) == expected, (one.name, one.argument, state)
+                seen |= {one.name, expected if isinstance(expected, str) else ""}
+    refusals = {kind.__name__ for kind in _kinds(Refusal)}
+    assert seen >= {*OFTEN}
+    assert seen & refusals == {
+        "AlreadyDeleted",
+        "Incompatible",
+        "NotDeletedFirst",
+        "SchemaNotFound",
+        "SettingNotFound",
+        "SubjectNotFound",
+        "VersionNotFound",
+    }
+
+
+def _kinds(kind: type[Refusal]) -> list[type[Refusal]]:
+    found = [kind]
+    for below in kind.__subclasses__():
+        found += _kinds(below)
+    return found

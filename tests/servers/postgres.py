@@ -14,6 +14,8 @@ import stat
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,9 +51,9 @@ def _open_to_all(path: Path) -> bool:
 
 
 class Postgres:
-    """A server and its data, which `stop` takes away."""
+    """A server and its data, which `stop` takes away. Its data begin as those `of` another one, which is halted, if told so."""
 
-    def __init__(self) -> None:
+    def __init__(self, of: "Postgres | None" = None) -> None:
         account = _account()
         self._as: dict[str, Any] = {}
         self.folder = Path(tempfile.mkdtemp(prefix="treaty-pg-"))
@@ -64,6 +66,11 @@ class Postgres:
         self._env = {"LC_ALL": "C", "TZ": "UTC", "HOME": str(self.folder), "PATH": os.defpath}
         with socket.create_server(("127.0.0.1", 0)) as found:
             self.port: int = found.getsockname()[1]
+        if of is not None:
+            assert of.process.poll() is not None, "data are copied from a server that is halted"
+            subprocess.run(["cp", "-Rp", of.folder / "data", self.folder / "data"], check=True)
+            self.start()
+            return
         made = ["initdb", "-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         subprocess.run([self.binaries / made[0], *made[1:]], check=True, stdout=subprocess.DEVNULL, **self._place())
         self.start()
@@ -119,6 +126,37 @@ class Postgres:
         """Stop it; its data stays."""
         self._end(signal.SIGINT)
 
+    def murder(self) -> None:
+        """Take its first process away as the system does when memory is short; the others end by themselves."""
+        family = self._family()
+        self.process.kill()
+        self.process.wait(SECONDS)
+        end = time.monotonic() + SECONDS
+        while any(map(_lives, family)):
+            assert time.monotonic() < end, "PostgreSQL's processes do not end"
+            time.sleep(0.02)
+
+    def freeze(self) -> Callable[[], None]:
+        """Stop all its processes where they are; returns what lets them go on."""
+        family = [self.process.pid, *self._family()]
+        for pid in family:
+            _send(pid, signal.SIGSTOP)
+
+        def thaw() -> None:
+            for pid in reversed(family):
+                _send(pid, signal.SIGCONT)
+
+        return thaw
+
+    def _family(self) -> list[int]:
+        """The processes that the first one has started."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*"):
+            parent = _told(int(path.name))[1]
+            if parent == str(self.process.pid):
+                found.append(int(path.name))
+        return found
+
     def _end(self, how: signal.Signals) -> None:
         if self.process.poll() is None:
             self.process.send_signal(how)
@@ -128,6 +166,24 @@ class Postgres:
         """Stop it, and take its data away."""
         self.halt()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _told(pid: int) -> list[str]:
+    """What Linux says of a process: its state, its parent and more."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except OSError:
+        text = ") X 0"
+    return text.rpartition(")")[2].split()
+
+
+def _lives(pid: int) -> bool:
+    return _told(pid)[0] not in {"X", "Z"}
+
+
+def _send(pid: int, what: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, what)
 
 
 @cache

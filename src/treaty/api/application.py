@@ -44,7 +44,10 @@ def application(
     """
     metrics, memo = metrics or Metrics(), memo or Memo()
     member.on_change(memo.empty)
-    pages = {**Operations(member, metrics, memo, LEVEL).paths(), **described.PAGES}
+    pages = {
+        **Operations(member, metrics, memo, LEVEL, guards is not None and guards.read_only).paths(),
+        **described.PAGES,
+    }
     registry: AsyncRegistry = member
     if guards is not None:
         registry = guards.before(member)

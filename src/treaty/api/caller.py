@@ -11,7 +11,7 @@ from treaty.core.rights import Access
 MAX_REQUEST_ID = 200
 """Characters of a request id that are echoed; a longer one is not."""
 REQUEST_ID = b"x-request-id"
-OPEN = frozenset({b"/healthz", b"/readyz", b"/openapi.json", b"/docs"})
+OPEN = frozenset({b"/healthz", b"/readyz", b"/readyz/writes", b"/openapi.json", b"/docs"})
 """Pages for everybody: those who start and stop servers have no credentials, and nothing of what is kept is told there."""
 
 

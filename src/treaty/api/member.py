@@ -13,6 +13,11 @@ class Member(AsyncRegistry, Protocol):
         """Have `callback` called, in this event loop, whenever commits have been applied (before they are answered)."""
         ...
 
+    @property
+    def halted(self) -> str:
+        """Why no change is written now; empty where changes are."""
+        ...
+
     def status(self) -> object:
         """Facts for ``/status``: a dataclass or mapping that JSON can hold, with the log's identity and sequence."""
         ...

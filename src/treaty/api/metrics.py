@@ -90,6 +90,7 @@ HELP = {
     "looked": "Seconds since the worker last looked at the log",
     "queue": "Commands that wait to be written",
     "read_only": "1 where the worker does not write now",
+    "refusing": "1 where the log took no write when the worker tried one last",
     "trouble": "1 where the worker can't reach its log now",
     "quarantined": "Rows of the log that the worker can't read",
     "state_file_age": "Seconds since the worker's state file was written",

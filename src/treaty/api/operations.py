@@ -33,22 +33,40 @@ class Operations:
     memo: Memo
     level: str = ""
     """The level of Confluent's API that is spoken."""
+    read_only: bool = False
+    """Whether this server was told to refuse all changes."""
     began: float = field(default_factory=time.monotonic)
 
     def paths(self) -> Mapping[bytes, Page]:
         """Endpoints by raw path; all are asked with GET."""
-        return {b"/healthz": self.healthy, b"/readyz": self.ready, b"/status": self.status, b"/metrics": self.scraped}
+        return {
+            b"/healthz": self.healthy,
+            b"/readyz": self.ready,
+            b"/readyz/writes": self.writing,
+            b"/status": self.status,
+            b"/metrics": self.scraped,
+        }
 
     async def healthy(self, _accept_encoding: str) -> Response:
         """The process answers; nothing more is said."""
         return _json({"status": "ok"})
 
     async def ready(self, _accept_encoding: str) -> Response:
-        """The log can be looked at; 503 with the reason where it can't."""
+        """The log can be looked at; 503 with the reason where it can't. A server that only reads says so, and is ready."""
+        return await self._readiness(200)
+
+    async def writing(self, _accept_encoding: str) -> Response:
+        """The same for who wants to change something: 503 too where no change is written now."""
+        return await self._readiness(503)
+
+    async def _readiness(self, halted: int) -> Response:
         try:
             reply = await self.member.ask(ListContexts(), Call("latest", timeout=READY_SECONDS))
         except RegistryError as reason:
             return _json({"status": "not ready", "reason": str(reason)}, 503)
+        why = self.member.halted or ("this server was started with --read-only" if self.read_only else "")
+        if why:
+            return _json({"status": "read-only", "reason": why, "sequence": reply.token.sequence}, halted)
         return _json({"status": "ready", "sequence": reply.token.sequence})
 
     async def status(self, _accept_encoding: str) -> Response:
@@ -85,6 +103,7 @@ _SHOWN = {
     "queue": "queue",
     "inFlight": "in_flight",
     "readOnly": "read_only",
+    "refusing": "refusing",
     "trouble": "trouble",
 }
 """What ``/status`` tells of each worker, and the gauges it takes it from: as of the worker's last beat."""

@@ -166,7 +166,7 @@ def _gauges(status: object) -> dict[str, float]:
         value = getattr(status, member.name)
         if isinstance(value, int | float):
             found[member.name] = float(value)
-        elif isinstance(value, str) and member.name in {"read_only", "trouble"}:
+        elif isinstance(value, str) and member.name in {"read_only", "refusing", "trouble"}:
             found[member.name] = float(bool(value))
         elif is_dataclass(value):
             prefix = "node_" if member.name == "counts" else ""

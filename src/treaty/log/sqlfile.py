@@ -1,5 +1,6 @@
 """One connection to a SQLite file that holds a log. Synchronous; one thread at a time."""
 
+import logging
 import os
 import sqlite3
 import time
@@ -12,6 +13,8 @@ from treaty.core.rows import Encoded
 from treaty.log import layout
 from treaty.log.log import Delta, Fate, LogDamagedError
 from treaty.log.trouble import code, told
+
+log = logging.getLogger("treaty.log")
 
 BUSY_SECONDS = 10.0
 """How long a writer waits for others."""
@@ -208,6 +211,7 @@ class SqlFile:
             self._roll_back()
             if code(error) == sqlite3.SQLITE_FULL:
                 raise
+            log.warning("%s did not say whether a commit is in it (%s): see what its disk reports", self.path, error)
             return Fate.UNKNOWN
         self.locked = False
         return Fate.ACCEPTED

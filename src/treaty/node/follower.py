@@ -15,6 +15,8 @@ from treaty.node.world import World
 
 log = logging.getLogger("treaty.node")
 
+SLOW_SECONDS = 3.0
+"""A look that takes longer is trouble with the log, and said as such while it goes on."""
 TAIL_SECONDS = 30.0
 """How long the follower waits for news before it looks anyway."""
 FIRST_PAUSE = 0.05
@@ -43,7 +45,9 @@ class Follower:
         self.tip = START
         """The last tip seen."""
         self.looked_at: float | None = None
-        self.trouble = ""
+        self._looks_since: float | None = None
+        """When the look began that is on its way."""
+        self._trouble = ""
         self.damage = ""
         self._log = source
         self._world = world
@@ -59,6 +63,22 @@ class Follower:
     def position(self) -> Position:
         """The place that the tables show."""
         return self.tables.position
+
+    @property
+    def trouble(self) -> str:
+        """Why the log can't be looked at: what the last look met, or that the one on its way takes too long."""
+        waited = 0.0 if self._looks_since is None else self._world.now() - self._looks_since
+        if waited > SLOW_SECONDS and not self._trouble:
+            return f"{self._log.url} has not answered for {waited:.0f} seconds"
+        return self._trouble
+
+    @property
+    def standing(self) -> str:
+        """How far the log is known here, and since when nothing newer is; for messages."""
+        if self.looked_at is None:
+            return "this node has not read it yet"
+        ago = self._world.now() - self.looked_at
+        return f"this node shows sequence {self.position.sequence}, as of {ago:.0f} seconds ago"
 
     @property
     def next_look(self) -> int:
@@ -88,6 +108,7 @@ class Follower:
         while self._next is not None:
             waiters, self._next = self._next, None
             number = self.begin()
+            self._looks_since = self._world.now()
             try:
                 await self._look()
             except asyncio.CancelledError:
@@ -96,10 +117,14 @@ class Follower:
             except Exception as error:  # noqa: BLE001 - those who wait have to hear of it, whatever it is
                 if isinstance(error, LogDamagedError):
                     self.damage = str(error)
+                elif isinstance(error, LogUnavailableError):
+                    self._trouble = str(error)
                 waiters.set_exception(error)
             else:
+                self._trouble = ""
                 self.finish(number)
                 waiters.set_result(None)
+            self._looks_since = None
         self._looker = None
 
     async def _look(self) -> None:
@@ -211,17 +236,17 @@ class Follower:
         while True:
             try:
                 await self.look()
-                self.trouble, pause = "", FIRST_PAUSE
+                self._trouble, pause = "", FIRST_PAUSE
                 await self._log.wait(self.position, TAIL_SECONDS)
             except LogUnavailableError as error:
-                self.trouble = str(error)
+                self._trouble = str(error)  # waiting for news may meet it too
                 await self._world.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError:
                 await self._world.sleep(LONGEST_PAUSE)
             except Exception as error:
                 log.exception("the tail of the log could not be followed; trying again")
-                self.trouble = f"{type(error).__name__}: {error}"
+                self._trouble = f"{type(error).__name__}: {error}"
                 await self._world.sleep(LONGEST_PAUSE)
 
     async def close(self) -> None:

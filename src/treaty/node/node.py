@@ -70,7 +70,7 @@ class Node:
         self._vault = vault
         self._decide = behind(vault, decide)
         self.follower = Follower(log, self._tables, world, self.counts)
-        self._queue = Queue(self.follower, desk, self.counts)
+        self._queue = Queue(self.follower, desk, world, self.counts)
         self._carrier = carrier
         self._handing = Handing(
             self._queue, self.follower, log=log, carrier=carrier, counts=self.counts, decide=self._decide
@@ -155,11 +155,12 @@ class Node:
             async with asyncio.timeout(call.timeout):
                 return await work
         except LogUnavailableError as error:
-            raise Unavailable(f"the log can't be reached: {error}") from None
+            raise Unavailable(f"the log can't be reached: {error}; {self.follower.standing}") from None
         except LogDamagedError as error:
             raise Unavailable(f"the log is damaged: {error}", READ_ONLY_SECONDS) from None
         except TimeoutError:
-            raise Unavailable(f"no answer within {call.timeout} seconds; nothing was written") from None
+            reason = f" ({self.follower.trouble}; {self.follower.standing})" if self.follower.trouble else ""
+            raise Unavailable(f"no answer within {call.timeout} seconds{reason}; nothing was written") from None
 
     async def _query(self, command: Command[A], call: Call) -> Reply[A]:
         """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
@@ -234,6 +235,11 @@ class Node:
         """Have `callback` called whenever commits have been applied, before anybody is answered from them."""
         self.follower.on_change(callback)
 
+    @property
+    def halted(self) -> str:
+        """Why no change is written here now; empty where changes are."""
+        return self._queue.read_only or self._queue.refusing
+
     def status(self) -> Status:
         """What this node knows of itself and of its log."""
         here, follower = self.follower.position, self.follower
@@ -251,6 +257,7 @@ class Node:
             looked=looked,
             queue=self._queue.waiting,
             read_only=self._queue.read_only,
+            refusing=self._queue.refusing,
             trouble=follower.trouble,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),

@@ -14,19 +14,25 @@ from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
 from treaty.node.pending import Pending
 from treaty.node.status import Counts
+from treaty.node.world import World
 from treaty.wire.peer.message import Handed
 
 A = TypeVar("A")
 
 READ_ONLY_SECONDS = 30.0
 """When to ask a read-only node again."""
+PATIENCE_SECONDS = 2.0
+"""How long commands wait for a log that takes no writes, from the first time it says so; then they are sent away."""
+REFUSING_SECONDS = 30.0
+"""How long a node says that its log takes no writes, when nothing was tried since."""
 
 
 class Queue:
     """Commands of one node, from their arrival to their answer."""
 
-    def __init__(self, follower: Follower, desk: Desk, counts: Counts) -> None:
+    def __init__(self, follower: Follower, desk: Desk, world: World, counts: Counts) -> None:
         """Nobody waits yet."""
+        self._world = world
         self._follower = follower
         self._desk = desk
         self._counts = counts
@@ -36,6 +42,8 @@ class Queue:
         self._parked: dict[Pending, asyncio.Task[None]] = {}
         self.hindrance = ""
         """Why nobody decides now, for those whose deadline comes."""
+        self._refused = ""
+        self._refused_first = self._refused_last = 0.0
 
     @property
     def waiting(self) -> int:
@@ -54,6 +62,33 @@ class Queue:
         table, key = next(iter(quarantine))
         first = f"the first in table {table!r}: {quarantine[table, key]}"
         return f"{len(quarantine)} rows can't be read here ({first}), and deciding without them is wrong; upgrade this node"
+
+    @property
+    def refusing(self) -> str:
+        """Why the log took no write when that was tried last; nothing when it did, or when that was long ago."""
+        stale = self._world.now() - self._refused_last > REFUSING_SECONDS
+        return "" if stale else self._refused
+
+    def refused(self, reason: str) -> None:
+        """The log takes no writes. Those in line wait a little, for it may be over at once; then they are sent away.
+
+        What is in line is in no open append, so nothing of it is in the log. Who comes later waits for one more try.
+        """
+        now = self._world.now()
+        if not self.refusing:
+            self._refused_first = now
+        self._refused, self._refused_last = reason, now
+        if now - self._refused_first < PATIENCE_SECONDS:
+            return
+        away = Unavailable(f"the log takes no writes now: {reason}; nothing was written", PATIENCE_SECONDS)
+        for pending in self._line:
+            if not pending.elsewhere:  # what another node may have written waits for its time
+                pending.fail(away)
+        self._line = deque(pending for pending in self._line if not pending.over)
+
+    def accepted(self) -> None:
+        """The log takes writes."""
+        self._refused = ""
 
     async def submit(
         self, command: Command[A], timeout: float, handed: Handed | None = None, request_id: str = ""
@@ -155,4 +190,4 @@ class Queue:
         if open_:
             pending.fail(OutcomeUnknown(pending.command.command_id))
         else:
-            pending.expire(*filter(None, (self.hindrance,)))
+            pending.expire(self.hindrance or self.refusing or self._follower.trouble)

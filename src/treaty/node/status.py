@@ -100,6 +100,8 @@ class Status:
     """Commands that wait to be written."""
     read_only: str
     """Why this node does not write now; empty when it does."""
+    refusing: str
+    """Why the log took no write when one was tried last (its disk may be full); empty when it did."""
     trouble: str
     """Why the log can't be reached now; empty when it can."""
     quarantined: int

@@ -27,7 +27,7 @@ HOLD_AFTER = 2
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """An append that was sent. `fate` is None where the log says that surely nothing was written.
+    """An append that was sent. `fate` is None where the log says that surely nothing was written, and `refused` why.
 
     `look` is the number of the look that it is: if it is accepted, its base was the tip.
     """
@@ -35,6 +35,7 @@ class Flight:
     append: Append
     look: int
     fate: Fate | None
+    refused: Exception | None = None
 
 
 class Writer:
@@ -72,7 +73,7 @@ class Writer:
                 await self._world.sleep(0)  # a log in memory never waits, and others want their turn
                 pause = FIRST_PAUSE
             except LogUnavailableError as error:
-                self._follower.trouble = str(error)
+                self._queue.refused(str(error))
                 await self._world.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError as error:
@@ -108,6 +109,8 @@ class Writer:
             await self._lose(chain)
         else:
             self._queue.give_back(chain.members)
+            if isinstance(flight.refused, LogUnavailableError):
+                raise flight.refused
             await self._world.sleep(FIRST_PAUSE)
 
     async def _pass_on(self, leader: Leader | None) -> None:
@@ -166,10 +169,10 @@ class Writer:
         try:
             return Flight(append, look, await self._log.append(append))
         except LogUnavailableError as error:
-            self._follower.trouble = str(error)
+            return Flight(append, look, None, error)
         except LogDamagedError as error:
             self._follower.damage = str(error)
-        return Flight(append, look, None)
+            return Flight(append, look, None, error)
 
     # ---------------------------------------------------------------------------------------------------- afterwards
 
@@ -188,7 +191,7 @@ class Writer:
             try:
                 await self._follower.reach(position)
             except LogUnavailableError as error:
-                self._follower.trouble = str(error)
+                self._queue.refused(str(error))
                 await self._world.sleep(FIRST_PAUSE)
         first = self._follower.tables.get("outcome", (chain.commits[0].command_id,))
         if chain.writers and (not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence):
@@ -196,6 +199,7 @@ class Writer:
             return
         self._follower.finish(look)
         self._follower.expect(None)
+        self._queue.accepted()
         self._counts.commits += len(chain.commits)
         self._conflicts = 0
         self._size = min(CHAIN_COMMITS, self._size * 2)
@@ -237,8 +241,9 @@ class Writer:
                     return again
                 if fate is Fate.CONFLICT and not self._log.owned:
                     continue
+                self._queue.refused(f"{self._log.url} does not say what became of the last append; it is asked again")
             except LogUnavailableError as error:
-                self._follower.trouble = str(error)
+                self._queue.refused(str(error))
             await self._world.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
         return None
@@ -251,7 +256,7 @@ class Writer:
             try:
                 await self._follower.look()
             except LogUnavailableError as error:
-                self._follower.trouble = str(error)
+                self._queue.refused(str(error))
                 await self._world.sleep(FIRST_PAUSE)
         forgotten = tables.sequence - chain.base.sequence > OUTCOMES
         again: list[Pending] = []

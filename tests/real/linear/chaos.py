@@ -1,25 +1,30 @@
-"""Three servers over one log, clients that collide, and somebody who kills and freezes servers at random."""
+"""Three servers over one log, clients that collide, and somebody who harms servers and log at random."""
 
 import contextlib
-import json
 import random
 import signal
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from tests.real.linear.calls import asked, chosen
 from tests.real.linear.history import Recorder
+from tests.real.linear.stores import Store
 from tests.real.running import Running, start
 from treaty.client.connection import Connection
 from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
-from treaty.core.refusals import Refusal
+from treaty.core.refusals import RegistryError
 
+SERVERS = 3
+CLIENTS = 6
 TURNS = 60
 """Operations before another subject comes into use, so that no history grows too long to check."""
+FROZEN, HARMED = 0.4, 0.4
+"""How often a server is frozen before another one is killed, and how often something happens to the log."""
 
 
 @dataclass(slots=True)
@@ -27,52 +32,69 @@ class Chaos:
     """One run. `servers` are started again on the ports that they had."""
 
     folder: Path
-    log: str
+    store: Store
     seed: int
+    told: Callable[[str], None] = lambda _: None
     recorder: Recorder = field(default_factory=Recorder)
     servers: list[Running] = field(default_factory=list)
     done: threading.Event = field(default_factory=threading.Event)
     failures: list[BaseException] = field(default_factory=list)
     used: int = 0
-    kills: int = 0
-    freezes: int = 0
+    harms: Counter[str] = field(default_factory=Counter)
+    ids: dict[int, set[str]] = field(default_factory=dict)
+    """Every schema id that was ever told, and the texts that it was told for."""
 
-    def run(self, kills: int, clients: int = 6) -> None:
-        """Run until so many servers were killed; at the end all are up again."""
-        self.servers = [start(self.folder, "--log", self.log) for _ in range(3)]
+    def run(self, kills: int, seconds: float = float("inf")) -> None:
+        """Run until so many servers were killed or the time is over; at the end all are up, and all subjects are read."""
+        self.servers = [self._start() for _ in range(SERVERS)]
         with contextlib.closing(self._registry(0)) as registry:
             registry.set_level("", "NONE")
-        threads = [threading.Thread(target=self._client, args=(number,)) for number in range(clients)]
+        threads = [threading.Thread(target=self._client, args=(number,)) for number in range(CLIENTS)]
         for thread in threads:
             thread.start()
         try:
-            self._harm(random.Random(f"harm/{self.seed}"), kills)
+            self._harm(random.Random(f"harm/{self.seed}"), kills, time.monotonic() + seconds)
         finally:
             self.done.set()
             for thread in threads:
                 thread.join(120)
         assert not self.failures, self.failures
+        self._read_all()
 
     def stop(self) -> None:
         """Stop all servers."""
         for server in self.servers:
-            server.process.send_signal(signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):
+                server.process.send_signal(signal.SIGCONT)
             server.stop()
 
-    def _harm(self, chance: random.Random, kills: int) -> None:
-        for _ in range(kills):
+    def _start(self, port: int = 0) -> Running:
+        return start(self.folder, "--log", self.store.url, port=port)
+
+    def _harm(self, chance: random.Random, kills: int, end: float) -> None:
+        names: list[str] = []
+        while self.harms["kill"] < kills and time.monotonic() < end:
             time.sleep(chance.uniform(0.1, 0.7))
-            place = chance.randrange(3)
-            server = self.servers[place]
-            if chance.random() < 0.4:
-                self.freezes += 1
-                frozen = self.servers[(place + 1) % 3]
+            place = chance.randrange(SERVERS)
+            if chance.random() < FROZEN:
+                self._count("freeze")
+                frozen = self.servers[(place + 1) % SERVERS]
                 frozen.process.send_signal(signal.SIGSTOP)
                 time.sleep(chance.uniform(0.05, 0.6))
                 frozen.process.send_signal(signal.SIGCONT)
-            server.kill()
-            self.kills += 1
-            self.servers[place] = start(self.folder, "--log", self.log, port=server.port)
+            if chance.random() < HARMED:
+                names = names or chance.sample([*self.store.harms], len(self.store.harms))
+                name = names.pop()
+                self._count(name)
+                self.store.harms[name](chance, self.servers)
+                time.sleep(chance.uniform(0.0, 1.0))
+            self._count("kill")
+            self.servers[place].kill()
+            self.servers[place] = self._start(self.servers[place].port)
+
+    def _count(self, harm: str) -> None:
+        self.harms[harm] += 1
+        self.told(harm)
 
     # ---------------------------------------------------------------------------------------------------- clients
 
@@ -86,44 +108,35 @@ class Chaos:
 
     def _registry(self, number: int) -> Connection:
         bases = [server.base for server in self.servers]
-        turned = tuple(bases[number % 3 :] + bases[: number % 3])
+        turned = tuple(bases[number % SERVERS :] + bases[: number % SERVERS])
         return Connection(HttpRegistry(Settings(turned, attempt_timeout=3.0)))
 
     def _ask(self, number: int, registry: Connection, chance: random.Random) -> None:
+        process = number
         while not self.done.is_set():
             subject = f"s{self.used // TURNS + chance.randrange(3)}"
             self.used += 1
-            name, argument, call = calls(registry, subject, chance)
-            self.recorder.ask(number, name, subject, argument, call)
+            one = chosen(registry, subject, chance, self.ids)
+            process = self.recorder.ask(process, one.name, subject, one.argument, one.call)
 
+    def _read_all(self) -> None:
+        """Read every subject from every server, as part of the history: what was lost until now is missed here."""
+        for number, server in enumerate(self.servers):
+            registry = Connection(HttpRegistry(Settings((server.base,))))
+            with contextlib.closing(registry):
+                for subject in (f"s{place}" for place in range(self.used // TURNS + 3)):
+                    for name in ("versions", "latest", "level"):
+                        one = asked(registry, subject, name, None, self.ids)
+                        self.recorder.ask(-1 - number, name, subject, None, one.call)
 
-def calls(registry: Connection, subject: str, chance: random.Random) -> tuple[str, Any, Callable[[], Any]]:
-    """Choose an operation on a subject: its name, its argument, and what carries it out."""
-    name = chance.choices(("register", "versions", "latest", "delete", "purge"), (5, 2, 3, 2, 1))[0]
-    version, text = chance.randint(1, 6), _text(chance.randint(1, 5))
-    match name:
-        case "register":
-            return name, text, lambda: registry.register(subject, text).version.number
-        case "versions":
-            return name, None, lambda: list(registry.versions(subject))
-        case "latest":
-            return name, None, lambda: _pair(registry, subject)
-    permanent = name == "purge"
-    return name, version, lambda: registry.delete_version(subject, version, permanent=permanent)[0]
-
-
-def result_of(call: Callable[[], Any]) -> Any:
-    """What a call came to: its answer, or the name of the refusal. What is no answer is raised."""
-    try:
-        return call()
-    except Refusal as no:
-        return type(no).__name__
-
-
-def _text(size: int) -> str:
-    return json.dumps({"type": "fixed", "name": "F", "size": size}, separators=(",", ":"))
-
-
-def _pair(registry: Connection, subject: str) -> list[object]:
-    found = registry.version(subject)
-    return [found.number, _text(json.loads(found.text)["size"])]
+    def meanings(self) -> dict[int, list[str]]:
+        """What each server says that each id means which was ever told; the name of a refusal where it is gone."""
+        found: dict[int, list[str]] = defaultdict(list)
+        for server in self.servers:
+            with contextlib.closing(Connection(HttpRegistry(Settings((server.base,))))) as registry:
+                for number in self.ids:
+                    try:
+                        found[number].append(registry.schema(number).text)
+                    except RegistryError as error:
+                        found[number].append(type(error).__name__)
+        return found

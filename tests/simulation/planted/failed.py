@@ -7,5 +7,6 @@ LAWS = {"2"}
 PLACE, NAME = Pending, "expire"
 
 
-def planted(self: Pending) -> None:
+def planted(self: Pending, why: str = "") -> None:
+    del why
     self.fail(Unavailable("failed"))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import asyncpg
 from asyncpg import Connection
@@ -14,6 +15,8 @@ CONNECT_SECONDS = 5.0
 """How long making a connection may take."""
 STATEMENT_SECONDS = 30.0
 """How long a statement may take on the server; loading everything is read in pieces."""
+LOOK_SECONDS = 10.0
+"""How long a look may take, or the first word of a transaction; a connection that is silent for longer is given up."""
 LOCK_SECONDS = 10.0
 """How long a writer waits for others."""
 PAUSE_FIRST, PAUSE_MOST = 0.1, 5.0
@@ -28,19 +31,37 @@ SETTINGS = {
 }
 
 
+@dataclass(slots=True)
+class Pauses:
+    """When a server that was away is tried again. Links to one server share it: what one finds is true for all."""
+
+    pause: float = 0.0
+    next_try: float = 0.0
+    last: str = ""
+    """What the last try met."""
+
+    def failed(self, now: float, why: str) -> None:
+        """Wait longer than before."""
+        self.pause = min(max(PAUSE_FIRST, self.pause * 2), PAUSE_MOST)
+        self.next_try, self.last = now + self.pause, why
+
+    def worked(self) -> None:
+        """Wait no more."""
+        self.pause, self.next_try = 0.0, 0.0
+
+
 class Link:
     """A connection on demand. While the server is away, asking fails at once between two tries to connect."""
 
-    def __init__(self, dsn: str, where: str, made: Callable[[Connection], Awaitable[None]]) -> None:
+    def __init__(self, dsn: str, where: str, made: Callable[[Connection], Awaitable[None]], pauses: Pauses) -> None:
         """`where` names the server in messages, `made` prepares each new connection."""
+        self._pauses = pauses
         self._dsn = dsn
         self._where = where
         self._made = made
         self._connection: Connection | None = None
         self._turn = asyncio.Lock()
-        self._pause = 0.0
-        self._next_try = 0.0
-        self._last = ""
+        self._closed = False
 
     async def get(self) -> Connection:
         """The connection, made anew where it was lost. Raises `LogUnavailableError` or `LogDamagedError`."""
@@ -53,8 +74,10 @@ class Link:
 
     async def _connect(self) -> Connection:
         loop = asyncio.get_running_loop()
-        if loop.time() < self._next_try:
-            raise LogUnavailableError(self._last)
+        if self._closed:
+            raise LogUnavailableError(f"{self._where} was closed here")
+        if loop.time() < self._pauses.next_try:
+            raise LogUnavailableError(self._pauses.last)
         try:
             with told(self._where, "connecting"):
                 connection = await asyncpg.connect(
@@ -66,11 +89,9 @@ class Link:
                     connection.terminate()
                     raise
         except LogUnavailableError as error:
-            self._pause = min(max(PAUSE_FIRST, self._pause * 2), PAUSE_MOST)
-            self._next_try = loop.time() + self._pause
-            self._last = str(error)
+            self._pauses.failed(loop.time(), str(error))
             raise
-        self._pause = 0.0
+        self._pauses.worked()
         return connection
 
     def drop(self) -> None:
@@ -82,7 +103,7 @@ class Link:
     async def close(self) -> None:
         """Close the connection."""
         connection, self._connection = self._connection, None
-        self._next_try, self._last = float("inf"), "this log was closed"
+        self._closed = True
         if connection is not None and not connection.is_closed():
             with suppress(*LOST, asyncpg.PostgresError):
                 await connection.close(timeout=CONNECT_SECONDS)

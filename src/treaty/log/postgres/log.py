@@ -18,10 +18,10 @@ from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError
+from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
 from treaty.log.postgres.layout import FACTS, FORGET, LAYOUT, LIVE, LOCK_CLASS, SINCE, SWEEP, TIP, WRITE, prepare
-from treaty.log.postgres.link import Link
-from treaty.log.postgres.trouble import LOST, told
+from treaty.log.postgres.link import LOOK_SECONDS, Link, Pauses
+from treaty.log.postgres.trouble import LOST, silent, told
 
 POLL = 1.0
 """Seconds between two looks for changes by others, where no hint came."""
@@ -63,8 +63,9 @@ class PostgresLog:
         self._poll = poll
         self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:4], "big", signed=True)
         self._channel = f"treaty_{self._key & 0xFFFFFFFF:08x}"
-        self._writing = Link(dsn, self.url, self._prepared)
-        self._reading = Link(dsn, self.url, self._listening)
+        pauses = Pauses()
+        self._writing = Link(dsn, self.url, self._prepared, pauses)
+        self._reading = Link(dsn, self.url, self._listening, pauses)
         self._turn = asyncio.Lock()
         self._look = asyncio.Lock()
         self._holding = Holding()
@@ -117,20 +118,26 @@ class PostgresLog:
         connection = await self._writing.get()
         try:
             with told(self.url, "waiting for other writers"):
-                await connection.execute("begin isolation level read committed")
+                await connection.execute("begin isolation level read committed", timeout=LOOK_SECONDS)
                 # A statement of its own: the next one must see what the holder before us has committed.
                 await connection.execute("select pg_advisory_xact_lock($1, $2)", LOCK_CLASS, self._key)
-        except BaseException:
-            await self._undo(connection)
+        except BaseException as error:
+            await self._undo(connection, error)
             raise
         self._held = connection
 
-    async def _undo(self, connection: Connection) -> None:
-        """End a transaction without a trace; a connection that can't say so is given up, which does it too."""
+    async def _undo(self, connection: Connection, error: BaseException | None = None) -> None:
+        """End a transaction without a trace; a connection that can't say so is given up, which does it too.
+
+        `error` is what ended it, where something did.
+        """
         self._held = None
+        if silent(error):
+            self._writing.drop()
+            return
         try:
             if not connection.is_closed():
-                await connection.execute("rollback")
+                await connection.execute("rollback", timeout=LOOK_SECONDS)
         except (*LOST, asyncpg.PostgresError):
             self._writing.drop()
         except BaseException:
@@ -148,8 +155,8 @@ class PostgresLog:
                     await self._undo(connection)
                     return Fate.CONFLICT
                 rows = await self._write(connection, append)
-        except BaseException:
-            await self._undo(connection)
+        except BaseException as error:
+            await self._undo(connection, error)
             raise
         return await self._commit(connection, append, rows)
 
@@ -221,7 +228,7 @@ class PostgresLog:
         """Look at the tip."""
         self._changed.clear()  # a hint from here on is of something that this look may not see
         async with self._looking("looking at the tip") as connection:
-            row = await connection.fetchrow(TIP)
+            row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
         self._seen = Position(*row) if row else START
         return self._seen
 
@@ -235,6 +242,10 @@ class PostgresLog:
                     yield connection
             except asyncio.CancelledError:
                 self._reading.drop()  # nobody knows what it is doing
+                raise
+            except LogUnavailableError as error:
+                if silent(error):
+                    self._reading.drop()  # it may be dead without a word; a new one tells
                 raise
 
     async def read(self, after: Position) -> Delta:
@@ -296,7 +307,7 @@ class PostgresLog:
     async def _glance(self) -> None:
         """Look without forgetting a hint that comes meanwhile."""
         async with self._looking("looking for changes") as connection:
-            row = await connection.fetchrow(TIP)
+            row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
         self._seen = Position(*row) if row else START
 
     async def facts(self) -> Facts:

@@ -40,3 +40,8 @@ def told(where: str, doing: str) -> Iterator[None]:
         what = str(error) or type(error).__name__
         message = f"{where} does not answer ({what}, while {doing}): check that it runs and can be reached"
         raise LogUnavailableError(message) from error
+
+
+def silent(error: BaseException | None) -> bool:
+    """Tell whether `error` says that no answer came in time: the connection may be dead without a word."""
+    return error is not None and isinstance(error.__cause__, TimeoutError)

@@ -8,6 +8,7 @@ might decide, and the node where the command arrived asks there.
 import asyncio
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 
 from treaty.core.command import Needs
 from treaty.core.limits import HANDED_WITHIN
@@ -210,10 +211,8 @@ class Handing:
             here = self._follower.position.token
             if token.sequence <= here.sequence and (token.identity == here.identity or not token.sequence):
                 return
-            try:
+            with suppress(LogUnavailableError):  # the follower says so
                 await self._follower.look()
-            except LogUnavailableError as error:
-                self._follower.trouble = str(error)
             if self._follower.position.token == here:
                 await asyncio.sleep(FIRST_PAUSE)
 

@@ -58,7 +58,8 @@ def summary(path: str, method: str) -> tuple[str, str]:
 
 _OPERATION = {
     "/healthz": "Does the process answer?",
-    "/readyz": "Can the log be looked at? 503 with the reason where it can't.",
+    "/readyz": "Can the log be looked at? 503 with the reason where it can't. A server that only reads says so.",
+    "/readyz/writes": "Can changes be made? 503 with the reason where they can't.",
     "/status": "Where the server stands in its log, what it holds and has done, and the limits in force.",
     "/metrics": "Numbers of all workers, for Prometheus.",
     "/openapi.json": "This description.",
@@ -127,7 +128,7 @@ def _operation(path: str, method: str, one: Operation, body: Schema | None, answ
     parameters = [_parameter(each, "path") for each in one.path]
     if path in PAGES:
         made["responses"] = {"200": _answered(one.answer, answer)}
-        if path == "/readyz":
+        if path.startswith("/readyz"):
             shape = {"schema": one.answer.whole}
             made["responses"]["503"] = {"description": "It can't, and why.", "content": {one.answer.media: shape}}
         return made

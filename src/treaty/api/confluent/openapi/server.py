@@ -117,9 +117,14 @@ PAGES: Table = {
             "operation", Answer("It can", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
         )
     },
+    "/readyz/writes": {
+        "GET": Operation(
+            "operation", Answer("They can", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
+        )
+    },
     "/status": {"GET": Operation("operation", Answer("What it knows", whole=_STATUS, media=JSON))},
     "/metrics": {"GET": Operation("operation", Answer("Prometheus' text format", whole=_TEXT, media="text/plain"))},
     "/openapi.json": {"GET": Operation("operation", Answer("This document", whole={"type": "object"}, media=JSON))},
     "/docs": {"GET": Operation("operation", Answer("The page", whole=_TEXT, media="text/html"))},
 }
-"""Pages that do not belong to the dialect; ``/readyz`` also answers 503."""
+"""Pages that do not belong to the dialect; ``/readyz…`` also answer 503."""

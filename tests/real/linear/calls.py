@@ -1,0 +1,114 @@
+"""Operations that clients try on a subject, chosen by chance, and what carries them out."""
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.client.connection import Connection
+from treaty.core.names import Subject
+from treaty.core.refusals import Refusal
+from treaty.core.registry import Call
+from treaty.core.requests import GetVersion
+
+OFTEN: Mapping[str, int] = {
+    "register": 10,
+    "versions": 3,
+    "latest": 4,
+    "numbered": 2,
+    "lookup": 2,
+    "listed": 2,
+    "check": 1,
+    "level": 1,
+    "delete": 4,
+    "purge": 2,
+    "delete_all": 1,
+    "purge_all": 1,
+    "set_level": 1,
+    "unset_level": 1,
+}
+"""How often each operation is chosen, as shares."""
+TEXTS = 5
+"""Different schemas; few, so that clients collide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An operation on a subject: its name, its argument (None where it takes none), and what carries it out."""
+
+    name: str
+    argument: Any
+    call: Callable[[], Any]
+
+
+Ids = dict[int, set[str]]
+"""Schema ids that were told, and the texts that they were told for."""
+
+
+def chosen(registry: Connection, subject: str, chance: random.Random, ids: Ids) -> Asked:
+    """Choose an operation."""
+    name = chance.choices([*OFTEN], [*OFTEN.values()])[0]
+    return asked(registry, subject, name, _argument(name, chance), ids)
+
+
+def _argument(name: str, chance: random.Random) -> Any:
+    if name in {"register", "lookup", "check"}:
+        return text_of(chance.randint(1, TEXTS))
+    if name in {"delete", "purge", "numbered"}:
+        return chance.randint(1, 6)
+    return chance.choice(["NONE", "BACKWARD", "FULL_TRANSITIVE"]) if name == "set_level" else None
+
+
+def asked(registry: Connection, subject: str, name: str, argument: Any, ids: Ids) -> Asked:
+    """Return an operation by its name, which notes the ids that it is told. What memory would answer is asked with a look."""
+    of_subject: Mapping[str, Callable[[], Any]] = {
+        "register": lambda: _registered(registry, subject, argument, ids),
+        "versions": lambda: list(registry.versions(subject)),
+        "latest": lambda: _pair(registry, subject),
+        "numbered": lambda: _numbered(registry, subject, argument),
+        "lookup": lambda: registry.lookup(subject, argument).number,
+        "listed": lambda: subject in registry.subjects(subject),
+        "check": lambda: registry.check(subject, argument).compatible,
+        "level": lambda: registry.config(subject, resolve=False).level,
+        "delete": lambda: registry.delete_version(subject, argument)[0],
+        "purge": lambda: registry.delete_version(subject, argument, permanent=True)[0],
+        "delete_all": lambda: list(registry.delete_subject(subject)),
+        "purge_all": lambda: list(registry.delete_subject(subject, permanent=True)),
+        "set_level": lambda: registry.set_level(subject, argument).level,
+        "unset_level": lambda: registry.delete_config(subject).level,
+    }
+    return Asked(name, argument, of_subject[name])
+
+
+def result_of(call: Callable[[], Any]) -> Any:
+    """What a call came to: its answer, or the name of the refusal. What is no answer is raised."""
+    try:
+        return call()
+    except Refusal as no:
+        return type(no).__name__
+
+
+def text_of(size: int) -> str:
+    """A schema; two of different sizes are incompatible."""
+    return json.dumps({"type": "fixed", "name": "F", "size": size}, separators=(",", ":"))
+
+
+def _shown(text: str) -> str:
+    return text_of(json.loads(text)["size"])
+
+
+def _registered(registry: Connection, subject: str, text: str, ids: Ids) -> int:
+    version = registry.register(subject, text).version
+    ids.setdefault(version.schema_id, set()).add(text)
+    return version.number
+
+
+def _pair(registry: Connection, subject: str) -> list[object]:
+    found = registry.version(subject)
+    return [found.number, _shown(found.text)]
+
+
+def _numbered(registry: Connection, subject: str, number: int) -> str:
+    reply = registry.ask(GetVersion(Subject(".", subject), number), Call(consistency="latest"))
+    return _shown(reply.answer.text)
