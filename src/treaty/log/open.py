@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from treaty.core.cluster import ClusterError
 from treaty.core.schema import Pairs
 from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
@@ -23,6 +24,8 @@ class Terms:
     """URL under which other nodes reach this one ("" where they can't)."""
     make: bool = True
     """Whether a store that is not there is made, by backends that can tell."""
+    visit: bool = False
+    """Whether who opens it is no node but a command, which does its work and goes."""
 
 
 PLAIN = Terms()
@@ -70,16 +73,35 @@ async def _postgres(url: str, _: Terms) -> Log:
     return log
 
 
-OPENERS: Mapping[str, Opener] = {"memory": _memory, "sqlite": _sqlite, "postgresql": _postgres, "postgres": _postgres}
+async def _kafka(url: str, terms: Terms) -> Log:
+    try:
+        module = import_module("treaty.log.kafka.opening")
+    except ModuleNotFoundError as missing:
+        if missing.name != "confluent_kafka":
+            raise
+        raise LogUrlError("a log on Kafka needs confluent-kafka: pip install 'treaty[kafka]'") from missing
+    try:
+        log: Log = await module.opened(url, terms.settings, address=terms.address, make=terms.make, visit=terms.visit)
+    except ClusterError as wrong:
+        raise LogUrlError(str(wrong)) from wrong
+    return log
+
+
+OPENERS: Mapping[str, Opener] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "postgresql": _postgres,
+    "postgres": _postgres,
+    "kafka": _kafka,
+}
 """The logs of this package, by the scheme of their URLs."""
 
 
-LATER = ("kafka",)
-"""Schemes whose place is kept."""
-
-
 async def open_log(url: str, terms: Terms = PLAIN) -> Log:
-    """Open the log that a URL names: ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database``.
+    """Open the log that a URL names.
+
+    There are ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database`` and
+    ``kafka://host:port/topic?writers=any|owner``.
 
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
     """
@@ -87,8 +109,6 @@ async def open_log(url: str, terms: Terms = PLAIN) -> Log:
     opener = OPENERS.get(scheme)
     if opener is None:
         plugins = {point.name: point for point in entry_points(group=GROUP)}
-        if scheme in LATER:
-            raise LogUrlError(f"{scheme} logs are not in this version of Treaty: use sqlite:///absolute/path.db")
         if scheme not in plugins:
             known = ", ".join(sorted({*OPENERS, *plugins}))
             raise LogUrlError(f"no log for {url!r}: known schemes are {known}; for instance sqlite:///tmp/treaty.db")

@@ -41,7 +41,7 @@ async def opened(url: str, *, new: bool = False) -> AsyncIterator[Log]:
     if not new:
         _refuse_missing(url)
     settings = click.get_current_context().meta.get(_SETTINGS, ())
-    found = await open_log(url, Terms(settings, make=new))
+    found = await open_log(url, Terms(settings, make=new, visit=True))
     try:
         yield found
     finally:

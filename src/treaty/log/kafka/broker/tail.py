@@ -21,16 +21,21 @@ BATCH_RECORDS = 1_000
 """Records of one batch."""
 SLICE_SECONDS = 0.1
 """How long the thread waits for records before it looks whether somebody else wants others."""
+SHARED_SECONDS = 0.005
+"""The same while somebody does."""
+STREAMS = 2
+"""Consumers of one node: one at the end of the log, and one that reads it from the beginning."""
 PREFETCH_KBYTES = 32_768
 """Kilobytes that the library fetches ahead, which also bounds a batch."""
+PLAIN_WAIT, COMMITTED_WAIT = 500, 10
+"""Milliseconds that a broker keeps a request for records that are not there. Records come at once in any case; but that
+there is nothing behind the marker of a transaction is known only from an answer without records, and looks wait for it."""
 FETCHING: dict[str, object] = {
     "queued.max.messages.kbytes": PREFETCH_KBYTES,
     "max.partition.fetch.bytes": 8_388_608,
     "fetch.queue.backoff.ms": 20,
-    "fetch.wait.max.ms": 100,
 }
-"""How a whole log is read quickly: by large pieces, and on again soon after the queue was full. Who jumps to another
-offset waits until the brokers have answered for the old one, but no longer than this."""
+"""How a whole log is read quickly: by large pieces, and on again soon after the queue was full."""
 
 
 def consuming(cluster: Cluster, *, committed: bool, own: dict[str, object]) -> dict[str, object]:
@@ -54,6 +59,14 @@ class _Job:
     future: "asyncio.Future[Batch]"
 
 
+@dataclass(slots=True)
+class _Stream:
+    """A consumer, and the offset of what it gives next."""
+
+    consumer: Any
+    at: int
+
+
 class Tail:
     """Reads for one caller at a time; who waits for records makes room where somebody else asks."""
 
@@ -62,11 +75,11 @@ class Tail:
         self._topic, self._where = topic, where
         self._loop = asyncio.get_running_loop()
         self._heard = Heard()
-        own = {**FETCHING, "error_cb": self._heard}
+        wait = COMMITTED_WAIT if committed else PLAIN_WAIT
+        own = {**FETCHING, "fetch.wait.max.ms": wait, "error_cb": self._heard}
         self._settings = consuming(cluster, committed=committed, own=own)
-        self._consumer: Any = None
+        self._streams: list[_Stream] = []
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._at: int | None = None
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="treaty log, reading", daemon=True)
         self._thread.start()
@@ -84,15 +97,14 @@ class Tail:
             try:
                 batch = self._serve(job)
             except BaseException as error:  # noqa: BLE001 - it belongs to the one who asked
-                self._at = None
                 self._tell(job.future.set_exception, job.future, error)
             else:
                 if batch is None:
                     self._jobs.put(job)
                 else:
                     self._tell(job.future.set_result, job.future, batch)
-        if self._consumer is not None:
-            self._consumer.close()
+        while self._streams:
+            self._streams.pop().consumer.close()
 
     def _tell(self, what: Callable[[Any], None], future: "asyncio.Future[Batch]", result: object) -> None:
         def tell() -> None:
@@ -106,45 +118,66 @@ class Tail:
         """The batch of a job; None where it should wait because somebody else asks too."""
         if job.future.cancelled() or self._closed:
             return Batch((), job.offset)
-        if self._at != job.offset:
-            try:
-                if self._consumer is None:  # one that is idle first would ask for the topic a second later
-                    self._consumer = Consumer(self._settings, logger=LIBRARY)
-                self._consumer.assign([TopicPartition(self._topic, 0, job.offset)])
-            except KafkaException as error:
-                raise unavailable(error.args[0], self._where, self._heard) from error
-            self._at = job.offset
+        stream = self._stream(job.offset)
         while True:
             left = job.deadline - time.monotonic()
-            batch = self._batch(job.offset, max(min(left, SLICE_SECONDS), 0.0))
+            slice_ = SLICE_SECONDS if self._jobs.empty() else SHARED_SECONDS
+            try:
+                batch = self._batch(stream, max(min(left, slice_), 0.0))
+            except BaseException:
+                self._drop(stream)
+                raise
             if batch.next != job.offset or left <= 0 or job.future.cancelled() or self._closed:
                 return batch
             if not self._jobs.empty():
                 return None
 
-    def _batch(self, offset: int, timeout: float) -> Batch:
+    def _stream(self, offset: int) -> _Stream:
+        """The stream that stands at an offset; else a new one, in place of the one that was used longest ago.
+
+        A new consumer costs less than a jump of an old one, which has to wait for the end of its request, and less than
+        one that was idle, which asks for the topic a second later.
+        """
+        found = next((one for one in self._streams if one.at == offset), None)
+        if found is not None:
+            self._streams.remove(found)
+        else:
+            while len(self._streams) >= STREAMS:
+                self._drop(self._streams[-1])
+            try:
+                consumer = Consumer(self._settings, logger=LIBRARY)
+                consumer.assign([TopicPartition(self._topic, 0, offset)])
+            except KafkaException as error:
+                raise unavailable(error.args[0], self._where, self._heard) from error
+            found = _Stream(consumer, offset)
+        self._streams.insert(0, found)
+        return found
+
+    def _drop(self, stream: _Stream) -> None:
+        self._streams.remove(stream)
+        stream.consumer.close()
+
+    def _batch(self, stream: _Stream, timeout: float) -> Batch:
         """What comes next within a time, and all that is there behind it; past gaps that end where the partition does."""
-        first = self._consumer.poll(timeout)
-        messages: list[Any] = [] if first is None else [first, *self._consumer.consume(BATCH_RECORDS - 1, 0)]
+        first = stream.consumer.poll(timeout)
+        messages: list[Any] = [] if first is None else [first, *stream.consumer.consume(BATCH_RECORDS - 1, 0)]
         records: list[Record] = []
-        at = offset
         for message in messages:
             error = message.error()
             if error is None:
                 headers = tuple((name, content or b"") for name, content in message.headers() or ())
                 records.append(Record(message.offset(), message.key(), message.value(), headers))
-                at = message.offset() + 1
+                stream.at = message.offset() + 1
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (that is its name)
-                at = max(at, message.offset())
+                stream.at = max(stream.at, message.offset())
             elif records:
-                self._at = None  # asked again, it will say so again
-                return Batch(tuple(records), at)
+                self._drop(stream)  # a new one, asked for what comes next, will say so again
+                break
             elif error.code() == KafkaError._AUTO_OFFSET_RESET:  # noqa: SLF001 (that is its name)
-                raise CutAwayError(f"{self._where} has no offset {offset}: {error.str()}")
+                raise CutAwayError(f"{self._where} has no offset {stream.at}: {error.str()}")
             else:
                 raise unavailable(error, self._where, self._heard)
-        self._at = at
-        return Batch(tuple(records), at)
+        return Batch(tuple(records), stream.at)
 
     async def close(self) -> None:
         """End the thread; who still waits gets an empty batch."""

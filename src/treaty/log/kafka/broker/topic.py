@@ -51,6 +51,8 @@ class Topic:
         self._heard = Heard()
         settings: dict[str, Any] = place.cluster.merged({"error_cb": self._heard})
         self.admin = AdminClient(settings, logger=LIBRARY)
+        self.settings: Mapping[str, str] = {}
+        """The settings in force when they were last looked at."""
         self._shape: Shape | None = None
         self._sure = self._set = float("-inf")
         self._turn = asyncio.Lock()
@@ -175,7 +177,7 @@ class Topic:
         faults = {one.name: found[one.name] for one in wrong(found, self.place.writers, shape.replicas)}
         if faults:
             raise LogDamagedError(refusal(self.place.topic, self._where, faults, self.place.writers, shape.replicas))
-        self._set = begun
+        self.settings, self._set = found, begun
 
     async def _settings(self) -> Mapping[str, str]:
         """The settings that are in force, the brokers' defaults included."""

@@ -1,0 +1,69 @@
+"""The logs on a real Kafka broker, for the suites that must hold for all logs."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from tests.behaviours.logs.backends import KEPT, Node
+from tests.servers.kafka import Kafka
+from treaty.log.kafka.any.log import BOUNDS, AnyLog
+from treaty.log.kafka.broker.link import BrokerLink
+from treaty.log.kafka.broker.place import Place, place_of
+from treaty.log.kafka.broker.topic import Topic
+from treaty.log.kafka.broker.transactions import BrokerTransactions
+from treaty.log.kafka.owner.log import OwnerLog
+from treaty.log.log import Leader, Log
+
+
+def unused(kafka: Kafka, writers: str) -> Place:
+    """A topic that is not there yet."""
+    return place_of(f"kafka://{kafka.bootstrap}/log-{uuid4().hex[:12]}?writers={writers}", ())
+
+
+@dataclass(slots=True)
+class Crown:
+    """Who owns the log of a test: whoever asked last, since only an owner may append."""
+
+    holder: int = 0
+
+
+class Crowned:
+    """An election that its own node wins whenever it asks."""
+
+    def __init__(self, crown: Crown, node: int) -> None:
+        self._crown, self._node, self.generation = crown, node, 0
+
+    async def leader(self) -> Leader:
+        if self._crown.holder != self._node:
+            self._crown.holder = self._node
+            self.generation += 1
+        return Leader("", mine=True)
+
+    async def close(self) -> None:
+        return
+
+
+def _owner(kafka: Kafka) -> Node:
+    place, crown, numbers = unused(kafka, "owner"), Crown(), itertools.count(1)
+
+    async def node() -> Log:
+        topic = Topic(place)
+        await topic.ready(make=True)
+        return OwnerLog(BrokerLink(topic), BrokerTransactions(place), Crowned(crown, next(numbers)), kept=KEPT)
+
+    return node
+
+
+def _any(kafka: Kafka) -> Node:
+    place = unused(kafka, "any")
+
+    async def node() -> Log:
+        topic = Topic(place)
+        await topic.ready(make=True)
+        return AnyLog(BrokerLink(topic), bounds=replace(BOUNDS, kept=KEPT))
+
+    return node
+
+
+BROKERS: Mapping[str, Callable[[Kafka], Node]] = {"kafka broker, any": _any, "kafka broker, owner": _owner}
