@@ -11,6 +11,8 @@ from treaty.log.trouble import code
 
 APPLICATION = 0x54525459
 """`TRTY`, in the file's head: says whose file it is."""
+BACKUP = 0x54525442
+"""`TRTB`: a copy that `treaty log backup` has made, which no node opens as a log."""
 LAYOUT = 1
 """The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
 WAL_BYTES = 8_388_608
@@ -18,7 +20,8 @@ WAL_BYTES = 8_388_608
 WAL_MOST = 67_108_864
 """Size beyond which writers stop for readers, so that it can be cut: readers that overlap for ever keep it growing."""
 
-_TABLES = """
+MIGRATIONS: tuple[str, ...] = (
+    """
 create table if not exists entry (
   kind text not null,        -- the state table
   key text not null,         -- canonical JSON
@@ -35,6 +38,10 @@ create table if not exists append (
   attempt blob not null,
   digest blob not null
 );
+""",
+)
+"""What leads from each layout to the next one; the first makes the tables. Nodes of an older version may have the file
+open meanwhile: a step after which they would write wrongly gives another name to what they write to, so that they stop.
 """
 _OURS = "select count(*) from sqlite_master where type = 'table' and name in ('entry', 'append')"
 _ANYTHING = "select count(*) from sqlite_master"
@@ -51,12 +58,12 @@ def make(path: str) -> None:
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for one in missing:
-        _keep(one.parent)
+        keep(one.parent)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _keep(folder: Path) -> None:
+def keep(folder: Path) -> None:
     """Have what was made in a folder survive a crash. SQLite does so for its files, not for folders above them."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
@@ -67,13 +74,14 @@ def _keep(folder: Path) -> None:
 
 
 def prepare(connection: sqlite3.Connection, path: str, seconds: float, *, durable: bool = True) -> None:
-    """Recognise the file as a log, or make a log of an empty one; wait at most `seconds` for others who do the same.
+    """Recognise the file as a log, bring an older one up to date, or make a log of an empty one; wait at most `seconds` for
+    others who do the same.
 
     A copy that SQLite made of a log has lost WAL, and gets it back. Raises `LogDamagedError` for what is no log, and leaves it as it is.
     """
     connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
     connection.execute(f"pragma journal_size_limit = {WAL_BYTES}")
-    recognised = _recognised(connection, path, "begin")
+    found = _recognised(connection, path, "begin")
     end = time.monotonic() + seconds
     while _one(connection, "pragma journal_mode") != "wal":
         try:
@@ -82,37 +90,43 @@ def prepare(connection: sqlite3.Connection, path: str, seconds: float, *, durabl
             if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(PAUSE)
-    if recognised or _recognised(connection, path, "begin immediate", keep=True):
+    if found == LAYOUT or _recognised(connection, path, "begin immediate", keep=True) == LAYOUT:
         return
-    for statement in _TABLES.split(";\n"):
-        connection.execute(statement)
+    found = recognise(connection, path)
+    for script in MIGRATIONS[found:LAYOUT]:
+        for statement in script.split(";\n"):
+            connection.execute(statement)
     connection.execute(f"pragma application_id = {APPLICATION}")
     connection.execute(f"pragma user_version = {LAYOUT}")
     connection.execute("commit")
 
 
-def _recognised(connection: sqlite3.Connection, path: str, begin: str, *, keep: bool = False) -> bool:
-    """Look at the file in one transaction: others may be making a log of it. Keep it open where the file is empty."""
+def _recognised(connection: sqlite3.Connection, path: str, begin: str, *, keep: bool = False) -> int:
+    """Look at the file in one transaction: others may be making a log of it. Keep it open where there is work to do."""
     connection.execute(begin)
-    recognised = recognise(connection, path)
-    if recognised or not keep:
+    found = recognise(connection, path)
+    if found == LAYOUT or not keep:
         connection.execute("rollback")
-    return recognised
+    return found
 
 
-def recognise(connection: sqlite3.Connection, path: str) -> bool:
-    """Tell whether the file is a log; False says that it is empty. Raises `LogDamagedError` where it is another thing."""
+def recognise(connection: sqlite3.Connection, path: str, mark: int = APPLICATION) -> int:
+    """Return the layout of a log, 0 for an empty file. Raises `LogDamagedError` where it is another thing than `mark` says."""
     application = _one(connection, "pragma application_id")
     layout = int(_one(connection, "pragma user_version"))
-    if application == APPLICATION and layout == LAYOUT:
+    if application == mark and 0 < layout <= LAYOUT:
         if _one(connection, _OURS) != 2:
             raise LogDamagedError(f"{path} has lost its tables: stop all nodes and restore a backup")
-        return True
-    if application == APPLICATION and layout > LAYOUT:
+        return layout
+    if application == BACKUP and mark == APPLICATION:
+        raise LogDamagedError(
+            f"{path} is a backup, not a log: make a log of it with `treaty log restore {path} NEW-LOG`"
+        )
+    if application == mark and layout > LAYOUT:
         raise LogDamagedError(f"{path} has layout {layout}, known here is {LAYOUT}: upgrade this node")
     if application or layout or _one(connection, _ANYTHING):
         raise LogDamagedError(f"{path} is somebody else's SQLite file, not a log of Treaty: name another file")
-    return False
+    return 0
 
 
 def _one(connection: sqlite3.Connection, statement: str) -> int | str:

@@ -63,10 +63,11 @@ class SqlFile:
     All raise `LogUnavailableError` or `LogDamagedError`.
     """
 
-    def __init__(self, path: str, *, kept: int = APPENDS_KEPT, durable: bool = True) -> None:
+    def __init__(self, path: str, *, kept: int = APPENDS_KEPT, durable: bool = True, backup: bool = False) -> None:
         """Open the file, and make it and its folder where they are missing; remember the last `kept` appends.
 
-        What is not `durable` may lose its last commits when the machine, not only a process, goes down.
+        What is not `durable` may lose its last commits when the machine, not only a process, goes down. A `backup` is
+        there, and only read.
         """
         self.path = path
         self.locked = False
@@ -77,11 +78,15 @@ class SqlFile:
         """Whether SQLite itself waits for others; not on a connection that has its own way of waiting."""
         self._kept = kept
         with told(path, "opening"):
-            layout.make(path)
+            if not backup:
+                layout.make(path)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
             self._db.text_factory = _text
             try:
-                layout.prepare(self._db, path, BUSY_SECONDS, durable=durable)
+                if backup:
+                    layout.recognise(self._db, path, layout.BACKUP)
+                else:
+                    layout.prepare(self._db, path, BUSY_SECONDS, durable=durable)
                 self._inode = self._found()
             except BaseException:
                 self._db.close()

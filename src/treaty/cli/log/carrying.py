@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from treaty.cli.log.files import lines_of, opened_dump, write_file
+from treaty.cli.log.files import opened_file, write_file
 from treaty.cli.log.opened import log, now, opened, run, set_up
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
@@ -66,7 +66,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
 )
 @as_json
 def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
-    """Make a new LOG of a dump FILE. The LOG must be empty; it gets an identity of its own.
+    """Make a new LOG of a FILE, a dump or a backup. The LOG must be empty; it gets an identity of its own.
 
     Tokens of the old log are errors afterwards. Where a restore was cut off, run it again: until it ends no node serves
     the log.
@@ -79,8 +79,7 @@ def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
     head = _checked(file)
 
     async def work() -> Position:
-        with bar() as told, lines_of(file) as lines:
-            _, rows = opened_dump(lines)
+        with bar() as told, opened_file(file) as (_, rows):
             async with opened(log, new=True) as found:
                 return await restore(found, head, rows, time=now(), gap=gap, told=lambda n: told("rows", n, head.rows))
 
@@ -92,11 +91,10 @@ def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
 
 
 def _checked(file: str) -> Head:
-    """Read a dump once for its digests, so that a damaged one is refused before anything is written."""
+    """Read a file once for its digests, so that a damaged one is refused before anything is written."""
 
     async def read() -> Head:
-        with lines_of(file) as lines:
-            head, rows = opened_dump(lines)
+        with opened_file(file) as (head, rows):
             for _ in rows:
                 continue
             return head

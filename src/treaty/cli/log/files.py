@@ -8,6 +8,7 @@ from typing import IO
 
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.rows import Encoded
+from treaty.log.care.backup import is_backup, read_backup
 from treaty.log.care.dump import Head, read_head, read_rows
 from treaty.log.care.packing import packed, unpacked
 
@@ -18,10 +19,20 @@ def is_dump(text: str) -> bool:
 
 
 async def read_file(path: str) -> tuple[Head, Iterator[Encoded]]:
-    """Read a dump into memory, and check that it is whole. Raises `DumpError` or `OSError`."""
-    with lines_of(path) as lines:
-        head, rows = opened_dump(lines)
+    """Read a dump or backup into memory, and check that it is whole. Raises `DumpError`, `OSError`, or as logs do."""
+    with opened_file(path) as (head, rows):
         return head, iter([*rows])
+
+
+@contextmanager
+def opened_file(path: str) -> Iterator[tuple[Head, Iterator[Encoded]]]:
+    """The head of a dump or of a backup, and its rows as they are read."""
+    if is_backup(Path(path)):
+        head, rows = read_backup(Path(path))
+        yield head, iter(rows)
+        return
+    with lines_of(path) as lines:
+        yield opened_dump(lines)
 
 
 def opened_dump(lines: Iterator[bytes]) -> tuple[Head, Iterator[Encoded]]:

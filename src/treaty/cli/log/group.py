@@ -2,6 +2,7 @@
 
 import click
 
+from treaty.cli.log.backing import backup
 from treaty.cli.log.carrying import dump, migrate_, restore_
 from treaty.cli.log.looking import info, verify
 from treaty.cli.log.mending import compact, repair_
@@ -13,5 +14,5 @@ def command() -> None:
     """Look at, check, carry and mend a log; LOG is a URL as `treaty serve --log` takes it."""
 
 
-for one in (info, verify, dump, restore_, migrate_, compact, repair_, state):
+for one in (info, verify, backup, dump, restore_, migrate_, compact, repair_, state):
     command.add_command(one)

@@ -1,0 +1,83 @@
+"""A copy of a SQLite log's file, made while nodes write; no log itself, but what `treaty log restore` makes one of.
+
+A copy that could be opened as a log would be a second history under the identity of the first one: both would give the
+same ids, and each would take the other's tokens. So a mark in its head says that it is a copy, and nodes refuse it.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from treaty.core.commit import START, Position
+from treaty.core.rows import Encoded
+from treaty.log import layout
+from treaty.log.care.dump import Head, head_of
+from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.sqlfile import SqlFile
+from treaty.log.trouble import told
+
+PAGES = 1_024
+"""Pages of the file that are copied between two words on how far it is."""
+MAGIC = b"SQLite format 3\x00"
+"""How every file of SQLite begins."""
+
+
+def back_up(source: Path, target: Path, progress: Callable[[int, int], None]) -> Position:
+    """Copy the state that is there now, whatever others write meanwhile; an older file of that name stays until then.
+
+    `progress` is told pages done and of how many. Returns the place in the log that the copy is at. Raises
+    `LogUnavailableError` or `LogDamagedError`, for a copy that can't be read too.
+    """
+    half = target.with_name(f"{target.name}.part")
+    file = SqlFile(str(source))
+    try:
+        half.unlink(missing_ok=True)
+        half.touch(mode=0o600)  # as the log's own file: what stands in it is for who may read the log
+        with told(str(source), "backing up"):
+            place = _copied(file, half, progress)
+        with half.open("rb") as written:
+            os.fsync(written.fileno())
+        half.replace(target)
+        layout.keep(target.parent)
+    finally:
+        file.close()
+        half.unlink(missing_ok=True)
+    return place
+
+
+def _copied(file: SqlFile, half: Path, progress: Callable[[int, int], None]) -> Position:
+    source = file.connection
+    with closing(sqlite3.connect(half, isolation_level=None)) as copy:
+        source.execute("begin")  # one state: what is written from now on is not seen
+        try:
+            place = file.tip()
+            if place == START:
+                raise LogUnavailableError(f"{file.path} is empty: there is nothing to back up")
+            source.backup(copy, pages=PAGES, progress=lambda _, left, of: progress(of - left, of))
+        finally:
+            source.execute("rollback")
+        if copy.execute("pragma quick_check(1)").fetchall() != [("ok",)]:
+            raise LogDamagedError(
+                f"{file.path} is damaged: keep a copy of it and of the files beside it, and repair it"
+            )
+        copy.execute("pragma journal_mode = delete")  # one file, that says everything
+        copy.execute(f"pragma application_id = {layout.BACKUP}")
+    return place
+
+
+def is_backup(path: Path) -> bool:
+    """Tell whether a file is one of SQLite's, which a dump never is."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read_backup(path: Path) -> tuple[Head, tuple[Encoded, ...]]:
+    """Read a whole backup. Raises `LogUnavailableError` or `LogDamagedError`, for a file that is a log too."""
+    file = SqlFile(str(path), backup=True)
+    try:
+        delta = file.since(START)
+        return head_of(delta, f"{path}", path.stat().st_mtime_ns // 1_000_000), delta.rows
+    finally:
+        file.close()
