@@ -15,12 +15,13 @@ from treaty.node.pool import thread_desk
 from treaty.node.world import real_world
 
 SECRET = "a-secret-of-all-nodes"
+TRUST = Trust((SECRET.encode(),))
 _LOGS = count()
 
 
 @contextmanager
 def neighbours(
-    number: int, *, owned: bool = True, secret: str = SECRET, trust: Trust | None = None
+    number: int, *, owned: bool = True, secret: str = SECRET, trust: Trust | None = TRUST
 ) -> Iterator[tuple[Crown, list[Served]]]:
     """Serve one log in memory by several nodes, while the block runs; the first one leads."""
     crown, log = Crown(owned), f"memory:neighbours-{next(_LOGS)}"
@@ -33,7 +34,7 @@ def neighbours(
     servers: list[Served] = []
     with ExitStack() as stack:
         for _ in range(number):
-            one = Served(log, at=node_at, trust=trust or Trust((SECRET.encode(),)))
+            one = Served(log, at=node_at, trust=trust)
             stack.callback(one.stop)
             servers.append(one)
             crown.holder = crown.holder or one.url

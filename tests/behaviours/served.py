@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import uvicorn
 
@@ -12,6 +13,8 @@ from treaty.api.application import application
 from treaty.api.hot import protocol
 from treaty.api.peer.door import InnerDoor
 from treaty.api.peer.trust import Trust
+from treaty.core.registry import Call, Reply
+from treaty.core.requests import Request
 from treaty.log.open import open_log
 from treaty.node.node import Node
 from treaty.node.pool import thread_desk
@@ -48,7 +51,7 @@ class Served:
         """What `uvicorn.Server.serve` does, without its sleeps: a suite starts hundreds of servers."""
         node = await making
         await node.start()
-        self.node = node
+        self.node, self.loop = node, asyncio.get_running_loop()
         inner = None if self._trust is None else InnerDoor(node.take, self._trust)
         app = application(node, inner=inner)
         config = uvicorn.Config(app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
@@ -71,6 +74,10 @@ class Served:
                 connection.shutdown()
             await asyncio.gather(*uvicorn_server.server_state.tasks)
             await node.close()
+
+    def ask(self, request: Request[Any], call: Call) -> Reply[Any]:
+        """Ask the node itself, with a deadline of one's own."""
+        return asyncio.run_coroutine_threadsafe(self.node.ask(request, call), self.loop).result()
 
     def stop(self) -> None:
         """Stop the server and give everything back. Stopping twice is stopping once."""

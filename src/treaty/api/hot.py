@@ -153,19 +153,19 @@ class HotProtocol(HttpToolsProtocol):
     sealed: tuple[bytes | None, bytes] = (None, b"")
     """With rights: this connection's last header block, and what it is known as."""
     certificate: dict[str, Any] | None = None
-    """With rights: what the client's certificate says."""
+    """What the client's certificate says, where it has shown one."""
     last_answer = 0.0
     """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being set anew."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        """Note when it was, and with rights who the client is by its certificate."""
+        """Note when it was, and who the client is by its certificate."""
         self.opened = self.loop.time()
         super().connection_made(transport)
+        shown = b""
+        layer = transport.get_extra_info("ssl_object")
+        if layer is not None and (whole := layer.getpeercert(binary_form=True)):
+            shown, self.certificate = sha256(whole).digest(), layer.getpeercert()
         if self.memo.seal:
-            shown = b""
-            layer = transport.get_extra_info("ssl_object")
-            if layer is not None and (whole := layer.getpeercert(binary_form=True)):
-                shown, self.certificate = sha256(whole).digest(), layer.getpeercert()
             self.sealing = blake2b(shown, key=self.memo.seal, digest_size=32)
 
     def overdue(self) -> bool:
