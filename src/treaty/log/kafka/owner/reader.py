@@ -12,8 +12,8 @@ STEP_SECONDS = 1.0
 """How long one request for records waits for some at most."""
 STUCK_SECONDS = 15.0
 """How long records may stay away that the topic's end says are there."""
-TRIES = 5
-"""Loads that one question makes at most before it gives up for now."""
+TRIES = 12
+"""Loads, and questions for the end, that one look makes at most before it gives up for now."""
 
 
 class Reader:
@@ -47,8 +47,7 @@ class Reader:
             ends = await self._ends()
             if ends.end < here or asked - self._fresh > self._patience:
                 self.drop(view)  # the topic lost its end, or rows may have gone without a word
-                continue
-            if await self._forward(view, ends.end):
+            elif ends.end == here or (await self._forward(view, ends.end) and view.tight):
                 self._fresh = max(self._fresh, asked)
                 return view
         raise LogUnavailableError(f"{self._link.url} changes faster than it can be read; trying again")

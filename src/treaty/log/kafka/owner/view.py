@@ -6,6 +6,9 @@ from treaty.log.kafka.link import Batch
 from treaty.log.kafka.owner.forms import MARK, Mark, MarkError, read_mark
 from treaty.log.kafka.owner.window import Window
 
+AFTER = 2
+"""Offsets from a mark to the first one that may hold something new: its own, and the marker of its commit."""
+
 
 class GapError(Exception):
     """What was read next does not follow what was read before: compaction was quicker, or history is another one."""
@@ -37,6 +40,17 @@ class View:
         self._open: dict[bytes, bytes | None] = {}
         """Records after the last mark."""
         self._count = 0
+        self._marked = -1
+        """Offset of the last mark."""
+
+    @property
+    def tight(self) -> bool:
+        """Whether surely nothing is missing before `offset`: the last mark stands there, and the marker of its commit.
+
+        Otherwise marks may have been there that compaction took away, since later ones replace them; who asks for the end
+        again learns of these.
+        """
+        return self.offset - self._marked <= AFTER
 
     def feed(self, batch: Batch) -> None:
         """Take records that follow those taken before. Raises `GapError`, or `ForkError` while loading; then it is void."""
@@ -46,6 +60,7 @@ class View:
             key = record.key or b""
             if key == MARK:
                 self._end(record.value)
+                self._marked = record.offset
             else:
                 self._open.pop(key, None)
                 self._open[key] = record.value
