@@ -9,23 +9,31 @@ from dataclasses import dataclass, fields, replace
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop, end
 from tests.simulation.history import Broken, History, contents
 from tests.simulation.model import Weather
+from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
 from tests.simulation.texts import FORMATS, answer
 from treaty.core.commit import START, Position
 from treaty.core.grammar import Answer, Question
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
+from treaty.node import queue
 from treaty.node.grammar import Desk
 from treaty.node.node import Node
+from treaty.node.peers import handing
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
 from treaty.node.world import World
+from treaty.wire.peer.message import Handed, Told
 
 EPOCH = 1_700_000_000_000
 """Milliseconds at which every run begins."""
 MEMO_BYTES = 20_000
 """Small, so that nodes forget answers about schemas and ask again."""
+
+HANDED = 40
+"""Sequences within which another node may decide what it was handed: few, so that runs come to their end."""
+handing.HANDED_WITHIN = queue.HANDED_WITHIN = HANDED  # type: ignore[attr-defined]
 
 
 @dataclass(slots=True)
@@ -37,6 +45,18 @@ class Member:
     life: int = 0
     highest: int = 0
     """The highest sequence that the node of this life has shown."""
+
+
+class _Carrier(Way):
+    """A node's way to others: what it hands over may be open from then on."""
+
+    def __init__(self, site: "Site") -> None:
+        super().__init__(site.net)
+        self._sent = site.sent
+
+    async def hand(self, address: str, handed: Handed, timeout: float) -> Told:
+        self._sent.add(handed.command.command_id)
+        return await super().hand(address, handed, timeout)
 
 
 class Site:
@@ -56,6 +76,7 @@ class Site:
         self.say: Callable[[str, str], None] = lambda who, what: None
         self.check: Callable[[Callable[[], None]], None] = lambda check: check()
         self.count: Counter[str] = Counter()
+        self.net = Net(chance, weather.latency, spawn=jobs.spawn, within=self._within)
         self.sent: set[str] = set()
         """Commands that were ever in an append on its way."""
 
@@ -81,13 +102,24 @@ class Site:
             return tuple(answer(one) for one in questions)
 
         tables = self._tables(member, chance)
-        node = Node(log, Desk(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES), world, tables)
+        desk = Desk(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES)
+        node = Node(log, desk, world, tables, carrier=None if log.exclusive else _Carrier(self))
+        self.net.nodes[member.name] = node
         node.on_change(lambda: self.check(lambda: self._changed(member, node, tables)))
         OWNER.set(member.name)
         member.node = node
         await node.start()
         OWNER.set("")
         self.say(member.name, f"starts, life {member.life}")
+
+    async def _within(self, node: Node, handed: Handed) -> Told:
+        """Have a node decide for another one, and die with it."""
+        name = next((name for name, one in self.net.nodes.items() if one is node), "")
+        OWNER.set(name)
+        task = asyncio.get_running_loop().create_task(node.take(handed))
+        OWNER.set("")
+        await asyncio.wait([task])
+        return task.result()
 
     def _tables(self, member: Member, chance: random.Random) -> DictTables | LayeredTables:
         """Tables as a node starts with: empty, or on a state file of this log's past, or of another log."""
@@ -148,6 +180,7 @@ class Site:
         self.count["crashes"] += 1
         self.collect(member)
         member.node = None
+        del self.net.nodes[member.name]
         self.say(member.name, "dies")
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from treaty.node.node import Node
@@ -26,7 +26,17 @@ class Net:
     nodes: dict[str, Node] = field(default_factory=dict)
     spawn: Callable[..., asyncio.Task[None]] = asyncio.create_task
     """Starts what goes on at the other end, whatever becomes of who asked."""
+    within: Callable[[Node, Handed], Awaitable[Told]] = Node.take
+    """Has a node decide what it was handed; a node that dies meanwhile never answers."""
     count: Counter[str] = field(default_factory=Counter)
+
+    def bad(self, chance: random.Random) -> None:
+        """Have lines lose what goes over them, as badly as `chance` says. Nobody sends twice over a line that keeps order."""
+        self.lost, self.deaf = (chance.choice([0.0, 0.05, 0.2]) for _ in range(2))
+
+    def calm(self) -> None:
+        """From now on everything arrives, once."""
+        self.lost = self.deaf = self.twice = 0.0
 
     def way(self) -> "Way":
         """A node's way into the net."""
@@ -38,7 +48,7 @@ class Net:
     async def decided(self, node: Node, data: bytes, answer: "asyncio.Future[bytes]", factor: float = 1.0) -> None:
         """What happens at the other end."""
         await self.delay(factor)
-        told = await node.take(handed_from(data, Classes()))
+        told = await self.within(node, handed_from(data, Classes()))
         if not answer.done():
             answer.set_result(told_bytes(told))
 

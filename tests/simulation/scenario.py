@@ -90,6 +90,7 @@ class Scenario:
         self._ids = 0
         others = random.Random(f"state/{seed}")  # of its own, so that older seeds keep their lives
         self.site.standing = others.choice([0.0, 0.0, 0.5, 1.0])
+        self.site.net.bad(others)
 
     # ---------------------------------------------------------------------------------------------------- record
 
@@ -244,6 +245,7 @@ class Scenario:
         for one in chaos:
             one.cancel()
         self.weather.calm()
+        self.site.net.calm()
         self.store.calm()
         await self.jobs.rest()
         if self._broken is None:

@@ -39,6 +39,7 @@ class OwnerStore:
         self.retention = ground.weather.latency * chance.choice([300, 1_000, 10_000])
         self.partition = Partition(self.retention)
         self.partition.became_stable = self._stable
+        self.partition.spared = chance.choice([0, 0, 30, 300])
         self.coordinator = Coordinator(self.partition, chance, ground.weather.latency)
         self.group = Group()
         self.rebalance = chance.choice([0.0, 0.002, 0.01])
@@ -119,7 +120,9 @@ class OwnerStore:
         self.group.tell(name)
 
     def calm(self) -> None:
+        """From now on the cleaner leaves alone what is new, as the topic's settings say: who is told can come to see it."""
         self._calm = True
+        self.partition.spared = 400
 
     async def intrude(self, make: Callable[[Position], Append]) -> bool:
         """Only the owner writes."""
