@@ -192,8 +192,8 @@ class Handing:
         if isinstance(told, Refused):
             if isinstance(told.error, OutcomeUnknown):
                 return False
-            if isinstance(told.error, Unavailable) and not self._log.owned:
-                return False
+            if isinstance(told.error, Unavailable) and (pending.elsewhere or not self._log.owned):
+                return False  # it was with somebody before, who may have written it
         await self._shown(pending, told.reply.token if isinstance(told, Done) else told.token)
         if pending.over:
             return True

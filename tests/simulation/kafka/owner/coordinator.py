@@ -32,6 +32,7 @@ class Coordinator:
         """transaction.timeout.ms, in seconds."""
         self._chance = chance
         self._began = 0
+        self._ended = 0, False
 
     async def begin(self, epoch: int) -> int:
         """A producer begins a transaction, and waits until its last one is over. Raises `FencedError` for an old one."""
@@ -54,8 +55,11 @@ class Coordinator:
 
     def end(self, epoch: int, number: int, *, commit: bool) -> None:
         """The producer ends its transaction: decided at once, visible later. Raises `FencedError` where it is too late."""
+        if epoch == self.epoch and self._ended == (number, commit):
+            return  # the same request once more
         if epoch != self.epoch or self.state is not State.OPEN or number != self._began:
             raise FencedError
+        self._ended = number, commit
         self.state = State.COMMITTING if commit else State.ABORTING
 
     async def finish(self) -> None:

@@ -40,6 +40,7 @@ class OwnerStore:
         self.partition = Partition(self.retention)
         self.partition.became_stable = self._stable
         self.partition.spared = chance.choice([0, 0, 30, 300])
+        self.partition.fetched = chance.choice([4, 9, 40, 200])
         self.coordinator = Coordinator(self.partition, chance, ground.weather.latency)
         self.group = Group()
         self.rebalance = chance.choice([0.0, 0.002, 0.01])

@@ -47,7 +47,7 @@ class Reader:
             ends = await self._ends()
             if ends.end < here or asked - self._fresh > self._patience:
                 self.drop(view)  # the topic lost its end, or rows may have gone without a word
-            elif ends.end == here or (await self._forward(view, ends.end) and view.tight):
+            elif ends.end == here or (await self._forward(view, ends.end) and view.covers(ends.end)):
                 self._fresh = max(self._fresh, asked)
                 return view
         raise LogUnavailableError(f"{self._link.url} changes faster than it can be read; trying again")
@@ -136,9 +136,23 @@ class Reader:
         )
 
     async def _fill(self, view: View, ends: Ends, until: float) -> None:
-        """Read to an end that was there after everything was read: compaction may have taken what is replaced by later records."""
+        """Read until the view is right at its last mark.
+
+        It is not at the first end that was asked for: compaction may have taken, before it was read, what later records
+        replace. These lie before the end that is asked for afterwards. So either that one is where the view is
+        already; or the view reads on to it, and sees every transaction in between whole.
+        """
+        await self._read(view, ends.end, until)
+        while (later := await self._ends()).end > view.offset:
+            await self._read(view, later.end, until)
+            if view.run <= ends.end and view.covers(later.end):
+                break
+            ends = later
+        view.loaded()
+
+    async def _read(self, view: View, end: int, until: float) -> None:
         heard = self._loop.time()
-        while view.offset < ends.end:
+        while view.offset < end:
             batch = await self._link.fetch(view.offset, STEP_SECONDS)
             now = self._loop.time()
             if now > until:
@@ -148,9 +162,6 @@ class Reader:
             elif now - heard > STUCK_SECONDS:
                 raise LogUnavailableError(f"{self._link.url} gives nothing from offset {view.offset} on")
             view.feed(batch)
-            if view.offset >= ends.end:
-                ends = await self._ends()
-        view.loaded()
 
     async def _ends(self) -> Ends:
         ends = await self._link.ends()

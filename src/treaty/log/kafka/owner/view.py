@@ -42,15 +42,16 @@ class View:
         self._count = 0
         self._marked = -1
         """Offset of the last mark."""
+        self.run = offset
+        """From here on up to the last mark every transaction was read whole, each on the one before."""
 
-    @property
-    def tight(self) -> bool:
-        """Whether surely nothing is missing before `offset`: the last mark stands there, and the marker of its commit.
+    def covers(self, end: int) -> bool:
+        """Whether surely no mark is missing before an offset: the last one stands there, and the marker of its commit.
 
-        Otherwise marks may have been there that compaction took away, since later ones replace them; who asks for the end
+        Otherwise some may have been there that compaction took away, since later ones replace them; who asks for the end
         again learns of these.
         """
-        return self.offset - self._marked <= AFTER
+        return end <= self._marked + AFTER
 
     def feed(self, batch: Batch) -> None:
         """Take records that follow those taken before. Raises `GapError`, or `ForkError` while loading; then it is void."""
@@ -59,8 +60,7 @@ class View:
                 continue
             key = record.key or b""
             if key == MARK:
-                self._end(record.value)
-                self._marked = record.offset
+                self._end(record.value, record.offset)
             else:
                 self._open.pop(key, None)
                 self._open[key] = record.value
@@ -73,7 +73,7 @@ class View:
             raise ForkError("it has records, but none says where a log ends")
         self.loading = False
 
-    def _end(self, value: bytes | None) -> None:
+    def _end(self, value: bytes | None, offset: int) -> None:
         try:
             mark = read_mark(value)
         except MarkError as error:
@@ -84,11 +84,12 @@ class View:
             raise GapError(message)
         if self.loading:
             self._refuse_fork(mark)
-        self.position = mark.position
+        self.position, self._marked = mark.position, offset
         if follows:
             self.window.add(mark.position, self._open)
         else:
             self.window.begin(mark.position)
+            self.run = offset + 1
         if self.whole is not None:
             self.whole.update(self._open)
         self._open = {}
