@@ -15,6 +15,7 @@ from treaty.assemble import connect
 from treaty.core.commit import START
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
 from treaty.log.open import LogUrlError, open_log
+from treaty.log.postgres import link
 from treaty.log.postgres.log import PostgresLog
 
 pytestmark = pytest.mark.slow
@@ -119,6 +120,22 @@ def test_a_connection_that_breaks_while_it_holds_the_log_frees_it(server: Postgr
             await put(one, row("k", "3"))
             assert set((await whole(other)).values()) == {"3"}
 
+    story()
+
+
+def test_a_node_that_hangs_while_it_holds_the_log_frees_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @told
+    async def story() -> None:
+        async with opened(url) as one, opened(url) as other:
+            place = await put(one, row("k", "1"))
+            async with one.hold():
+                await put(other, row("k", "2"))  # it comes to its turn when the server has ended the one that hangs
+                with pytest.raises(LogUnavailableError):
+                    await one.append(chain(place, [row("k", "lost")]))
+            await put(one, row("k", "3"))
+            assert set((await whole(other)).values()) == {"3"}
+
+    monkeypatch.setitem(link.SETTINGS, "idle_in_transaction_session_timeout", "300")
     story()
 
 

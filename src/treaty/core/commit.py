@@ -76,6 +76,11 @@ class Append:
         return self.first + len(self.commits) - 1
 
     @property
+    def rows(self) -> tuple[Encoded, ...]:
+        """Its rows in their last state, each once."""
+        return tuple({(row.table, row.key): row for commit in self.commits for row in commit.rows}.values())
+
+    @property
     def position(self) -> Position:
         """The place right after this append."""
         return Position(self.identity, self.last, self.digest)

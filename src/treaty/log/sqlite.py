@@ -18,7 +18,7 @@ from treaty.log import sqlcare as files
 from treaty.log.folds import sqlite as folds
 from treaty.log.holding import Holding
 from treaty.log.lane import Lane
-from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Facts, Fate, Leader
 from treaty.log.sqlfile import SqlFile
 from treaty.log.watch import Watch
 
@@ -92,24 +92,19 @@ class SqliteLog:
             return await self._append(append)
 
     async def _append(self, append: Append) -> Fate:
-        base = Position(append.identity, append.first - 1, append.parent)
-        fate, delta = await self._writer.do(lambda: self._written(append, base))
-        if delta is not None:
-            self._ready = (base, delta)
+        fate = await self._writer.do(lambda: self._written(append))
+        if fate is Fate.ACCEPTED and append.first > 1:
+            base = Position(append.identity, append.first - 1, append.parent)
+            self._ready = (base, Delta(append.position, append.rows))
         if self._writing.overgrown:
             self._writer.do(self._writing.tidy)
         return fate
 
-    def _written(self, append: Append, base: Position) -> tuple[Fate, Delta | None]:
-        """Append, and read back at once what it led to, which saves a look."""
+    def _written(self, append: Append) -> Fate:
         fate = self._writing.append(append)
-        if fate is not Fate.ACCEPTED:
-            return fate, None
-        self._watch.ring()
-        try:
-            return fate, self._writing.since(base) if base.sequence else None
-        except (LogDamagedError, LogUnavailableError):  # the append is there all the same
-            return fate, None
+        if fate is Fate.ACCEPTED:
+            self._watch.ring()
+        return fate
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
@@ -137,7 +132,7 @@ class SqliteLog:
         return self._seen
 
     async def read(self, after: Position) -> Delta:
-        """Return everything after a place. What an append of this node led to was read in the same go, and is here."""
+        """Return everything after a place. What an own append led to is here already."""
         ready, self._ready = self._ready, None
         if ready is not None and ready[0] == after:
             if ready[1].tip.sequence > self._seen.sequence:

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 
 from treaty.core.command import Needs
-from treaty.core.commit import Append, Position, make_append
+from treaty.core.commit import START, Append, Position, make_append
 from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
 from treaty.core.values import Outcome
@@ -22,7 +22,9 @@ log = logging.getLogger("treaty.node")
 CHAIN_SECONDS = 0.02
 """Deciding stops the event loop; a chain that took this long is sent with what it has."""
 HOLD_AFTER = 2
-"""Conflicts in a row after which all other writers are kept out, where the log can do that."""
+"""Conflicts in a row after which all other writers are kept out, where the log can do that, until nobody else writes."""
+ALONE = 8
+"""Times in a row that the log was held and nobody else had written, after which nobody else writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,9 @@ class Writer:
         self._decide = decide
         self._size = CHAIN_COMMITS
         self._conflicts = 0
+        self._landed = START
+        """The place of the last append of this node: where the log has gone on from there, others write too."""
+        self._alone = 0
 
     async def run(self) -> None:
         """Write, for ever."""
@@ -133,6 +138,9 @@ class Writer:
             async with self._log.hold():
                 self._counts.held += 1
                 await self._follower.look()
+                self._alone = self._alone + 1 if self._follower.position == self._landed else 0
+                if self._alone >= ALONE:
+                    self._conflicts = self._alone = 0
                 chain = self._build(batch)
                 sent = chain, await self._fly(chain)
         except (LogUnavailableError, LogDamagedError):
@@ -201,7 +209,9 @@ class Writer:
         self._follower.expect(None)
         self._queue.accepted()
         self._counts.commits += len(chain.commits)
-        self._conflicts = 0
+        self._landed = position
+        if self._conflicts < HOLD_AFTER or not self._log.exclusive:
+            self._conflicts = 0
         self._size = min(CHAIN_COMMITS, self._size * 2)
         for pending, verdict in (*chain.writers, *chain.riders):
             self._tell(pending, verdict, position)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import msgspec
 import pytest
@@ -15,7 +15,7 @@ from treaty.core.law import memory
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, Invalid, OutcomeUnknown, TooLarge, Unavailable
 from treaty.core.registry import Call
-from treaty.core.requests import DeleteSubject, GetOutcome, ListSubjects
+from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate
 from treaty.node import chain, queue, writer
@@ -246,6 +246,41 @@ async def test_writers_who_keep_losing_hold_the_log() -> None:
         await asyncio.gather(write(a, "a"), write(b, "b"), write(c, "c"))
         assert a.counts.held + b.counts.held + c.counts.held > 0
     assert disk.tip.sequence == 45
+
+
+@virtual
+async def test_while_others_write_the_log_is_held_from_the_first_and_no_longer() -> None:
+    disk = Disk(9)
+
+    async def write(node: Node, who: str, count: int) -> None:
+        for number in range(count):
+            await node.ask(post(f"{who}{number}"))
+
+    async with living(way(disk, seed=1), 1) as a, living(way(disk, seed=2), 2) as b, living(way(disk, seed=3), 3) as c:
+        some = (a, b, c)
+        await asyncio.gather(
+            *(write(node, f"{place}-{name}-", 20) for place, node in enumerate(some) for name in "xyz")
+        )
+        appends, conflicts = sum(one.counts.appends for one in some), sum(one.counts.conflicts for one in some)
+        assert conflicts * 5 < appends, (conflicts, appends)
+        held = a.counts.held
+        await write(a, "alone", 40)
+        assert a.counts.held - held <= writer.ALONE + 1
+
+
+@virtual
+async def test_clocks_that_are_years_apart_change_no_order() -> None:
+    disk = Disk(9)
+    async with living(way(disk, seed=1), 1) as now, living(way(disk, seed=2), 2) as past:
+        past._world = replace(past._world, wall=lambda: 1)
+        fields = ['["a"]', '["a", "b?"]', '["a", "b?", "c?"]']
+        told = [await node.ask(post("s", text)) for node, text in zip((now, past, now), fields, strict=True)]
+        assert [one.answer.version.number for one in told] == [1, 2, 3]
+        for node in (now, past):
+            latest = await node.ask(GetVersion(subject_of("s"), LATEST))
+            assert latest.answer.number == 3
+            again = await node.ask(post("s", fields[1]))
+            assert (again.answer.created, again.answer.version.number) == (False, 2)
 
 
 @virtual

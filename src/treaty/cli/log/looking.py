@@ -97,7 +97,7 @@ class Verdict:
 @click.command(
     "verify", epilog="Exit code 0: sound. 1: a law is broken, or two states differ. 2: something can't be read."
 )
-@click.argument("sources", metavar="LOG-OR-DUMP...", nargs=-1, required=True)
+@click.argument("sources", metavar="LOG-OR-DUMP...", nargs=-1, required=True, envvar="TREATY_LOG")
 @set_up
 @as_json
 def verify(*, sources: tuple[str, ...], as_json: bool) -> None:

@@ -42,15 +42,22 @@ from known left join tip on true left join entry on known.known and entry.sequen
 """The tip, whether a place is remembered, and what came after it if so: one row at least, in one cut."""
 LIVE = "select kind, key, value from entry where value is not null"
 WRITE = """
-with put as (
+with tip as (select identity, last, digest from append order by last desc limit 1),
+fits as (
+  select from (select $5::bigint as first, $6::bytea as identity, $9::bytea as parent, $10::bytea as none) as new
+  left join tip on true
+  where new.first = coalesce(tip.last, 0) + 1 and new.parent = coalesce(tip.digest, new.none)
+    and new.identity = coalesce(tip.identity, new.identity)
+), put as (
   insert into entry (kind, key, value, sequence)
-  select kind, key, value, $4 from unnest($1::bytea[], $2::bytea[], $3::bytea[]) as row (kind, key, value)
+  select kind, key, value, $4 from fits, unnest($1::bytea[], $2::bytea[], $3::bytea[]) as row (kind, key, value)
   on conflict (kind, key) do update set value = excluded.value, sequence = excluded.sequence
 ), note as (
-  insert into append (last, first, identity, attempt, digest) values ($4, $5, $6, $7, $8)
+  insert into append (last, first, identity, attempt, digest) select $4, $5, $6, $7, $8 from fits returning last
 )
-select pg_notify($9, '')
+select pg_notify($11, '') from note
 """
+"""Write an append if its parent is the tip; a row where it was, none where it was not."""
 FORGET = """
 delete from append where last in (
   select last from append where last <= (select last from append order by last desc limit 1 offset $1)

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 import asyncpg
 from asyncpg import Connection
 
-from treaty.core.commit import START, Append, Position
+from treaty.core.commit import NO_DIGEST, START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
@@ -151,40 +151,34 @@ class PostgresLog:
         connection = self._held
         try:
             with told(self.url, "appending"):
-                if not await self._follows(connection, append):
+                rows = await self._write(connection, append)
+                if rows is None:
                     await self._undo(connection)
                     return Fate.CONFLICT
-                rows = await self._write(connection, append)
         except BaseException as error:
             await self._undo(connection, error)
             raise
         return await self._commit(connection, append, rows)
 
-    async def _follows(self, connection: Connection, append: Append) -> bool:
-        row = await connection.fetchrow(TIP)
-        tip = Position(*row) if row else START
-        if append.parent != tip.digest or append.first != tip.sequence + 1:
-            return False
-        return not tip.sequence or append.identity == tip.identity
-
-    async def _write(self, connection: Connection, append: Append) -> tuple[Encoded, ...]:
-        last = {(row.table, row.key): row for commit in append.commits for row in commit.rows}
-        rows = tuple(last.values())
-        kinds = [_bytes(row.table) for row in rows]
-        keys = [_bytes(row.key) for row in rows]
-        values = [_bytes(row.value) for row in rows]
-        await connection.execute(
+    async def _write(self, connection: Connection, append: Append) -> tuple[Encoded, ...] | None:
+        """Write the rows if the parent is the last append; None where it is not, and nothing was written."""
+        rows = append.rows
+        written = await connection.fetchrow(
             WRITE,
-            kinds,
-            keys,
-            values,
+            [_bytes(row.table) for row in rows],
+            [_bytes(row.key) for row in rows],
+            [_bytes(row.value) for row in rows],
             append.last,
             append.first,
             append.identity,
             append.attempt,
             append.digest,
+            append.parent,
+            NO_DIGEST,
             self._channel,
         )
+        if written is None:
+            return None
         if append.last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
             await connection.execute(FORGET, self._kept, PRUNED_AT_ONCE)
             await connection.execute(SWEEP, PRUNED_AT_ONCE)
