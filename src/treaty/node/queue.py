@@ -131,6 +131,8 @@ class Queue:
         """Take the next ones out of the line. A node that must not write sends everybody away."""
         if self.read_only:
             for pending in self._line:
+                if self.is_open(pending):
+                    pending.fail(OutcomeUnknown(pending.command.command_id))
                 pending.fail(Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS))
             self._line.clear()
         batch: list[Pending] = []
@@ -177,17 +179,17 @@ class Queue:
         for pending in self._all:
             self.expire(pending)
 
+    def is_open(self, pending: Pending) -> bool:
+        """Tell whether another node may have written a command, or may still."""
+        tables, bound = self._follower.tables, pending.elsewhere
+        if not bound or bound > tables.sequence:
+            return bound > 0
+        forgotten = tables.sequence > bound - HANDED_WITHIN + OUTCOMES
+        return forgotten or tables.get("outcome", (pending.command.command_id,)) is not None
+
     def expire(self, pending: Pending) -> None:
         """Tell a command that its time is over, and whether it may be written all the same."""
-        tables, bound = self._follower.tables, pending.elsewhere
-        open_ = bound > tables.sequence or (
-            bound > 0
-            and (
-                tables.sequence > bound - HANDED_WITHIN + OUTCOMES  # so that its outcome may be forgotten
-                or tables.get("outcome", (pending.command.command_id,)) is not None
-            )
-        )
-        if open_:
+        if self.is_open(pending):
             pending.fail(OutcomeUnknown(pending.command.command_id))
         else:
             pending.expire(self.hindrance or self.refusing or self._follower.trouble)

@@ -26,6 +26,8 @@ class Crown:
     """What a node thinks where that is not so (yet); the empty string is that nobody is known."""
     appends: list[str] = field(default_factory=list)
     """Who has appended, in order."""
+    open: str = ""
+    """What becomes of the next append, whose fate is not told: it ``landed`` or is ``gone``; its sender is deposed."""
     refuse: int = 0
     """Appends that are still to come second, whoever sends them."""
 
@@ -49,7 +51,11 @@ class CrownedLog:
         if self.crown.refuse:
             self.crown.refuse -= 1
             return Fate.CONFLICT
-        fate = await self.log.append(append)
+        opened, self.crown.open = self.crown.open, ""
+        fate = Fate.UNKNOWN if opened == "gone" else await self.log.append(append)
+        if opened:
+            self.crown.holder = ""
+            return Fate.UNKNOWN
         if fate is Fate.ACCEPTED:
             self.crown.appends.append(self.address)
             if not self.crown.owned:

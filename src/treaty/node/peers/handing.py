@@ -95,7 +95,7 @@ class Handing:
                 pending.fail(MovedError(address))
             elif self._settled(pending):
                 continue
-            elif leader is not None and self._carrier is None:
+            elif leader is not None and self._carrier is None and not self._queue.is_open(pending):
                 pending.fail(Unavailable(self._queue.hindrance, YIELD_SECONDS))
             elif not address or self._carrier is None:
                 waiting.append(pending)
@@ -192,8 +192,8 @@ class Handing:
         if isinstance(told, Refused):
             if isinstance(told.error, OutcomeUnknown):
                 return False
-            if isinstance(told.error, Unavailable) and (pending.elsewhere or not self._log.owned):
-                return False  # it was with somebody before, who may have written it
+            if isinstance(told.error, Unavailable) and (not self._log.owned or self._queue.is_open(pending)):
+                return False  # it says what that node did, and not what others may do
         await self._shown(pending, told.reply.token if isinstance(told, Done) else told.token)
         if pending.over:
             return True
