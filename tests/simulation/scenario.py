@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop
-from tests.simulation.history import Broken, History
+from tests.simulation.history import Broken, History, of_the_log
 from tests.simulation.judge import Asked, Judge
 from tests.simulation.members import EPOCH, Member, Site
 from tests.simulation.model import Weather
@@ -115,6 +115,7 @@ class Scenario:
 
     def _landed(self, append: Append) -> None:
         self.say("disk", f"{append.first}..{append.last} {append.attempt.hex()[:8]}")
+        self.counts["folds"] += any(of_the_log(commit) for commit in append.commits)
         self._checked(lambda: self.judge.lands(append))
 
     # ---------------------------------------------------------------------------------------------------- clients

@@ -86,6 +86,13 @@ class Append:
         return Position(self.identity, self.last, self.digest)
 
     @property
+    def prefix(self) -> "Prefix":
+        """What its record claims before its body."""
+        return Prefix(
+            ENVELOPE_FORMAT, self.identity, self.attempt, self.parent, self.first, len(self.commits), self.digest
+        )
+
+    @property
     def envelope(self) -> bytes:
         """The append as one record: prefix, digest, body."""
         return _prefix(self) + self.digest + self.body

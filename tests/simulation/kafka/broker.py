@@ -1,13 +1,12 @@
 """A model of one Kafka partition and of the way to it: what a broker promises, and all that it does not."""
 
 import asyncio
-import contextvars
 import random
 from bisect import bisect_left
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from tests.simulation.clock import Jobs
 from treaty.log.kafka.link import Batch, CutAwayError, Ends, Record
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
@@ -45,7 +44,9 @@ class Storm:
 class Partition:
     """The one partition of a topic, as its leader holds it. Offsets only rise; gaps may lie between them."""
 
-    def __init__(self) -> None:
+    def __init__(self, jobs: Jobs | None = None) -> None:
+        self.jobs = Jobs() if jobs is None else jobs
+        """What is on its way; it goes on when the node that asked for it is killed."""
         self.topic = 1
         """Number of the topic: one that is deleted and made again has the same name, and is somebody else."""
         self.records: list[Record] = []
@@ -57,7 +58,6 @@ class Partition:
         """Called for every record, the moment it is there."""
         self.was_cut: Callable[[], None] = lambda: None
         self._news = asyncio.Event()
-        self._jobs: dict[asyncio.Task[Any], None] = {}
 
     def append(self, value: bytes | None, key: bytes | None = None, headers: Sequence[tuple[str, bytes]] = ()) -> int:
         """A record arrives."""
@@ -116,18 +116,6 @@ class Partition:
         while self.end <= offset and self.topic == topic:
             await self._news.wait()
 
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run something on the broker's side: it goes on when the node that asked for it is killed."""
-        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
-        self._jobs[task] = None
-        task.add_done_callback(lambda done: self._jobs.pop(done, None))
-        return task
-
-    async def rest(self) -> None:
-        """Return when nothing is on its way any more."""
-        while self._jobs:
-            await asyncio.wait(list(self._jobs))
-
 
 class LinkModel:
     """One node's way to a partition: a `Link`."""
@@ -178,9 +166,9 @@ class LinkModel:
         if fortune == "never":
             await self._delay("lost")
             return None
-        job = self._partition.spawn(self._land(value, key, headers, 8 if fortune == "late" else 0.5))
+        job = self._partition.jobs.spawn(self._land(value, key, headers, 8 if fortune == "late" else 0.5))
         if self._chance.random() < self._storm.twice:
-            self._partition.spawn(self._land(value, key, headers, 30))
+            self._partition.jobs.spawn(self._land(value, key, headers, 30))
         if fortune == "late":
             await self._delay("lost", 0.5)
             return None
@@ -221,7 +209,7 @@ class LinkModel:
 
     async def cut(self, before: int) -> None:
         await self._way("cut")
-        job = self._partition.spawn(self._cut(before))
+        job = self._partition.jobs.spawn(self._cut(before))
         await asyncio.shield(job)
         await self._delay("done")
 
@@ -236,4 +224,4 @@ class LinkModel:
         return sum(len(record.value or b"") for record in self._partition.records)
 
     async def close(self) -> None:
-        await self._partition.rest()
+        await self._partition.jobs.rest()

@@ -1,0 +1,52 @@
+"""`writers=any` on the model of a partition: the laws hold over random lives, and planted bugs are found."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.simulation.history import Broken
+from tests.simulation.kafka.planted import LIVES, Bug
+from tests.simulation.runs.lives import live
+from tests.simulation.scenario import run
+from treaty.log.log import LogDamagedError
+
+SEEDS = 400
+SOAK = 10_000
+BLOCK = 100
+"""Seeds in one test, so that the work can be shared."""
+PLANTED = 60
+"""In how many seeds a planted bug must be found."""
+WANTED = ("conflicts", "unknown", "crashes", "folds")
+
+
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(BLOCK, SEEDS, BLOCK))]
+)
+def test_the_laws_hold(first: int, figure: Callable[[str], None]) -> None:
+    live(range(first, first + BLOCK), figure, log="any", wanted=WANTED)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK, BLOCK * 4))
+def test_the_laws_hold_for_long(first: int, figure: Callable[[str], None]) -> None:
+    live(range(first, first + BLOCK * 4), figure, log="any", wanted=WANTED)
+
+
+@pytest.mark.parametrize("bug", LIVES.values(), ids=LIVES)
+def test_a_planted_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch, figure: Callable[[str], None]) -> None:
+    with monkeypatch.context() as patch:
+        for place, name, planted in bug:
+            patch.setattr(place, name, planted)
+        found = next(filter(None, map(broken, range(PLANTED))), "")
+
+    assert found, f"not found in {PLANTED} seeds"
+    figure(f"found in {found[:140]}")
+
+
+def broken(seed: int) -> str:
+    """What breaks in the life of a seed; nothing in most."""
+    try:
+        came = run(seed, log="any")
+    except (Broken, LogDamagedError) as error:
+        return f"seed {seed}: {error}"
+    return f"seed {seed}: {came.broken}" if came.broken else ""

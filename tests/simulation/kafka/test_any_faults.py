@@ -1,0 +1,141 @@
+"""What Kafka must not do, done to a log of `writers=any`: it is noticed, said, and never taken for something else."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping
+
+import pytest
+
+from tests.behaviours.logs.backends import accepted, attempt, chain, put, row, whole
+from tests.simulation.kafka.broker import LinkModel, Partition, Storm
+from tests.simulation.kafka.planted import FAULTS, Bug
+from treaty.core.commit import START, Append, Position
+from treaty.log.kafka.any import tailing
+from treaty.log.kafka.any.log import AnyLog
+from treaty.log.log import LogDamagedError
+
+SECONDS = 20
+
+
+def node(partition: Partition) -> tuple[AnyLog, LinkModel]:
+    link = LinkModel(partition, Storm(), random.Random(1))
+    return AnyLog(link, attempt=attempt), link
+
+
+async def filled(partition: Partition, appends: int) -> tuple[AnyLog, list[Append]]:
+    """A node that has written and read some appends."""
+    log, _ = node(partition)
+    sent = [chain(START, [row("a", "1")])]
+    for number in range(2, appends + 1):
+        sent.append(chain(sent[-1].position, [row("a", str(number))]))
+    for one in sent:
+        await accepted(log, one)
+    return log, sent
+
+
+async def shows(log: AnyLog, place: Position) -> None:
+    """Return when a node that follows has come to a place."""
+    while await log.tip() != place:  # noqa: ASYNC110 - asking again is what a follower does
+        await asyncio.sleep(0.01)
+
+
+async def newer(partition: Partition) -> None:
+    log, sent = await filled(partition, 3)
+    envelope = chain(sent[-1].position, [row("a", "4")]).envelope
+    partition.append(envelope[:4] + b"\0\2" + envelope[6:])
+    with pytest.raises(LogDamagedError, match=r"nothing is lost.*format 2.*upgrade this node"):
+        await log.tip()
+    with pytest.raises(LogDamagedError, match="upgrade"):
+        await node(partition)[0].read(START)
+
+
+async def truncated(partition: Partition) -> None:
+    log, _ = await filled(partition, 5)
+    before = await log.tip()
+    partition.lose(3)
+    other, _ = node(partition)
+    for number in range(3):
+        tip = await put(other, row("b", str(number)))
+    await shows(log, tip)
+    delta = await log.read(before)
+    assert (delta.tip, delta.reload) == (tip, True)
+    assert await whole(log) == await whole(other) == {("subject", '["a"]'): "3", ("subject", '["b"]'): "2"}
+
+
+async def forked(partition: Partition) -> None:
+    _, sent = await filled(partition, 5)
+    partition.lose(3)
+    other, _ = node(partition)
+    for number in range(4):
+        await put(other, row("b", str(number)))
+    partition.append(chain(sent[-1].position, [row("a", "6")]).envelope)
+    with pytest.raises(LogDamagedError, match=r"two histories.*restore it into a new topic"):
+        await other.tip()
+    with pytest.raises(LogDamagedError, match="two histories"):
+        await node(partition)[0].tip()
+
+
+async def front(partition: Partition) -> None:
+    _, sent = await filled(partition, 3)
+    partition.cut(3)
+    partition.append(sent[0].envelope)  # the birth of the log comes again
+    with pytest.raises(LogDamagedError, match=r"the front of the log is missing.*offset 3"):
+        await node(partition)[0].tip()
+
+
+async def again(partition: Partition) -> None:
+    log, _ = node(partition)
+    link = log._link
+    assert isinstance(link, LinkModel)
+    before = await put(log, row("a", "1"))
+    partition.make_again()
+    with pytest.raises(LogDamagedError, match="made again"):
+        await log.tip()
+    await log.close()
+
+    log, _ = await filled(partition, 5)  # and where the way there does not notice
+    before = await log.tip()
+    partition.make_again()
+    link = log._link
+    assert isinstance(link, LinkModel)
+    link._topic = partition.topic
+    other, _ = node(partition)
+    tip = await put(other, row("b", "1"))
+    while (await log.read(before)).tip.identity != tip.identity:  # noqa: ASYNC110 - asking again is what a follower does
+        await asyncio.sleep(0.01)
+    assert (await log.read(before)).reload
+
+
+STORIES: Mapping[str, Callable[[Partition], Awaitable[None]]] = {
+    "newer": newer, "truncated": truncated, "forked": forked, "front": front, "again": again,
+}  # fmt: skip
+
+
+def tell(name: str) -> None:
+    async def story() -> None:
+        async with asyncio.timeout(SECONDS):
+            await STORIES[name](Partition())
+
+    asyncio.run(story())
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PAUSE", "DAMAGED_PAUSE"):
+        monkeypatch.setattr(tailing, name, 0.01)
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_a_fault_is_noticed(name: str) -> None:
+    tell(name)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bug: Bug = FAULTS[name]
+    monkeypatch.setattr("tests.simulation.kafka.test_any_faults.SECONDS", 2)
+    with monkeypatch.context() as patch:
+        for place, attribute, planted in bug:
+            patch.setattr(place, attribute, planted)
+        with pytest.raises((AssertionError, TimeoutError, pytest.fail.Exception, LogDamagedError)):
+            tell(name)
