@@ -14,9 +14,10 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
+from tests.facades.authority import Authority
 from tests.servers.jars import classpath, java
 
 VERSION = "4.3.1"
@@ -26,7 +27,7 @@ SETTINGS: Mapping[str, str] = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SECURED:SASL_PLAINTEXT",
+    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SECURED:SASL_PLAINTEXT,TLS:SSL",
     "inter.broker.listener.name": "PLAINTEXT",
     "sasl.enabled.mechanisms": "PLAIN",
     "listener.name.secured.plain.sasl.jaas.config": (
@@ -91,7 +92,8 @@ class Kafka:
     def __init__(self) -> None:
         self._classpath = broker_classpath()
         self.folder = Path(tempfile.mkdtemp(prefix="treaty-kafka-"))
-        self.port, self._secured, other = _free_port(), _free_port(), _free_port()
+        self.port, self._secured, self._tls, other = (_free_port() for _ in range(4))
+        self.authority = Authority(self.folder)
         self._log = self.folder / "broker.log"
         settings = {
             **SETTINGS,
@@ -99,6 +101,7 @@ class Kafka:
             "advertised.listeners": self._listeners(),
             "controller.quorum.voters": f"1@127.0.0.1:{other}",
             "log.dirs": str(self.folder / "data"),
+            **self._certified(),
         }
         self._settings = self.folder / "server.properties"
         self._settings.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), "utf-8")
@@ -117,7 +120,26 @@ class Kafka:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
 
     def _listeners(self) -> str:
-        return f"PLAINTEXT://127.0.0.1:{self.port},SECURED://127.0.0.1:{self._secured}"
+        return f"PLAINTEXT://127.0.0.1:{self.port},SECURED://127.0.0.1:{self._secured},TLS://127.0.0.1:{self._tls}"
+
+    def _certified(self) -> dict[str, str]:
+        """The settings of the listener that knows who is there by their certificate."""
+        certificate, key = self.authority.make("broker")
+        texts = {
+            "keystore.certificate.chain": certificate,
+            "keystore.key": key,
+            "truststore.certificates": self.authority.file,
+        }
+        return {
+            **{f"listener.name.tls.ssl.{store}.type": "PEM" for store in ("keystore", "truststore")},
+            **{f"listener.name.tls.ssl.{n}": p.read_text("ascii").replace("\n", "\\n") for n, p in texts.items()},
+            "listener.name.tls.ssl.client.auth": "required",
+        }
+
+    @property
+    def tls(self) -> str:
+        """Where it listens for whoever has a certificate of its `authority`."""
+        return f"127.0.0.1:{self._tls}"
 
     @property
     def secured(self) -> str:
@@ -164,6 +186,18 @@ class Kafka:
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
         (asked,) = self.admin.describe_configs([resource]).values()
         return {name: entry.value for name, entry in asked.result(30).items()}
+
+    def set(self, topic: str, name: str, value: str) -> None:
+        """Change a setting of a topic."""
+        entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+        (done,) = self.admin.incremental_alter_configs([resource]).values()
+        done.result(30)
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic."""
+        (done,) = self.admin.delete_topics([topic]).values()
+        done.result(30)
 
     def kill(self) -> None:
         """Stop it the hard way."""

@@ -38,7 +38,7 @@ class Facts:
     """What a log's store looks like. `bytes` is its size, -1 where it has none to speak of."""
 
     kind: str
-    """The backend: memory, sqlite or postgresql."""
+    """The backend: memory, sqlite, postgresql, or a Kafka log of either kind."""
     layout: int
     """Number of the layout of its tables."""
     bytes: int

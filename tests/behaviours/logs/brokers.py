@@ -49,7 +49,7 @@ def _owner(kafka: Kafka) -> Node:
 
     async def node() -> Log:
         topic = Topic(place)
-        await topic.ready(make=True)
+        await topic.ready()
         return OwnerLog(BrokerLink(topic), BrokerTransactions(place), Crowned(crown, next(numbers)), kept=KEPT)
 
     return node
@@ -60,7 +60,7 @@ def _any(kafka: Kafka) -> Node:
 
     async def node() -> Log:
         topic = Topic(place)
-        await topic.ready(make=True)
+        await topic.ready()
         return AnyLog(BrokerLink(topic), bounds=replace(BOUNDS, kept=KEPT))
 
     return node

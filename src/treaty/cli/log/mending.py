@@ -34,7 +34,8 @@ def compact(*, log: str, as_json: bool) -> None:
     if as_json:
         screen.say_json({"bytesBefore": before.bytes, "bytes": after.bytes, "tombstones": after.tombstones})
     else:
-        screen.say(f"{before.bytes:,} bytes before, {after.bytes:,} now; {after.tombstones:,} tombstones left", "green")
+        size = f"{before.bytes:,} bytes before, {after.bytes:,} now; " if after.bytes >= 0 else ""
+        screen.say(f"{size}{after.tombstones:,} tombstones left", "green")
 
 
 @click.command("repair", epilog="Exit code 0: nothing is in quarantine any more. 1: something is still.")

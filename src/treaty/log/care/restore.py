@@ -71,7 +71,7 @@ async def _begin(log: Log, mark: Lineage) -> Position:
     if not isinstance(found, Lineage):
         raise RestoreError(
             f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
-            "name an empty database or a file that is not there"
+            "name an empty database, or a file or topic that is not there"
         )
     if (found.identity, found.sequence, found.digest, found.gap) != (
         mark.identity,

@@ -18,7 +18,7 @@ async def opened(url: str, settings: Pairs, *, address: str, make: bool, visit: 
     """
     place = place_of(url, settings)
     topic = Topic(place)
-    await topic.ready(make=make)
+    await topic.ready(make=make, visit=visit)
     if place.writers == "owner":
         return _owner(topic, address, visit=visit)
     return AnyLog(BrokerLink(topic), address=address)

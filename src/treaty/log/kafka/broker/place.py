@@ -41,7 +41,10 @@ def place_of(url: str, settings: Pairs) -> Place:
     words = parse_qsl(parts.query, keep_blank_values=True)
     asked = dict(words)
     if parts.fragment or len(asked) != len(words) or not asked.keys() <= {"writers", "replication"}:
-        raise ClusterError(f"{parts.query or parts.fragment!r} after the topic is not understood: {_WRITE}")
+        names = ", ".join(name for name, _ in words) or "what stands"
+        raise ClusterError(
+            f"{names} after the topic is not understood: {_WRITE}; settings of the library are no part of it"
+        )
     writers, replication = asked.get("writers", "any"), asked.get("replication", "0")
     if writers not in WRITERS:
         raise ClusterError(f"writers={writers!r} is none of {' and '.join(WRITERS)}: {_WRITE}")

@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -20,7 +22,7 @@ MESSAGE_BYTES = 16_777_216
 """Bytes of a record before it is compressed: a commit of the largest size, with every character escaped, and more."""
 LINGER: dict[str, object] = {"linger.ms": 0, "compression.type": "zstd"}
 """What a producer does if nobody says: no waiting for more, and small records."""
-_NEVER_SENT = frozenset({"_MSG_SIZE_TOO_LARGE", "MSG_SIZE_TOO_LARGE", "_QUEUE_FULL", "_INVALID_ARG"})
+_NEVER_SENT = frozenset({"_MSG_SIZE_TOO_LARGE", "MSG_SIZE_TOO_LARGE", "_QUEUE_FULL", "_INVALID_ARG", "INVALID_RECORD"})
 """Errors that the library tells of a record before it sends it, or that a broker tells of every try."""
 
 
@@ -38,7 +40,8 @@ class Sender:
         self._cluster, self._topic, self._where = cluster, topic, where
         self._loop = asyncio.get_running_loop()
         self._heard = Heard()
-        self._open: set[asyncio.Future[int | None]] = set()
+        self._open: dict[asyncio.Future[int | None], Any] = {}
+        """What is on its way, and the producer that sends it."""
         self._closed = False
         self._producer = self._new()
         self._thread = threading.Thread(target=self._listen, name="treaty log, sending", daemon=True)
@@ -50,7 +53,13 @@ class Sender:
 
     def _listen(self) -> None:
         while not self._closed:
-            self._producer.poll(LISTEN_SECONDS)
+            producer = self._producer
+            try:
+                producer.poll(LISTEN_SECONDS)
+            except (KafkaException, SystemError):  # a fatal error, alone or while a delivery was told
+                with suppress(RuntimeError):  # the loop is gone, and with it everybody who could listen
+                    self._loop.call_soon_threadsafe(self._renew, producer)
+                time.sleep(LISTEN_SECONDS)
 
     async def send(self, value: bytes, key: bytes | None, headers: Sequence[tuple[str, bytes]]) -> int | None:
         """Produce a record; its offset, or None where nobody knows what became of it."""
@@ -68,18 +77,19 @@ class Sender:
         except BufferError as full:
             raise LogUnavailableError(f"{self._where}: too many records wait to be sent; try again") from full
         except KafkaException as error:
-            self._renew(producer, error.args[0])
+            if error.args[0].fatal():
+                self._renew(producer)
             raise unavailable(error.args[0], self._where, self._heard) from error
-        self._open.add(outcome)
-        outcome.add_done_callback(self._open.discard)
+        self._open[outcome] = producer
+        outcome.add_done_callback(lambda done: self._open.pop(done, None))
         return await outcome
 
     def _tell(self, outcome: "asyncio.Future[int | None]", producer: Any, error: Any, offset: int | None) -> None:
         """Called in the thread: hand the news to the loop."""
 
         def settle() -> None:
-            if error is not None:
-                self._renew(producer, error)
+            if error is not None and (error.fatal() or error.code() == KafkaError._FATAL):  # noqa: SLF001 (its name)
+                self._renew(producer)
             if outcome.done():
                 return
             if error is not None and error.name() in _NEVER_SENT:
@@ -87,15 +97,16 @@ class Sender:
             else:
                 outcome.set_result(offset)
 
-        if not self._loop.is_closed():
+        with suppress(RuntimeError):  # the loop is gone, and with it everybody who could listen
             self._loop.call_soon_threadsafe(settle)
 
-    def _renew(self, producer: Any, error: Any) -> None:
-        """Take another producer where this one can't go on."""
-        if producer is self._producer and (error.fatal() or error.code() == KafkaError._FATAL):  # noqa: SLF001 (its name)
+    def _renew(self, producer: Any) -> None:
+        """Take another producer for one that can't go on; nobody knows what became of what that one had."""
+        if producer is self._producer:
             self._producer = self._new()
-            producer.purge()
-            producer.poll(0)
+            for outcome in [one for one, sender in self._open.items() if sender is producer]:
+                if not outcome.done():
+                    outcome.set_result(None)
 
     async def close(self) -> None:
         """Wait for what is on its way, as long as that may take, and end the thread."""

@@ -57,8 +57,8 @@ class Topic:
         self._sure = self._set = float("-inf")
         self._turn = asyncio.Lock()
 
-    async def ready(self, *, make: bool) -> None:
-        """Make the topic if it is not there, and see that it fits.
+    async def ready(self, *, make: bool = True, visit: bool = False) -> None:
+        """Make the topic if it is not there, and see that it fits; who only visits is not told what durable means.
 
         Raises `LogUnavailableError` where it can't be made or reached, `LogDamagedError` where it does not fit.
         """
@@ -83,7 +83,8 @@ class Topic:
             )
         self._shape, self._sure = shape, asyncio.get_running_loop().time()
         await self._fits()
-        self._tell(shape.replicas)
+        if not visit:
+            self._tell(shape.replicas)
 
     def _tell(self, replicas: int) -> None:
         if replicas == 1:
@@ -103,9 +104,13 @@ class Topic:
         except KafkaException as error:
             if error.args[0].name() in GONE:
                 return None
-            raise unavailable(error.args[0], self._where, self._heard) from error
+            raise self._unavailable(error) from error
         copies = min((len(part.replicas) for part in found.partitions), default=0)
         return Shape(str(found.topic_id or ""), len(found.partitions), copies)
+
+    def _unavailable(self, error: KafkaException) -> LogUnavailableError:
+        self.admin.poll(0)  # the library tells from here only what it has heard
+        return unavailable(error.args[0], self._where, self._heard)
 
     async def _make(self) -> None:
         try:
@@ -122,7 +127,13 @@ class Topic:
                 f"the topic {self.place.topic!r} can't be made at {self._where}: {error.args[0].str()}; make it yourself, "
                 f"with 1 partition and {', '.join(f'{n}={v}' for n, v in wanted(self.place.writers, 3).items())}"
             ) from error
-        JOURNAL.info("the topic %s was made at %s with %d copies", self.place.topic, self._where, replicas)
+        JOURNAL.info(
+            "the topic %s was made at %s with %d %s",
+            self.place.topic,
+            self._where,
+            replicas,
+            "copies" if replicas > 1 else "copy",
+        )
 
     async def _appeared(self) -> Shape:
         """The new topic, as soon as it has a partition."""
@@ -186,5 +197,5 @@ class Topic:
         try:
             found = await asyncio.wrap_future(asked)
         except KafkaException as error:
-            raise unavailable(error.args[0], self._where, self._heard) from error
+            raise self._unavailable(error) from error
         return {name: str(entry.value) for name, entry in found.items() if entry.value is not None}

@@ -77,33 +77,28 @@ class BrokerTransactions:
         return True
 
     def _fill(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Begin a transaction and send its records. What goes wrong here is never committed."""
-        failed: list[Any] = []
+        """Begin a transaction and send its records. What goes wrong here is never committed.
 
-        def done(error: Any, _: Any) -> None:
-            if error is not None:
-                failed.append(error)
-
+        A record that a broker refuses is told by the commit. Nobody listens to each delivery: the library calls back
+        with a fatal error of its own still in the air, and Python takes that for a fault of the listener.
+        """
         producer = self._producer
         try:
             producer.begin_transaction()
             for key, value in records:
-                self._produce(key, value, done)
+                self._produce(key, value)
             left = producer.flush(TRANSACTION_SECONDS)
         except KafkaException as error:
             self._give_up(error.args[0])
             raise unavailable(error.args[0], self._where, self._heard) from error
-        if failed:
-            self._give_up(failed[0])
-            raise unavailable(failed[0], self._where, self._heard)
         if left:
             self._drop()
             raise LogUnavailableError(f"{self._where}: records were not taken in {TRANSACTION_SECONDS:.0f} s")
 
-    def _produce(self, key: bytes, value: bytes | None, done: Any) -> None:
+    def _produce(self, key: bytes, value: bytes | None) -> None:
         while True:
             try:
-                self._producer.produce(self._topic, value, key, partition=0, on_delivery=done)
+                self._producer.produce(self._topic, value, key, partition=0)
             except BufferError:
                 self._producer.poll(0.1)
             else:
