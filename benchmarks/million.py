@@ -5,23 +5,25 @@ log is filled below the law, with the rows that registrations would have made. `
 """
 
 import asyncio
+import itertools
 import json
 import os
 import random
+import sqlite3
 import string
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from benchmarks.load import Server, ask, request, treaty
 from benchmarks.register import schema
 from benchmarks.row import Row, against
 from treaty.core import values
-from treaty.core.commit import START, Commit, make_append
+from treaty.core.commit import Commit, make_append
 from treaty.core.identity import guid, likeness
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
@@ -45,33 +47,55 @@ def run() -> list[Row]:
         asyncio.run(fill(f"sqlite://{many}", COUNT))
         name = f"{COUNT:,} schemas"
         with treaty("memory:") as empty:
-            idle = empty.cpu()
-        started = without(f"sqlite://{many}", idle, name)
-        cost = written(many)
-        return [started, *cost, *stood(many, few, idle, name), transitive()]
+            idle = spent(empty.pid)
+        cost = [*written(many)]
+        cost = [*without(many, idle, name), *cost]
+        wait_for("log", "state", f"sqlite://{many}")
+        return [*cost, *stood(many, few, idle, name), transitive()]
 
 
-def without(url: str, idle: float, name: str) -> Row:
-    """Start without a state file."""
-    with treaty(url) as server:
-        return Row(f"{name}: start without a state file, CPU over an empty server", server.cpu() - idle, "s", goal=5.0)
+def spent(pid: int) -> float:
+    """CPU seconds of a process, of its threads that have ended and of processes that it started and that have ended."""
+    told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, told[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def written(path: Path) -> list[Row]:
-    """Write the state file."""
-    before = os.times()
-    subprocess.run(
-        [sys.executable, "-m", "treaty.cli.main", "log", "state", f"sqlite://{path}"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    after = os.times()
-    spent = after.children_user + after.children_system - before.children_user - before.children_system
-    size = Path(f"{path}-state").stat().st_size
-    return [
-        Row("writing the state file, CPU", spent, "s"),
-        Row("the state file, bytes for each schema", size / COUNT, "B"),
-    ]
+def without(path: Path, idle: float, name: str) -> Iterator[Row]:
+    """Start without a state file: from the log's fold, and where there is none either from a file that is written first."""
+    state = Path(f"{path}-state")
+    for words, goal in (("", 5.0), (" nor a fold", None)):
+        state.unlink(missing_ok=True)
+        if goal is None:
+            with closing(sqlite3.connect(path)) as file:
+                file.execute("drop table if exists folded")
+                file.commit()
+        with treaty(f"sqlite://{path}") as server:
+            answer = ask(server.port, request("GET", f"/schemas/ids/{COUNT // 2}"))
+            assert answer.startswith(b"HTTP/1.1 200")
+            cost = spent(server.pid) - idle
+        yield Row(f"{name}: start without a state file{words}, CPU over an empty server", cost, "s", goal=goal)
+
+
+def written(path: Path) -> Iterator[Row]:
+    """Write the state file, and write it again when one schema in a hundred is new."""
+    yield Row("the log, bytes for each schema", path.stat().st_size / COUNT, "B")
+    for words in ("", " when a hundredth is new"):
+        cost, peak = wait_for("log", "state", f"sqlite://{path}")
+        yield Row(f"writing the state file{words}, CPU", cost, "s")
+        yield Row(f"writing the state file{words}, memory at most", peak, "MB")
+        if not words:
+            yield Row("the state file, bytes for each schema", Path(f"{path}-state").stat().st_size / COUNT, "B")
+            yield Row("the log with its fold, bytes for each schema", path.stat().st_size / COUNT, "B")
+            asyncio.run(fill(f"sqlite://{path}", COUNT // 100, above=COUNT))
+
+
+def wait_for(*words: str) -> tuple[float, float]:
+    """Run a command; return its CPU seconds and the most memory it had, in megabytes."""
+    with subprocess.Popen([sys.executable, "-m", "treaty.cli.main", *words], stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def stood(many: Path, few: Path, idle: float, name: str) -> Iterator[Row]:
@@ -79,7 +103,7 @@ def stood(many: Path, few: Path, idle: float, name: str) -> Iterator[Row]:
     with treaty(f"sqlite://{many}") as server:
         answer = ask(server.port, request("GET", f"/schemas/ids/{COUNT // 2}"))
         assert answer.startswith(b"HTTP/1.1 200")
-        yield Row(f"{name}: start with a state file, CPU over an empty server", server.cpu() - idle, "s", goal=0.3)
+        yield Row(f"{name}: start with a state file, CPU over an empty server", spent(server.pid) - idle, "s", goal=0.3)
         ask(server.port, request("GET", "/subjects?limit=100"))
         large = registered(server)
         touch(server)
@@ -142,12 +166,12 @@ def transitive() -> Row:
         return Row("register under FULL_TRANSITIVE with 100 versions of 15 fields", spent * 100, "ms", goal=10)
 
 
-async def fill(url: str, count: int) -> None:
-    """Write the rows of so many schemas into an empty log."""
+async def fill(url: str, count: int, above: int = 0) -> None:
+    """Write the rows of so many schemas into a log that has those with ids up to `above`."""
     log = await open_log(url)
     assert isinstance(log, SqliteLog)
-    here, batch = START, [encode_row(TableRow("context", (".",), values.Context()))]
-    for row in (*rows(count), None):
+    here, batch = await log.tip(), [encode_row(TableRow("context", (".",), values.Context()))]
+    for row in itertools.chain(rows(count, above), (None,)):
         if row is not None:
             batch.append(row)
         if row is None or len(batch) >= BATCH:
@@ -157,11 +181,11 @@ async def fill(url: str, count: int) -> None:
     await log.close()
 
 
-def rows(count: int) -> Iterator[Encoded]:
+def rows(count: int, above: int = 0) -> Iterator[Encoded]:
     """Yield the rows of schemas and versions, and of their counters."""
-    chance = random.Random(20)
+    chance = random.Random(20 + above)
     words = ["".join(chance.choices(string.ascii_lowercase, k=chance.randint(3, 10))) for _ in range(20_000)]
-    for number in range(count):
+    for number in range(above, above + count):
         ordinal, group = number % VERSIONS, number // VERSIONS
         name = words[group % len(words)].capitalize()
         fields = ",".join(_field(chance, words) for _ in range(6))
@@ -174,11 +198,11 @@ def rows(count: int) -> Iterator[Encoded]:
         version = values.Version(ordinal + 1, number + 1, "AVRO", stored.type_name, ordinal, policy=POLICY, time=made)
         yield encode_row(TableRow("version", (".", subject, ordinal), version))
         if ordinal == 0:
-            last = values.Counter(min(VERSIONS, count - number) - 1)
+            last = values.Counter(min(VERSIONS, above + count - number) - 1)
             yield encode_row(TableRow("subject", (".", subject), values.Subject(1)))
             yield encode_row(TableRow("counter", ("ordinals", ".", subject, ""), last))
             yield encode_row(TableRow("counter", ("types", ".", subject, f"AVRO:{stored.type_name}"), last))
-    yield encode_row(TableRow("counter", ("ids", ".", "", ""), values.Counter(count)))
+    yield encode_row(TableRow("counter", ("ids", ".", "", ""), values.Counter(above + count)))
 
 
 def _field(chance: random.Random, words: list[str]) -> str:

@@ -7,14 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from treaty.log.log import LogDamagedError
+from treaty.log.texts.compressed import TABLE
 from treaty.log.trouble import code
 
 APPLICATION = 0x54525459
 """`TRTY`, in the file's head: says whose file it is."""
 BACKUP = 0x54525442
 """`TRTB`: a copy that `treaty log backup` has made, which no node opens as a log."""
-LAYOUT = 1
-"""The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
+LAYOUT = 2
+"""The newest layout of the tables that this version knows (`PRAGMA user_version`). 1 had no compressed texts."""
 WAL_BYTES = 8_388_608
 """Size to which the file beside it, which takes the commits first, is cut back when it has grown beyond."""
 WAL_MOST = 67_108_864
@@ -25,7 +26,7 @@ MIGRATIONS: tuple[str, ...] = (
 create table if not exists entry (
   kind text not null,        -- the state table
   key text not null,         -- canonical JSON
-  value text,                -- canonical JSON; null is a tombstone
+  value text,                -- canonical JSON, or a blob of it that is compressed; null is a tombstone
   sequence integer not null, -- of the append's end that last changed it
   primary key (kind, key)
 );
@@ -39,6 +40,7 @@ create table if not exists append (
   digest blob not null
 );
 """,
+    TABLE,  # a node that reads a compressed text and does not know it keeps it in quarantine, and writes no more
 )
 """What leads from each layout to the next one; the first makes the tables. Nodes of an older version may have the file
 open meanwhile: a step after which they would write wrongly gives another name to what they write to, so that they stop.

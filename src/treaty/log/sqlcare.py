@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from treaty.log import layout
@@ -25,10 +26,11 @@ def facts(file: SqlFile) -> Facts:
 
 
 def compact(file: SqlFile) -> None:
-    """Forget appends and tombstones that are due, write the file anew without gaps, and cut the one beside it.
+    """Compress texts, forget appends and tombstones that are due, write the file anew without gaps, and cut the one beside it.
 
     Raises `LogUnavailableError` where others write or read for so long that it does not come to its turn.
     """
+    pack(file)
     with told(file.path, "compacting"):
         while file.prune():
             continue
@@ -36,6 +38,28 @@ def compact(file: SqlFile) -> None:
         for statement in ("vacuum", "pragma wal_checkpoint(truncate)"):
             while not _done(file.connection, statement, end):
                 time.sleep(layout.PAUSE * 10)
+
+
+def pack(file: SqlFile) -> None:
+    """Make a dictionary once there are rows to learn from, and compress what is not, a bounded number at a time."""
+    with told(file.path, "compressing"):
+        _alone(file, file.texts.learn)
+        file.texts.refresh()
+        after = 0
+        while file.texts.packs and (after := _alone(file, lambda: file.texts.pack(after))):
+            continue
+
+
+def _alone(file: SqlFile, work: Callable[[], int]) -> int:
+    """Do some work in a transaction of its own."""
+    file.lock()
+    try:
+        found = work()
+        file.connection.execute("commit")
+        file.locked = False
+        return found
+    finally:
+        file.unlock()
 
 
 def _done(connection: sqlite3.Connection, statement: str, end: float) -> bool:

@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from treaty.core.commit import START, Append, Position
@@ -12,6 +12,7 @@ from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log import layout
 from treaty.log.log import Delta, Fate, LogDamagedError
+from treaty.log.texts.compressed import Texts
 from treaty.log.trouble import code, told
 
 log = logging.getLogger("treaty.log")
@@ -30,7 +31,8 @@ _KNOWN = "select 1 from append where last = ? and identity = ? and digest = ?"
 _SINCE = "select kind, key, value from entry where sequence > ?"
 _LIVE = "select kind, key, value from entry where value is not null"
 _PUT = (
-    "insert into entry (kind, key, value, sequence) values (cast(? as text), cast(? as text), cast(? as text), ?) "
+    "insert into entry (kind, key, value, sequence) "
+    "values (cast(?1 as text), cast(?2 as text), case when ?5 then ?3 else cast(?3 as text) end, ?4) "
     "on conflict (kind, key) do update set value = excluded.value, sequence = excluded.sequence"
 )
 _NOTE = "insert into append (last, first, identity, attempt, digest) values (?, ?, ?, ?, ?)"
@@ -88,6 +90,7 @@ class SqlFile:
                 else:
                     layout.prepare(self._db, path, BUSY_SECONDS, durable=durable)
                 self._inode = self._found()
+                self.texts = Texts(self._db, path)
             except BaseException:
                 self._db.close()
                 raise
@@ -194,15 +197,17 @@ class SqlFile:
     def _write(self, append: Append) -> None:
         last = append.last
         rows = (
-            (_bytes(row.table), _bytes(row.key), _bytes(row.value), last)
+            (_bytes(row.table), _bytes(row.key), text, last, packed)
             for commit in append.commits
             for row in commit.rows
+            for text, packed in (self.texts.packed(row.table, _bytes(row.value)),)
         )
         self._db.executemany(_PUT, rows)
         self._db.execute(_NOTE, (last, append.first, append.identity, append.attempt, append.digest))
         if last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
             self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE))
             self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))
+            self.texts.refresh()
             self.overgrown = self._wal() > self._bound
 
     def _commit(self) -> Fate:
@@ -261,12 +266,16 @@ class SqlFile:
 
     def live(self) -> Iterator[Encoded]:
         """All live rows, one by one, in the transaction that is open."""
-        return (Encoded(*row) for row in self._db.execute(_LIVE))
+        return self._rows(self._db.execute(_LIVE))
+
+    def _rows(self, found: Iterable[tuple[str, str, str | bytes | None]]) -> Iterator[Encoded]:
+        text = self.texts.text
+        return (Encoded(kind, key, text(kind, key, value)) for kind, key, value in found)
 
     def _since(self, after: Position) -> Delta:
         tip = self._tip()
         if after == tip:
             return Delta(tip, ())
         if self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest)).fetchone():
-            return Delta(tip, tuple(Encoded(*row) for row in self._db.execute(_SINCE, (after.sequence,))))
+            return Delta(tip, tuple(self._rows(self._db.execute(_SINCE, (after.sequence,)))))
         return Delta(tip, tuple(self.live()), reload=True)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from treaty.core.commit import Position
 from treaty.core.rows import Encoded
+from treaty.log.sqlcare import pack
 from treaty.log.sqlfile import SqlFile
 from treaty.log.trouble import told
 
@@ -34,7 +35,7 @@ def extent(file: SqlFile) -> int:
 
 
 def keep(path: str, source: Path) -> None:
-    """Write the bytes of a file as the fold. While it is written there is none."""
+    """Write the bytes of a file as the fold, and compress what is not. While a fold is written there is none."""
     file = SqlFile(path, durable=False)
     try:
         with told(path, "keeping a fold"), source.open("rb") as data:
@@ -47,6 +48,7 @@ def keep(path: str, source: Path) -> None:
             while _written(file, (_CUT, (pieces,))):
                 continue
             _written(file, (_END, (pieces, crc)))
+        pack(file)
     finally:
         file.close()
 

@@ -1,0 +1,113 @@
+"""Texts of rows in a SQLite file: as they are, or compressed with a dictionary that lies in a row of its own."""
+
+import sqlite3
+
+import zstandard
+
+from treaty.log.log import LogDamagedError
+
+PACKED = "schema"
+"""The table whose rows are compressed: the others are short."""
+LEAST = 200
+"""Bytes of a text from which on it is worth it."""
+LEARNED_FROM = 2_000
+"""Rows that must be there before a dictionary is made of them."""
+MOST = 255
+"""Dictionaries that a log may have: a row's first byte names its one."""
+DICTIONARY_BYTES = 131_072
+LEVEL = 3
+AT_ONCE = 500
+"""Rows that one transaction compresses, so that writers never wait for long."""
+
+TABLE = "create table if not exists dictionary (number integer primary key, data blob not null)"
+_KNOWN = "select number, data from dictionary where number > ? order by number"
+_SAMPLES = (
+    "select value from entry not indexed where kind = 'schema' and typeof(value) = 'text' "
+    "and (rowid / 8) % ? = 0 limit ?"
+)
+_LOOSE = (
+    "select rowid, value from entry not indexed where rowid > ? and kind = 'schema' and typeof(value) = 'text' "
+    "and length(value) >= ? order by rowid limit ?"
+)
+_PACK = "update entry set value = ? where rowid = ?"
+
+
+class Texts:
+    """The dictionaries that one connection knows. A text may be compressed with any of them, or be as it is."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
+        """Learn the dictionaries that are there."""
+        self._db, self._path = connection, path
+        self._readers: dict[int, zstandard.ZstdDecompressor] = {}
+        self._writer: zstandard.ZstdCompressor | None = None
+        self._number = 0
+        self.refresh()
+
+    @property
+    def packs(self) -> bool:
+        """Whether there is a dictionary to compress with."""
+        return self._writer is not None
+
+    def refresh(self) -> None:
+        """Learn dictionaries that others have made since."""
+        for number, data in self._db.execute(_KNOWN, (self._number,)).fetchall():
+            known = zstandard.ZstdCompressionDict(data)
+            self._readers[number] = zstandard.ZstdDecompressor(dict_data=known)
+            self._writer = zstandard.ZstdCompressor(
+                level=LEVEL, dict_data=known, write_checksum=True, write_dict_id=False
+            )
+            self._number = number
+
+    def packed(self, kind: str, text: bytes | None) -> tuple[bytes | None, bool]:
+        """A text as it is written, and whether it is compressed."""
+        if self._writer is None or text is None or kind != PACKED or len(text) < LEAST:
+            return text, False
+        return bytes([self._number]) + self._writer.compress(text), True
+
+    def text(self, kind: str, key: str, value: str | bytes | None) -> str | None:
+        """A text as it was. Raises `LogDamagedError` with the row's name."""
+        if value is None or isinstance(value, str):
+            return value
+        number = value[0] if value else 0
+        if number not in self._readers:
+            self.refresh()
+        try:
+            return str(self._readers[number].decompress(value[1:], allow_extra_data=False), "utf-8", "surrogatepass")
+        except (KeyError, zstandard.ZstdError, UnicodeDecodeError) as error:
+            why = f"its dictionary {number} is missing" if isinstance(error, KeyError) else str(error)
+            raise LogDamagedError(
+                f"{self._path} is damaged: the text of row {key} in table {kind} can't be read ({why}): "
+                "stop all nodes, keep a copy of it and of the files beside it, and restore a backup"
+            ) from None
+
+    # ---------------------------------------------------------------------------------------------------- packing
+
+    def learn(self) -> bool:
+        """Make the first dictionary from rows all over the file, in the transaction that is open; False where there is
+        one, or too few rows.
+        """
+        self.refresh()
+        highest = self._db.execute("select coalesce(max(rowid), 0) from entry").fetchone()[0]
+        if self.packs or highest < LEARNED_FROM:
+            return False
+        step = max(1, highest // (4 * LEARNED_FROM))
+        found: list[bytes | bytearray | memoryview] = [
+            bytes(row[0], "utf-8", "surrogatepass") for row in self._db.execute(_SAMPLES, (step, 4 * LEARNED_FROM))
+        ]
+        if len(found) < LEARNED_FROM // 2:
+            return False
+        try:
+            data = zstandard.train_dictionary(DICTIONARY_BYTES, [*found]).as_bytes()
+        except zstandard.ZstdError:  # nothing repeats
+            return False
+        self._db.execute("insert into dictionary (data) values (?)", (data,))
+        return True
+
+    def pack(self, after: int) -> int:
+        """Compress some rows that are not, after a row's number, in the transaction that is open; return the last number,
+        0 where there was none left.
+        """
+        rows = self._db.execute(_LOOSE, (after, LEAST, AT_ONCE)).fetchall()
+        packed = ((self.packed(PACKED, bytes(text, "utf-8", "surrogatepass"))[0], number) for number, text in rows)
+        self._db.executemany(_PACK, packed)
+        return int(rows[-1][0]) if rows else 0

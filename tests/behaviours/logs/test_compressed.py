@@ -1,0 +1,153 @@
+"""Texts of schemas are compressed in a SQLite log, and nobody who reads it can tell."""
+
+import json
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.behaviours.logs.backends import told
+from treaty.core.commit import START, Commit, make_append
+from treaty.core.rows import Encoded
+from treaty.log import layout
+from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
+from treaty.log.sqlite import SqliteLog
+from treaty.log.texts.compressed import LEARNED_FROM
+
+CHANCE = random.Random(5)
+WORDS = ["".join(CHANCE.choices("abcdefghijklmnop", k=7)) for _ in range(900)]
+
+
+def texts(first: int, count: int) -> list[Encoded]:
+    """Rows of schemas with short and long texts, and rows of another table between them."""
+    found = []
+    for number in range(first, first + count):
+        fields = [{"name": CHANCE.choice(WORDS), "type": "string", "doc": "é"} for _ in range(number % 12)]
+        value = json.dumps({"format": "TOY", "text": fields, "v": 1}, ensure_ascii=False)
+        found += [Encoded("schema", f'[".",{number}]', value), Encoded("counter", f'["ids",".","","{number}"]', "{}")]
+    return found
+
+
+async def append(log: SqliteLog, rows: list[Encoded]) -> None:
+    here = await log.tip()
+    one = make_append(here, CHANCE.randbytes(16), (Commit(here.sequence + 1, tuple(rows)),))
+    assert await log.append(one) is Fate.ACCEPTED
+
+
+async def state(log: SqliteLog) -> set[Encoded]:
+    return {*(await log.read(START)).rows}
+
+
+@contextmanager
+def file(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "log.db")) as connection, connection:
+        yield connection
+
+
+def packed(tmp_path: Path) -> int:
+    with file(tmp_path) as connection:
+        found: int = connection.execute("select count(*) from entry where typeof(value) = 'blob'").fetchone()[0]
+        return found
+
+
+def test_texts_are_compressed_and_read_as_they_were(tmp_path: Path) -> None:
+    @told
+    async def story() -> None:
+        log, other = [await SqliteLog.open(str(tmp_path / "log.db")) for _ in range(2)]
+        await append(log, texts(0, LEARNED_FROM // 2 - 100))
+        before = await state(log)
+        await log.compact()
+        assert (packed(tmp_path), await state(log)) == (0, before)  # too few to learn from
+        await append(log, texts(10_000, LEARNED_FROM * 2))
+        before, size = await state(log), (await log.facts()).bytes
+        await log.compact()
+        assert await state(log) == before == await state(other)
+        assert packed(tmp_path) > LEARNED_FROM
+        assert (await log.facts()).bytes < size * 0.7
+        place, count = await log.tip(), packed(tmp_path)
+        fresh = [*texts(20_000, 20), Encoded("schema", '[".",1]', '{"text":"' + "\ud800" * 99 + '"}')]
+        await append(log, fresh)
+        assert packed(tmp_path) > count
+        assert {*(await other.read(place)).rows} == {*fresh}
+        assert {*(await log.read(place)).rows} == {*fresh}
+        await append(log, [Encoded("schema", '[".",10007]', None), Encoded("schema", '[".",10008]', "{}")])
+        known = {(row.table, row.key): row for row in [*before, *fresh, Encoded("schema", '[".",10008]', "{}")]}
+        del known["schema", '[".",10007]']
+        assert await state(other) == {*known.values()}
+        await log.close()
+        await other.close()
+
+    story()
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        ("update entry set value = substr(value, 1, 40) where key = '[\".\",11]'", r'row \[".",11\] in table schema'),
+        (
+            "update entry set value = cast(substr(value, 1, 40) || x'00' || substr(value, 42) as blob) where key = '[\".\",11]'",
+            "11",
+        ),
+        ("update entry set value = x'' where key = '[\".\",11]'", "dictionary 0 is missing"),
+        ("update entry set value = cast(value || x'00' as blob) where key = '[\".\",11]'", r"\[\".\",11\]"),
+        ("delete from dictionary", "its dictionary 1 is missing"),
+        ("update dictionary set data = substr(data, length(data) / 2)", "can't be read"),
+    ],
+    ids=["cut", "a-byte", "empty", "longer", "no-dictionary", "half-a-dictionary"],
+)
+def test_a_text_that_is_damaged_is_told_by_name(tmp_path: Path, harm: str, message: str) -> None:
+    @told
+    async def story() -> None:
+        log = await SqliteLog.open(str(tmp_path / "log.db"))
+        await append(log, texts(0, LEARNED_FROM * 2))
+        await log.compact()
+        place = await log.tip()
+        await log.close()
+        with file(tmp_path) as connection:
+            assert connection.execute(harm).rowcount == 1
+        log = await SqliteLog.open(str(tmp_path / "log.db"))
+        with pytest.raises(LogDamagedError, match=message):
+            await log.read(START)
+        assert await log.tip() == place
+        await log.close()
+
+    story()
+
+
+def test_an_older_layout_is_brought_to_this_one_or_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def older(*, half: bool) -> None:
+        with file(tmp_path) as connection:
+            connection.execute("pragma user_version = 1")
+            if not half:
+                connection.execute("drop table dictionary")
+
+    def number() -> int:
+        with file(tmp_path) as connection:
+            found: int = connection.execute("pragma user_version").fetchone()[0]
+            return found
+
+    @told
+    async def story() -> None:
+        log = await SqliteLog.open(str(tmp_path / "log.db"))
+        await append(log, texts(0, 20))
+        before = await state(log)
+        await log.close()
+        older(half=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(layout, "TABLE", "this is the moment of a crash")
+            with pytest.raises(LogUnavailableError, match="syntax error"):
+                await SqliteLog.open(str(tmp_path / "log.db"))
+        assert number() == 1
+        for half in (False, True):
+            older(half=half) if half else None
+            log = await SqliteLog.open(str(tmp_path / "log.db"))
+            assert number() == layout.LAYOUT == (await log.facts()).layout
+            assert await state(log) == before
+            await log.close()
+
+    story()
