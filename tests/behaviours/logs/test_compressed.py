@@ -139,7 +139,7 @@ def test_an_older_layout_is_brought_to_this_one_or_stays_as_it_is(
         await log.close()
         older(half=False)
         with monkeypatch.context() as patch:
-            patch.setattr(layout, "TABLE", "this is the moment of a crash")
+            patch.setattr(layout, "MIGRATIONS", (*layout.MIGRATIONS[:1], "this is the moment of a crash"))
             with pytest.raises(LogUnavailableError, match="syntax error"):
                 await SqliteLog.open(str(tmp_path / "log.db"))
         assert number() == 1
