@@ -1,12 +1,15 @@
 """Bare loops: the least that makes the same bytes as durable, without parents, digests, looks or laws."""
 
+import asyncio
 import os
 import sqlite3
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from urllib.parse import urlsplit
 
 import asyncpg
+from confluent_kafka import Producer
 
 Rows = list[tuple[bytes, bytes]]
 Write = Callable[[Rows], Awaitable[None]]
@@ -63,7 +66,55 @@ async def _postgres(url: str) -> AsyncIterator[Write]:
     await connection.close()
 
 
-LOOPS: Mapping[str, Bare] = {"file": _file, "sqlite": _sqlite, "postgresql": _postgres}
+@asynccontextmanager
+async def _produced(url: str) -> AsyncIterator[Write]:
+    """One record, acknowledged by all replicas in sync, before the next one."""
+    producer, topic = _producer(url, {})
+    loop = asyncio.get_running_loop()
+
+    async def write(rows: Rows) -> None:
+        told: asyncio.Future[object] = loop.create_future()
+
+        def heard(error: object, _: object) -> None:
+            loop.call_soon_threadsafe(told.set_result, error)
+
+        producer.produce(topic, b"".join(name + value for name, value in rows), on_delivery=heard)
+        await loop.run_in_executor(None, producer.flush)
+        assert await told is None
+
+    yield write
+
+
+@asynccontextmanager
+async def _transacted(url: str) -> AsyncIterator[Write]:
+    """One transaction of one record."""
+    producer, topic = _producer(url, {"transactional.id": uuid.uuid4().hex})
+    producer.init_transactions(60)
+
+    def work(value: bytes) -> None:
+        producer.begin_transaction()
+        producer.produce(topic, value)
+        producer.commit_transaction(60)
+
+    async def write(rows: Rows) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, work, b"".join(name + value for name, value in rows))
+
+    yield write
+
+
+def _producer(url: str, more: dict[str, str]) -> tuple[Producer, str]:
+    parts = urlsplit(url)
+    settings = {"bootstrap.servers": parts.netloc, "acks": "all", "linger.ms": "0", "message.max.bytes": "8000000"}
+    return Producer(settings | more), parts.path.strip("/")
+
+
+LOOPS: Mapping[str, Bare] = {
+    "file": _file,
+    "sqlite": _sqlite,
+    "postgresql": _postgres,
+    "produce": _produced,
+    "transaction": _transacted,
+}
 
 
 def opened(url: str) -> AbstractAsyncContextManager[Write]:

@@ -16,7 +16,7 @@ GOAL = 0.8
 
 def rows(place: Place) -> Iterator[Row]:
     """The figures of one log."""
-    with members([("node", place.log("one")), *[("node", place.log("all"))] * NODES]) as made:
+    with members([(place.nodes, place.log("one")), *[(place.nodes, place.log("all"))] * NODES]) as made:
         for writers in WRITERS:
             one, all_ = in_turns([made[:1], made[1:]], writers=writers, seconds=SECONDS, rounds=ROUNDS)
             name = f"{place.title}: {NODES} nodes with {writers} writer{'s' if writers > 1 else ''} each, against one"

@@ -1,23 +1,29 @@
 """`python -m benchmarks.log.member KIND URL`: a process that works in turns, told by lines of JSON on standard input."""
 
 import asyncio
+import hashlib
 import json
 import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import uvloop
 
+from benchmarks.load import Server, request, treaty
 from benchmarks.log import bare
 from benchmarks.log.tape import Tape, registration
 from benchmarks.log.turns import Clock, Done, Turn
 from treaty.assemble import member
-from treaty.core.commit import make_append
+from treaty.core.commit import START, make_append
 from treaty.log.log import Fate
-from treaty.log.open import open_log
+from treaty.log.open import Terms, open_log
 
+VISIT = Terms(visit=True)
+"""There is one node alone: it need not be elected."""
 Work = Callable[[Turn], Awaitable[Done]]
 Kind = Callable[[str], AbstractAsyncContextManager[Work]]
 
@@ -25,7 +31,7 @@ Kind = Callable[[str], AbstractAsyncContextManager[Work]]
 @asynccontextmanager
 async def node(url: str) -> AsyncIterator[Work]:
     """Commands through a node, each of a writer who waits for its answer before the next one."""
-    async with member(url) as one:
+    async with member(url, terms=VISIT, alone=True) as one:
 
         async def work(turn: Turn) -> Done:
             clock = Clock(turn.seconds)
@@ -46,7 +52,8 @@ async def node(url: str) -> AsyncIterator[Work]:
 @asynccontextmanager
 async def log(url: str) -> AsyncIterator[Work]:
     """Appends below the law: chains of as many commits as there are writers."""
-    one, tape = await open_log(url), await Tape.record()
+    one, tape = await open_log(url, VISIT), await Tape.record()
+    await one.read(START)  # a log of one owner takes appends from who has read it
 
     async def work(turn: Turn) -> Done:
         here, number = await one.tip(), turn.first
@@ -84,7 +91,42 @@ async def plain(url: str) -> AsyncIterator[Work]:
         yield work
 
 
-KINDS: Mapping[str, Kind] = {"node": node, "log": log, "bare": plain}
+@asynccontextmanager
+async def server(url: str) -> AsyncIterator[Work]:
+    """Commands to a server of its own over HTTP, which other servers of the log reach; the CPU is the server's."""
+    with tempfile.TemporaryDirectory() as folder, treaty(url, *peering(folder, url)) as one:
+        yield lambda turn: _asked(one, turn)
+
+
+def peering(folder: str, url: str) -> tuple[str, ...]:
+    """Options of a server with which all servers of a log know each other."""
+    file = Path(folder, "secret")
+    file.write_text(hashlib.sha256(url.encode()).hexdigest())
+    file.chmod(0o600)
+    return "--peer-secret-file", str(file)
+
+
+async def _asked(one: Server, turn: Turn) -> Done:
+    clock, before = Clock(turn.seconds), one.cpu()
+    numbers = iter(range(turn.first, turn.first + 1_000_000))
+
+    async def writer() -> None:
+        reader, sender = await asyncio.open_connection("127.0.0.1", one.port)
+        while not clock.over:
+            asked = registration(next(numbers))
+            body = json.dumps({"schema": asked.draft.text}).encode()
+            with clock.wait():
+                sender.write(request("POST", f"/subjects/{asked.subject.name}/versions", body))
+                head = await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+            assert head.startswith(b"HTTP/1.1 200"), head
+        sender.close()
+
+    await asyncio.gather(*(writer() for _ in range(turn.writers)))
+    return replace(clock.done(len(clock.waits)), cpu=one.cpu() - before)
+
+
+KINDS: Mapping[str, Kind] = {"node": node, "log": log, "bare": plain, "server": server}
 
 
 async def serve(kind: str, url: str) -> None:

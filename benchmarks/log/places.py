@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.servers.kafka import Kafka
 from tests.servers.postgres import Postgres
 
 
@@ -19,6 +20,10 @@ class Place:
     """What the bare loop does, in words."""
     shared: bool = True
     """Whether several processes can be its nodes."""
+    nodes: str = "node"
+    """What contends: nodes, or whole servers where nodes have to reach each other."""
+    packed: str = ""
+    """What a node starts from after `treaty log compact`, where that is another thing than before."""
     durable: str = "fsync"
     """What a single writer waits for."""
 
@@ -61,7 +66,39 @@ def _postgres(_: Path) -> Iterator[Place]:
         server.stop()
 
 
-PLACES: Mapping[str, Opened] = {"memory": _memory, "sqlite": _sqlite, "quick": _quick, "postgres": _postgres}
+def _any(_: Path) -> Iterator[Place]:
+    yield from _kafka("any", "produce", "bare produce with acks=all")
+
+
+def _owner(_: Path) -> Iterator[Place]:
+    yield from _kafka("owner", "transaction", "bare transaction of one record")
+
+
+def _kafka(writers: str, scheme: str, ideal: str) -> Iterator[Place]:
+    broker = Kafka()
+    try:
+        broker.topic("bare", settings={"max.message.bytes": "8000000"})
+        yield Place(
+            f"Kafka, {writers}",
+            lambda name: f"kafka://{broker.bootstrap}/{name}?writers={writers}",
+            f"{scheme}://{broker.bootstrap}/bare",
+            ideal,
+            nodes="server",
+            packed="from a fold" if writers == "any" else "from the topic",
+            durable="the broker's acknowledgement, and reading the record back",
+        )
+    finally:
+        broker.stop()
+
+
+PLACES: Mapping[str, Opened] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "quick": _quick,
+    "postgres": _postgres,
+    "kafka-any": _any,
+    "kafka-owner": _owner,
+}
 """By the names that `--only` takes."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import million
 from benchmarks.load import Server, ask, request, treaty
+from benchmarks.log.member import VISIT, peering
 from benchmarks.log.places import Place
 from benchmarks.row import Row
 from treaty.core import values
@@ -23,8 +24,8 @@ from treaty.log.open import open_log
 
 CPU_GOAL, STATE_GOAL, MEMORY_GOAL = 5.0, 0.3, 300.0
 """Those of a million schemas."""
-BATCH = 5_000
-"""Rows in one append."""
+BATCH = 700_000
+"""Bytes in one append."""
 
 
 def rows(place: Place, folder: Path, sizes: Sequence[int]) -> Iterator[Row]:
@@ -34,10 +35,14 @@ def rows(place: Place, folder: Path, sizes: Sequence[int]) -> Iterator[Row]:
     for size in sizes:
         url, state = place.log(f"filled{size}"), folder / f"state{size}"
         asyncio.run(fill(url, size))
+        known = peering(str(folder), url) if place.nodes == "server" else ()
+        if place.packed:
+            treaty_log("compact", url=url)
         name = f"{place.title}: {size:,} schemas, start"
-        yield from started(f"{name} without a state file", url, size, idle, CPU_GOAL)
-        written(url, state)
-        yield from started(f"{name} with a state file", url, size, idle, STATE_GOAL, "--state-file", str(state))
+        yield from started(f"{name} {place.packed or 'without a state file'}", url, size, idle, CPU_GOAL, *known)
+        treaty_log("state", "--file", str(state), url=url)
+        with_state = ("--state-file", str(state))
+        yield from started(f"{name} with a state file", url, size, idle, STATE_GOAL, *known, *with_state)
 
 
 def started(name: str, url: str, size: int, idle: float, goal: float, *options: str) -> Iterator[Row]:
@@ -57,20 +62,22 @@ def answered(server: Server, size: int) -> None:
     assert answer.startswith(b"HTTP/1.1 200"), answer[:300]
 
 
-def written(url: str, state: Path) -> None:
-    """Write the state file."""
-    command = [sys.executable, "-m", "treaty.cli.main", "log", "state", "--file", str(state)]
+def treaty_log(*words: str, url: str) -> None:
+    """Look after a log."""
+    command = [sys.executable, "-m", "treaty.cli.main", "log", *words]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "TREATY_LOG": url})
 
 
 async def fill(url: str, size: int) -> None:
     """Write the rows of so many schemas into an empty log, below the law."""
-    log = await open_log(url)
-    here, batch = START, [encode_row(TableRow("context", (".",), values.Context()))]
+    log = await open_log(url, VISIT)
+    here = (await log.read(START)).tip
+    batch, filled = [encode_row(TableRow("context", (".",), values.Context()))], 0
     for row in million.rows(size):
         batch.append(row)
-        if len(batch) >= BATCH:
-            here, batch = await _append(log, here, batch), []
+        filled += len(row.key) + len(row.value or "") + 100
+        if filled >= BATCH:
+            here, batch, filled = await _append(log, here, batch), [], 0
     await _append(log, here, batch)
     await log.close()
 

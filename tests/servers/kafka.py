@@ -107,7 +107,9 @@ class Kafka:
         self._settings.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), "utf-8")
         self.admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         begin = time.monotonic()
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster = (
+            "T" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+        )  # one that begins with - is an option
         self._java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._settings)).wait(SECONDS)
         self.start()
         self.seconds = time.monotonic() - begin
