@@ -10,6 +10,6 @@ from treaty.spark.session import QUICK, session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    started = session("treaty tests", master="local[2]", java_options=QUICK)
+    started = session("treaty tests", master="local[2]", iceberg=True, java_options=QUICK)
     yield started
     started.stop()

@@ -21,7 +21,9 @@ from treaty.core.refusals import Unavailable
 from treaty.core.registry import CALL, A, Call, Reply
 from treaty.core.requests import Register, Request, Scope, SetConfig
 from treaty.core.schema import Draft
-from treaty.spark import Pipeline, Step, start
+from treaty.spark import Pipeline, Step, Table, TooManyBadRowsError, replay, start, still_bad
+from treaty.spark.lake import lakes
+from treaty.spark.lake.table import FORMATS
 from treaty.spark.plan.value import DecodePlan
 
 pytestmark = pytest.mark.jvm
@@ -55,6 +57,7 @@ class Topic:
     root: Path
     truth: dict[int, str]
     dice: random.Random
+    format: str = "delta"
     files: int = 0
 
     def write(self, values: list[tuple[bytes | None, str]]) -> None:
@@ -85,8 +88,10 @@ class Topic:
 
     @property
     def pipeline(self) -> Pipeline:
-        good, bad, checkpoint = (str(self.root / name) for name in ("good", "bad", "checkpoint"))
-        return Pipeline("orders-value", good, bad, checkpoint, keep=("offset",), with_version="version")
+        good, bad = (Table(str(self.root / name), self.format) for name in ("good", "bad"))
+        return Pipeline(
+            "orders-value", good, bad, str(self.root / "checkpoint"), keep=("offset",), with_version="version"
+        )
 
     def run(self, registry: Any, watch: Any = lambda _: None) -> None:
         source = self.spark.readStream.schema("offset BIGINT, value BINARY").option("maxFilesPerTrigger", 1)
@@ -99,8 +104,8 @@ class Topic:
 
     def check(self, deletes: int = 0) -> list[Any]:
         """Every offset is in exactly one table, with its code; returns the good rows."""
-        good = self.spark.read.format("delta").load(self.pipeline.good).collect()
-        bad = self.spark.read.format("delta").load(self.pipeline.bad).collect()
+        good = lakes.read(self.spark, self.pipeline.good_table).collect()
+        bad = lakes.read(self.spark, self.pipeline.bad_table).collect()
         assert len(good) + len(bad) == len(self.truth) - deletes
         found = {row["offset"]: "" for row in good} | {row["offset"]: row["code"] for row in bad}
         assert found == {at: code for at, code in self.truth.items() if code != "DELETE"}
@@ -131,7 +136,7 @@ def test_the_table_grows_with_ids_that_come_later_and_nothing_is_restarted(topic
     assert [row.asDict().keys() for row in rows[:1]] == [{"offset", "version", "name", "n", "note", "at"}]
     assert {row["version"]: row["note"] for row in rows} == {1: None, 2: "x", 3: None}
     assert all(row["name"].startswith("n") for row in rows)
-    kinds = dict(topic.spark.read.format("delta").load(topic.pipeline.good).dtypes)
+    kinds = dict(lakes.read(topic.spark, topic.pipeline.good_table).dtypes)
     assert (kinds["n"], kinds["at"]) == ("bigint", "struct<x:double>")
 
 
@@ -159,7 +164,11 @@ class CrashError(Exception):
     """The driver is gone."""
 
 
-def test_a_crash_after_any_step_neither_loses_nor_repeats_a_row(topic: Topic, registry: Connection) -> None:
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_crash_after_any_step_neither_loses_nor_repeats_a_row(
+    format_: str, topic: Topic, registry: Connection
+) -> None:
+    topic.format = format_
     first = put(registry, V1)
     topic.write([*topic.sound(first, 1, 30), *topic.spoilt(first, 12)])
     seen: list[tuple[int, str]] = []
@@ -230,6 +239,59 @@ def test_a_replayed_batch_uses_the_plan_that_was_stored(topic: Topic, registry: 
     plans: list[DecodePlan] = []
     topic.run(registry, lambda step: plans.append(step.plan) if step.plan else None)
     assert {len(plan.writers) for plan in plans} == {1}
+    topic.check()
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_bad_rows_come_back_once_after_a_fix(
+    format_: str, topic: Topic, registry: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic.format = format_
+    first = put(registry, V1)
+    stranger = first + 1
+    topic.write([*topic.sound(first, 1, 10), *topic.sound(stranger, 2, 7), *topic.spoilt(first, 12)])
+    topic.truth |= dict.fromkeys(range(10, 17), "UNKNOWN_ID")
+    topic.run(registry)
+    topic.check()
+    assert put(registry, V2) == stranger
+
+    whole = lakes.append
+
+    def cut(frame: Any, table: Table, batch: Any, evolution: str = "widen") -> None:
+        if batch.writer.endswith("/marks"):
+            raise CrashError
+        whole(frame, table, batch, evolution)
+
+    monkeypatch.setattr(lakes, "append", cut)
+    with pytest.raises(CrashError):  # after the good rows were written
+        replay(topic.pipeline, registry, topic.spark)
+    monkeypatch.undo()
+    topic.write([*topic.sound(stranger, 2, 3), *topic.spoilt(first, 12)])
+    topic.run(registry)
+    done = replay(topic.pipeline, registry, topic.spark)
+    assert (done.number, done.rows, done.passed) == (1, 19, 7)
+    again = replay(topic.pipeline, registry, topic.spark)
+    assert (again.number, again.rows, again.passed) == (2, 24, 0)
+
+    good = lakes.read(topic.spark, topic.pipeline.good_table).collect()
+    assert sorted(row["offset"] for row in good) == [*range(17), 29, 30, 31]
+    bad = still_bad(topic.spark, topic.pipeline.bad_table).collect()
+    assert {row["offset"]: row["code"] for row in bad} == {
+        at: code for at, code in topic.truth.items() if code and at not in range(10, 17)
+    }
+    assert lakes.read(topic.spark, topic.pipeline.bad_table).count() == 31
+
+
+def test_too_many_bad_rows_end_the_stream_and_are_kept(topic: Topic, registry: Connection) -> None:
+    first = put(registry, V1)
+    topic.write([*topic.sound(first, 1, 20), *topic.spoilt(first, 12)])
+    for limits in ({"most_bad": 11}, {"worst_share": 0.1}):
+        strict = replace(topic.pipeline, **limits)
+        frames = topic.spark.readStream.schema("offset BIGINT, value BINARY").parquet(str(topic.root / "in"))
+        with pytest.raises(StreamingQueryException, match=f"{TooManyBadRowsError.__name__}.*12 of 32 rows are bad"):
+            start(strict, frames, registry, available=True).awaitTermination()
+        topic.check()
+    topic.run(registry)
     topic.check()
 
 

@@ -11,7 +11,9 @@ from treaty.core.registry import Registry
 from treaty.spark.engines.table import ENGINES
 from treaty.spark.explain import engine_of
 from treaty.spark.frames import claimed_id, frame_id, looked_up, starts
+from treaty.spark.framings import headless, reframed
 from treaty.spark.plan.ddl import quoted
+from treaty.spark.plan.framing import PREFIX
 from treaty.spark.plan.making import make_plan
 from treaty.spark.plan.value import DecodePlan
 
@@ -19,6 +21,7 @@ CODES = ("TOO_SHORT", "BAD_MAGIC", "UNKNOWN_ID", "WRONG_SUBJECT", "MALFORMED", "
 """Why a row is bad. A null value is none of these: it is a delete marker."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
 RECORD, CODE, SAID = "_treaty_record", "_treaty_code", "_treaty_said"
+FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
 UNKNOWN_ID = "the registry has no id %d, or not for this subject"
 SENTENCES = {
     "TOO_SHORT": "fewer than the five bytes of a frame",
@@ -73,47 +76,79 @@ def ids_of(frame: DataFrame, column: str = "value", *, besides: Iterable[int] = 
 
 
 def decode(
-    frame: DataFrame, plan: DecodePlan, *, column: str = "value", names: Names = NAMES, flatten: bool = False
+    frame: DataFrame,
+    plan: DecodePlan,
+    *,
+    column: str = "value",
+    names: Names = NAMES,
+    flatten: bool = False,
+    headers: str = "headers",
+    part: str = "value",
 ) -> DataFrame:
     """The frame with its decoded rows beside the columns it had.
 
     A good row has a record and no error; a bad row an error ``{code, message, schema_id, payload}`` and no record; a
     null value neither. With `flatten` the record's fields stand as columns of their own. Filters on the result are
-    not pushed below the decoding (each row is decoded once), so filter on other columns before.
+    not pushed below the decoding (each row is decoded once), so filter on other columns before. With the framing
+    ``header`` the guid stands in the column `headers` (Kafka's: key and value), under the name for this `part` of a record.
     """
-    value = F.col(column)
+    source, raw = _source(frame, plan, column, headers, part)
     engine = ENGINES[plan.format, plan.engine]
-    raw = engine.decoded(frame, plan, column)
-    good = engine.good(plan)
+    raw = engine.decoded(raw, plan, source.column)
+    good, value = engine.good(plan), F.col(source.column)
     kept = [F.col(quoted(name)) for name in frame.columns]
     # Three steps, not one: each becomes a method of its own in the code that Spark generates, small enough to be compiled.
     judged = raw.select(
         *kept,
+        *(F.col(name) for name in source.added),
         F.when(good, engine.record(plan, value)).alias(RECORD),
-        F.when(good, None).otherwise(_code(plan, value, engine.failed(plan))).alias(CODE),
+        F.when(good, None).otherwise(_code(plan, source, engine.failed(plan))).alias(CODE),
         *([engine.said(plan).alias(SAID)] if engine.said else []),
     )
     added = {
         names.record: F.col(RECORD),
-        names.error: _error(plan, value, F.col(SAID) if engine.said else None),
+        names.error: _error(plan, source, F.col(SAID) if engine.said else None),
         names.schema_id: frame_id(value),
         names.version: looked_up(value, {one.schema_id: F.lit(one.version) for one in plan.writers}),
         names.subject: looked_up(value, {one.schema_id: F.lit(one.subject) for one in plan.writers}),
     }
     result = judged.select(*kept, *(made.alias(name) for name, made in added.items() if name))
-    if not flatten:
+    if not flatten or not plan.columns:
         return result
     others = [F.col(quoted(name)) for name in result.columns if name != names.record]
-    if not plan.columns:
-        return result
     fields = [F.col(names.record)[name].alias(name) for name, _ in plan.columns]
     return result.select(*others, *fields)
 
 
-def _error(plan: DecodePlan, value: Column, told: Column | None) -> Column:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where the frames with Confluent's prefix are, what the row held, and columns that were made for them."""
+
+    column: str
+    payload: str
+    added: tuple[str, ...] = ()
+
+
+def _source(frame: DataFrame, plan: DecodePlan, column: str, headers: str, part: str) -> tuple[_Source, DataFrame]:
+    if plan.framing == PREFIX:
+        return _Source(column, column), frame
+    value, found = F.col(column), F.col(quoted(headers)) if headers in frame.columns else None
+    framed = frame.withColumn(FRAME, reframed(plan.framing, value, found, part))
+    lost = F.col(FRAME).isNull() & value.isNotNull()
+    code = F.when(lost, headless(plan.framing, value, found, part))
+    return _Source(FRAME, column, (FRAME, HEADLESS)), framed.withColumn(HEADLESS, code)
+
+
+def _error(plan: DecodePlan, source: _Source, told: Column | None) -> Column:
     """The error of a row whose code stands in the column `CODE`; null without a code."""
+    value = F.col(source.column)
     code, number = F.col(CODE), claimed_id(value)
     message = F.when(code == "UNKNOWN_ID", F.format_string(UNKNOWN_ID, number))
+    if source.added:
+        strange = F.lit(f"no schema of the plan has this head (framing {plan.framing.name})")
+        message = F.when((code == "UNKNOWN_ID") & F.col(FRAME).isNull(), strange).when(
+            code == "UNKNOWN_ID", F.format_string(UNKNOWN_ID, number)
+        )
     if plan.rejected:
         rejected = looked_up(value, {one.schema_id: F.lit(one.message) for one in plan.rejected})
         message = message.when(code.isin(sorted({one.code for one in plan.rejected})), rejected)
@@ -124,19 +159,21 @@ def _error(plan: DecodePlan, value: Column, told: Column | None) -> Column:
         "code": code,
         "message": message.otherwise(F.try_element_at(F.create_map(*said), code)),
         "schema_id": F.when(starts(value), number),
-        "payload": value,
+        "payload": F.col(source.payload),
     }
     return F.when(code.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
 
 
-def _code(plan: DecodePlan, value: Column, failed: Column) -> Column:
+def _code(plan: DecodePlan, source: _Source, failed: Column) -> Column:
     """The code of a row that is no record: of all reasons the first in the order of a frame's parts."""
     known = {one.schema_id: F.lit("") for one in plan.writers} | {
         one.schema_id: F.lit(one.code) for one in plan.rejected
     }
+    value = F.col(source.column)
     by_id = looked_up(value, known)
+    begun = F.when(F.col(HEADLESS).isNotNull(), F.col(HEADLESS)) if source.added else F
     return (
-        F.when(value.isNull(), None)
+        begun.when(value.isNull(), None)
         .when(F.length(value) < 5, "TOO_SHORT")
         .when(~starts(value), "BAD_MAGIC")
         .when(by_id.isNull(), "UNKNOWN_ID")

@@ -62,6 +62,8 @@ def packages(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) 
         settings["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     if iceberg:
         coordinates.append(ICEBERG)
+        own = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+        settings["spark.sql.extensions"] = ",".join(filter(None, (settings.get("spark.sql.extensions"), own)))
     if kafka:
         coordinates.append(KAFKA)
         excludes.append("org.apache.spark:spark-token-provider-kafka-0-10_2.13")

@@ -21,6 +21,7 @@ def session(
     master: str = "local[*]",
     memory: str = "2g",
     delta: bool = True,
+    iceberg: bool = False,
     java_options: str = "",
     settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
@@ -30,7 +31,7 @@ def session(
     """
     # Python workers run in this interpreter, with its libraries; Spark has no other way of being told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # noqa: TID251
-    wanted = packages(delta=delta)
+    wanted = packages(delta=delta, iceberg=iceberg)
     builder = (
         SparkSession.builder.appName(name)
         .master(master)
@@ -45,15 +46,15 @@ def session(
     driver = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {java_options}".strip()}
     for key, value in {**wanted.settings, **driver, **(settings or {})}.items():
         builder = builder.config(key, value)
-    missing = to_fetch(delta=delta)
+    missing = to_fetch(delta=delta, iceberg=iceberg)
     if missing and SparkSession.getActiveSession() is None:
         sys.stderr.write(f"Spark fetches its packages (once, about 50 MB): {', '.join(missing)}\n")
     return builder.getOrCreate()
 
 
-def to_fetch(*, delta: bool = True) -> tuple[str, ...]:
+def to_fetch(*, delta: bool = True, iceberg: bool = False) -> tuple[str, ...]:
     """The packages that Ivy has not fetched yet into its usual folder."""
-    return tuple(one for one in packages(delta=delta).coordinates if not _fetched(one))
+    return tuple(one for one in packages(delta=delta, iceberg=iceberg).coordinates if not _fetched(one))
 
 
 def _fetched(coordinate: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from treaty.assemble import connect
 from treaty.spark.flights.job import Places, figures, proof, run
-from treaty.spark.pipeline import Step
+from treaty.spark.pipelines.value import Step
 from treaty.spark.session import QUICK, session
 
 _WAIT_SECONDS = 1

@@ -9,9 +9,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.core.registry import Registry
-from treaty.spark import lake
 from treaty.spark.flights.schemas import SUBJECT
-from treaty.spark.pipeline import Pipeline, Watch, start
+from treaty.spark.lake import lakes
+from treaty.spark.lake.table import Table
+from treaty.spark.pipelines.running import start
+from treaty.spark.pipelines.value import Pipeline, Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,8 @@ def run(spark: SparkSession, registry: Registry, places: Places, watch: Watch) -
 
 def proof(spark: SparkSession, places: Places, total: int) -> dict[str, Any]:
     """Read both tables back and count: every event is in exactly one table, and where the truth says it belongs."""
-    good = lake.read(spark, places.good).select("offset", "schema_version", "distance")
-    bad = lake.read(spark, places.bad).select("offset", "code", "schema_id")
+    good = lakes.read(spark, Table(places.good)).select("offset", "schema_version", "distance")
+    bad = lakes.read(spark, Table(places.bad)).select("offset", "code", "schema_id")
     truth = spark.read.parquet(places.truth)
     both = good.select("offset", F.lit("").alias("found")).unionByName(
         bad.select("offset", F.col("code").alias("found"))
@@ -90,8 +92,8 @@ def proof(spark: SparkSession, places: Places, total: int) -> dict[str, Any]:
 
 def figures(spark: SparkSession, places: Places) -> dict[str, Any]:
     """What the report shows, read from the tables."""
-    good = lake.read(spark, places.good).cache()
-    bad = lake.read(spark, places.bad)
+    good = lakes.read(spark, Table(places.good)).cache()
+    bad = lakes.read(spark, Table(places.bad))
     local = F.from_utc_timestamp("scheduled", "America/New_York")
     delay, cancelled = F.avg("dep_delay").alias("delay"), F.count_if(F.col("dep_delay").isNull()).alias("cancelled")
     flights = F.count(F.lit(1)).alias("flights")
@@ -115,7 +117,7 @@ def figures(spark: SparkSession, places: Places) -> dict[str, Any]:
             .orderBy("rain")
         ),
         "before": _columns(spark.read.format("delta").option("versionAsOf", 0).load(places.good)),
-        "after": _columns(lake.read(spark, places.good)),
+        "after": _columns(lakes.read(spark, Table(places.good))),
         "history": _rows(spark.sql(f"DESCRIBE HISTORY delta.`{places.good}`").select("version").orderBy("version")),
     }
     good.unpersist()

@@ -28,6 +28,7 @@ class Known:
     live: bool = True
     meaning: Meaning | None = None
     """Its text with the texts behind its references; None where the planner has no use for it."""
+    guid: str = ""
 
 
 def versions(registry: Registry, subject: Subject) -> tuple[Known, ...]:
@@ -81,4 +82,6 @@ def _model(meaning: Meaning) -> Any:
 
 def _known(registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str) -> Known:
     meaning = meaning_of(registry, found.format, found.text, found.references, Subject(context, ""))
-    return Known(found.schema_id, subject, found.number, found.format, _model(meaning), not found.deleted, meaning)
+    return Known(
+        found.schema_id, subject, found.number, found.format, _model(meaning), not found.deleted, meaning, found.guid
+    )

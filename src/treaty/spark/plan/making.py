@@ -8,6 +8,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.registry import Registry
 from treaty.spark.plan import asking
 from treaty.spark.plan.asking import Known
+from treaty.spark.plan.heads import framing_of
 from treaty.spark.plan.planners import PLANNERS, Planner
 from treaty.spark.plan.reasons import RESOLUTION, WRONG_SUBJECT, PlanError, once
 from treaty.spark.plan.recipes import ProtobufRecipe
@@ -26,6 +27,7 @@ def make_plan(
     schema_type: str = "AVRO",
     message: str = "",
     defaults: bool = False,
+    framing: str = "prefix",
 ) -> DecodePlan:
     """Plan the decoding of one subject's frames, or of any with the given ids.
 
@@ -34,7 +36,8 @@ def make_plan(
     rows stay UNKNOWN_ID. A recursive reader is opened `depth` levels deep. The format is that of the subject's last
     version, and `schema_type` where there is no subject; `message` names a Protobuf file's message (default: its first), and
     with `defaults` its fields that are not set have their default and not null.
-    `engine` is what reads Avro: ``spark``, or ``fastavro`` where Spark has no Avro functions.
+    `framing` is what stands before the payloads: ``prefix``, or one of `treaty.spark.plan.heads.HEADS`; with ``none`` all
+    rows have the version that is the reader. `engine` is what reads Avro: ``spark``, or ``fastavro`` where Spark has no Avro functions.
 
     Raises `PlanError` without a reader or writer, `NotFound` for a subject or version that does not exist,
     `InvalidSchemaError` for a reader text that is none, and `Unavailable` where the registry can't say now.
@@ -51,6 +54,8 @@ def make_plan(
             sentence = f"id {one.schema_id} is {one.format}, not {planner.format}"
             rejected.append(Rejected(one.schema_id, RESOLUTION, sentence))
     mine = [one for one in known if one.format == planner.format]
+    if framing == "none":
+        mine = _only(mine, reader)
     wish = Wish(depth, message, defaults)
     wanted, losers = _reader(registry, place, reader, mine, planner=planner, wish=wish)
     plan = planner.compose(mine, wanted, wish)
@@ -60,7 +65,16 @@ def make_plan(
         reader_name=str(reader) if reader in {"latest", "union"} or isinstance(reader, int) else "given",
         rejected=once((*rejected, *losers, *plan.rejected)),
         engine=engine if plan.format == "AVRO" else plan.engine,
+        framing=framing_of(framing, mine if framing == "none" else known),
     )
+
+
+def _only(known: Sequence[Known], reader: str | int) -> list[Known]:
+    """The one schema of rows that say nothing about theirs: the reader's version, or the last one."""
+    found = [one for one in known if one.version == reader] or [one for one in known if one.live][-1:]
+    if reader == "union" or not found:
+        raise PlanError("rows without a framing have one schema: let reader be its version, or latest")
+    return found
 
 
 def _planner(known: Sequence[Known], format_: str) -> Planner:
@@ -141,4 +155,5 @@ def extend(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePl
         schema_type=plan.format,
         message=mine.message if mine else "",
         defaults=mine is not None and mine.defaults,
+        framing=plan.framing.name,
     )

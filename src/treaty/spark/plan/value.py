@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from treaty.spark.plan.framing import PREFIX, Framing
 from treaty.spark.plan.recipes import RECIPES, AvroRecipe, Recipe
 
 FORMAT = 2
@@ -57,6 +58,7 @@ class DecodePlan:
     engine: str = "spark"
     depth: int = 3
     """Levels to which a recursive reader is opened."""
+    framing: Framing = PREFIX
 
     @property
     def known(self) -> frozenset[int]:
@@ -74,13 +76,16 @@ class DecodePlan:
         if stored.pop("plan", None) != FORMAT:
             message = f"this decode plan is not of format {FORMAT}; it was stored by another version of Treaty"
             raise ValueError(message)
+        framing = stored.pop("framing")
+        heads = tuple((head, number) for head, number in framing["heads"])
         parts = {
             "columns": tuple((name, kind) for name, kind in stored.pop("columns")),
             "writers": tuple(Writer(**one) for one in stored.pop("writers")),
             "rejected": tuple(Rejected(**one) for one in stored.pop("rejected")),
         }
+        framed = Framing(framing["name"], heads)
         recipe = RECIPES[stored["format"]].stored(stored.pop("recipe"))
-        return DecodePlan(**stored, **parts, recipe=recipe)  # type: ignore[arg-type]  # by name, as they were stored
+        return DecodePlan(**stored, **parts, recipe=recipe, framing=framed)  # type: ignore[arg-type]  # by name, as they were stored
 
     def explain(self) -> str:
         """The plan as text for people."""
@@ -88,6 +93,7 @@ class DecodePlan:
             f"Decode plan for {self.subject or 'any subject'} ({self.format})",
             f"  engine   {ENGINES[self.format, self.engine]}",
             f"  reader   {self.reader_name}",
+            *([f"  framing  {self.framing.name}"] if self.framing != PREFIX else []),
         ]
         for one in self.writers:
             lines.append(f"  id {one.schema_id:<6}{one.subject} version {one.version}")

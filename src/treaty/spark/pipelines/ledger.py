@@ -1,11 +1,11 @@
-"""The plans of a stream by batch, in a Delta table beside its checkpoint, so that a batch that runs again decodes alike."""
+"""The plans of a stream by batch, in a Parquet table beside its checkpoint, so that a batch that runs again decodes alike."""
 
 from dataclasses import dataclass, field
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from treaty.spark import lake
+from treaty.spark.lake import lakes
+from treaty.spark.lake.table import Batch, Table
 from treaty.spark.plan.value import DecodePlan
 
 FIRST, LATE = 1, 2
@@ -17,18 +17,14 @@ class Ledger:
     """Plans of one stream. A plan holds from the batch it is stored under until the next one that is stored."""
 
     spark: SparkSession
-    path: str
+    table: Table
     writer: str
     plans: dict[tuple[int, int], DecodePlan] = field(default_factory=dict)
 
     def load(self) -> None:
         """Read what was stored before; a stream that never ran has nothing."""
-        try:
-            rows = lake.read(self.spark, self.path).collect()
-        except AnalysisException as missing:
-            if missing.getCondition() not in {"DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST"}:
-                raise
-            rows = []
+        stored = lakes.schema(self.spark, self.table) is not None
+        rows = lakes.read(self.spark, self.table).collect() if stored else []
         self.plans = {(row["batch"], row["part"]): DecodePlan.from_json(row["plan"]) for row in rows}
 
     def first(self, batch: int) -> DecodePlan | None:
@@ -43,5 +39,13 @@ class Ledger:
     def store(self, batch: int, part: int, plan: DecodePlan) -> None:
         """Keep a plan under a batch: in the table first, then here."""
         row = self.spark.createDataFrame([(batch, part, plan.to_json())], "batch BIGINT, part INT, plan STRING")
-        lake.append(row.coalesce(1), self.path, lake.Batch(f"{self.writer}/plans", batch * 2 + part))
+        lakes.append(row.coalesce(1), self.table, Batch(f"{self.writer}/plans/{part}", batch))
         self.plans[batch, part] = plan
+
+
+def query_id(spark: SparkSession, checkpoint: str) -> str:
+    """The id that Spark gave the query of a checkpoint; a checkpoint that is made anew at its place has another."""
+    stored = spark.read.json(f"{checkpoint}/metadata").first()
+    assert stored is not None, "Spark writes the query's id before its first batch"
+    found: str = stored["id"]
+    return found

@@ -1,4 +1,4 @@
-"""`Pipeline`: a stream of frames into a table of good rows and a table of bad ones, both exactly once."""
+"""A pipeline runs: each batch of a stream goes into a table of good rows and a table of bad ones, both exactly once."""
 
 import time
 from collections.abc import Callable
@@ -12,50 +12,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 from treaty.core.limits import REGISTRY_TRIES
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Registry
-from treaty.spark import lake
-from treaty.spark.decode import Names, decode, ids_of
+from treaty.spark.decode import ids_of
 from treaty.spark.frames import frame_id
-from treaty.spark.ledger import FIRST, LATE, Ledger
+from treaty.spark.lake import lakes
+from treaty.spark.lake.table import Batch, Table
+from treaty.spark.pipelines.ledger import FIRST, LATE, Ledger, query_id
+from treaty.spark.pipelines.rows import ERROR, RECORD, bad_rows, decoded_rows, good_rows
+from treaty.spark.pipelines.value import Pipeline, Step, TooManyBadRowsError, Watch
 from treaty.spark.plan.making import extend, make_plan
 from treaty.spark.plan.value import DecodePlan
 
-RECORD, ERROR = "_record", "_error"
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Where rows come from and go to.
-
-    `column` holds the frames and `keep` names further columns of the source that both tables get. The tables and the
-    checkpoint are paths; the plans lie under the checkpoint. `with_id` and `with_version` name columns of the good
-    table for the schema id and version of a row, empty for none. Delete markers (null values) are counted in the steps;
-    a table that is only appended to has no place for them.
-    """
-
-    subject: str
-    good: str
-    bad: str
-    checkpoint: str
-    reader: str | int = "union"
-    column: str = "value"
-    keep: tuple[str, ...] = ()
-    with_id: str = ""
-    with_version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a batch has just done: ``planned``, ``good``, ``extended``, ``late``, ``bad``; counts where they are known."""
-
-    batch: int
-    name: str
-    counts: tuple[tuple[str, int], ...] = ()
-    seconds: float = 0.0
-    plan: DecodePlan | None = None
-
-
-Watch = Callable[[Step], None]
 
 
 def start(
@@ -92,24 +59,27 @@ class _Run:
             plan = self._patiently(self._made)
             ledger.store(number, FIRST, plan)
         self._tell(number, "planned", {}, plan)
-        unknown = self._good(frame, number, plan, again=again)
+        counts = self._good(frame, number, plan, again=again)
         late = ledger.late(number)
-        if late is None and unknown:
+        if late is None and counts.get("unknown"):
             late = self._extended(frame, number, plan)
         if late is not None:
             self._late(frame, number, plan, late)
         self._bad(frame, number, plan, late)
+        if late is not None:
+            counts["bad"] -= self._known_now(frame, plan, late)
+        self._judge(number, counts)
 
     def _ledger(self, spark: SparkSession) -> Ledger:
         if self.ledger is None:
-            stored = spark.read.json(f"{self.pipeline.checkpoint}/metadata").first()
-            assert stored is not None, "Spark writes the query's id before its first batch"
-            self.ledger = Ledger(spark, f"{self.pipeline.checkpoint}/treaty-plans", stored["id"])
+            table = Table(f"{self.pipeline.checkpoint}/treaty-plans", "parquet")
+            self.ledger = Ledger(spark, table, query_id(spark, self.pipeline.checkpoint))
             self.ledger.load()
         return self.ledger
 
     def _made(self) -> DecodePlan:
-        return make_plan(self.registry, self.pipeline.subject, reader=self.pipeline.reader)
+        mine = self.pipeline
+        return make_plan(self.registry, mine.subject, reader=mine.reader, message=mine.message)
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """Ask again while the registry can't be reached; at the last try the batch fails, and no row is bad for it."""
@@ -120,21 +90,8 @@ class _Run:
                 time.sleep(min(away.retry_after * 2**turn, 30.0))
         return ask()
 
-    def _decoded(self, frame: DataFrame, plan: DecodePlan) -> DataFrame:
-        mine = self.pipeline
-        kept = frame.select(mine.column, *mine.keep)
-        names = Names(RECORD, ERROR, schema_id=mine.with_id, version=mine.with_version)
-        return decode(kept, plan, column=mine.column, names=names)
-
-    def _rows(self, decoded: DataFrame, plan: DecodePlan) -> DataFrame:
-        """The good rows as the table has them."""
-        mine = self.pipeline
-        extra = [*mine.keep, *(name for name in (mine.with_id, mine.with_version) if name)]
-        fields = [F.col(RECORD)[name].alias(name) for name, _ in plan.columns] or [F.col(RECORD).alias("value")]
-        return decoded.filter(F.col(RECORD).isNotNull()).select(*extra, *fields)
-
-    def _good(self, frame: DataFrame, number: int, plan: DecodePlan, *, again: bool) -> bool:
-        """Write the good rows; tells whether some rows have ids that the plan does not know."""
+    def _good(self, frame: DataFrame, number: int, plan: DecodePlan, *, again: bool) -> dict[str, int]:
+        """Write the good rows; returns counts, `unknown` of them rows with ids that the plan does not know."""
         ledger = self._ledger(frame.sparkSession)
         code = F.col(ERROR)["code"]
         counts = {
@@ -144,10 +101,15 @@ class _Run:
             "deletes": F.count_if(F.col(self.pipeline.column).isNull()),
             "unknown": F.count_if(code == "UNKNOWN_ID"),
         }
-        decoded = self._decoded(frame, plan)
+        decoded, mine = decoded_rows(self.pipeline, frame, plan), self.pipeline
         seen = Observation()
         watched = decoded.observe(seen, *(made.alias(name) for name, made in counts.items()))
-        lake.append(self._rows(watched, plan), self.pipeline.good, lake.Batch(f"{ledger.writer}/good", number))
+        lakes.append(
+            good_rows(self.pipeline, watched, plan),
+            self.pipeline.good_table,
+            Batch(f"{ledger.writer}/good", number),
+            mine.evolution,
+        )
         if again:
             # Delta may have skipped the append, and then nothing was observed.
             row = decoded.agg(*(made.alias(name) for name, made in counts.items())).first()
@@ -156,7 +118,7 @@ class _Run:
         else:
             found = seen.get
         self._tell(number, "good", found, plan)
-        return bool(found.get("unknown"))
+        return found
 
     def _extended(self, frame: DataFrame, number: int, plan: DecodePlan) -> DecodePlan | None:
         """The plan with the ids that this batch brought, stored; None if the registry knows none of them."""
@@ -171,9 +133,14 @@ class _Run:
     def _late(self, frame: DataFrame, number: int, plan: DecodePlan, late: DecodePlan) -> None:
         """Write the good ones among the rows whose ids the first plan did not know."""
         ledger = self._ledger(frame.sparkSession)
-        rows = self._rows(self._decoded(self._of(frame, plan, late), late), late)
-        lake.append(rows, self.pipeline.good, lake.Batch(f"{ledger.writer}/late", number))
+        rows = good_rows(self.pipeline, decoded_rows(self.pipeline, self._of(frame, plan, late), late), late)
+        lakes.append(rows, self.pipeline.good_table, Batch(f"{ledger.writer}/late", number), self.pipeline.evolution)
         self._tell(number, "late", {}, late)
+
+    def _known_now(self, frame: DataFrame, plan: DecodePlan, late: DecodePlan) -> int:
+        """How many rows were bad for the first plan and are good for the later one."""
+        decoded = decoded_rows(self.pipeline, self._of(frame, plan, late), late)
+        return decoded.filter(F.col(RECORD).isNotNull()).count()
 
     def _of(self, frame: DataFrame, plan: DecodePlan, late: DecodePlan, *, others: bool = False) -> DataFrame:
         """The rows whose id only the later plan knows, or all the others."""
@@ -183,15 +150,24 @@ class _Run:
     def _bad(self, frame: DataFrame, number: int, plan: DecodePlan, late: DecodePlan | None) -> None:
         """Write the bad rows, each with the reason that its own plan gives."""
         ledger = self._ledger(frame.sparkSession)
-        decoded = self._decoded(frame if late is None else self._of(frame, plan, late, others=True), plan)
-        keep = [*self.pipeline.keep, ERROR]
-        rows = decoded.filter(F.col(ERROR).isNotNull()).select(*keep)
+        decoded = decoded_rows(self.pipeline, frame if late is None else self._of(frame, plan, late, others=True), plan)
+        rows = bad_rows(self.pipeline, decoded, number)
         if late is not None:
-            more = self._decoded(self._of(frame, plan, late), late)
-            rows = rows.unionByName(more.filter(F.col(ERROR).isNotNull()).select(*keep))
-        flat = rows.select(*self.pipeline.keep, f"{ERROR}.*")
-        lake.append(flat, self.pipeline.bad, lake.Batch(f"{ledger.writer}/bad", number))
+            more = decoded_rows(self.pipeline, self._of(frame, plan, late), late)
+            rows = rows.unionByName(bad_rows(self.pipeline, more, number))
+        lakes.append(rows, self.pipeline.bad_table, Batch(f"{ledger.writer}/bad", number))
         self._tell(number, "bad", {}, late or plan)
+
+    def _judge(self, number: int, counts: dict[str, int]) -> None:
+        """End the stream where too many rows are bad; `counts` are those of the first plan."""
+        mine, bad, rows = self.pipeline, counts.get("bad", 0), counts.get("rows", 0)
+        if (mine.most_bad is not None and bad > mine.most_bad) or bad > rows * mine.worst_share:
+            allowed = (
+                f"{mine.worst_share:.2%}" if mine.most_bad is None else f"{mine.most_bad} or {mine.worst_share:.2%}"
+            )
+            raise TooManyBadRowsError(
+                f"batch {number} of {mine.subject}: {bad} of {rows} rows are bad, allowed are {allowed}; see {mine.bad}"
+            )
 
     def _tell(self, number: int, name: str, counts: dict[str, int], plan: DecodePlan) -> None:
         self.watch(Step(number, name, tuple(sorted(counts.items())), time.monotonic() - self.began, plan))

@@ -1,0 +1,59 @@
+"""Other framings as columns: every frame becomes one with Confluent's prefix, which is what engines read."""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from treaty.spark.plan.avro.weaving import header
+from treaty.spark.plan.framing import Framing
+from treaty.spark.plan.heads import MARK
+
+HEADERS: dict[str, str] = {"value": "__value_schema_id", "key": "__key_schema_id"}
+"""Which header of a record holds the guid, by the half of the record."""
+STAMP = 17
+
+
+def reframed(framing: Framing, value: Column, headers: Column | None, part: str) -> Column:
+    """The frame with Confluent's prefix; null where its head means no schema that the plan knows."""
+    if framing.name == "header":
+        stamp = _stamp(headers, part)
+        # Protobuf's message indexes stand behind the guid, and before the payload in a frame.
+        rest = F.concat(F.substring(stamp, STAMP + 1, 2**31 - 1), value)
+        inside = F.concat(_looked_up(framing, F.substring(stamp, 2, STAMP - 1)), rest)
+        right = F.startswith(stamp, F.lit(b"\1"))
+        return F.when(stamp.isNull(), value).when(right, inside)
+    if framing.name == "none":
+        return F.concat(F.lit(header(framing.heads[0][1])), value)
+    lengths = sorted({len(head) // 2 for head, _ in framing.heads})
+    ways = []
+    for length in lengths:
+        mine = Framing(framing.name, tuple(pair for pair in framing.heads if len(pair[0]) == 2 * length))
+        head = _looked_up(mine, F.substring(value, 1, length))
+        ways.append(F.concat(head, F.substring(value, length + 1, 2**31 - 1)))
+    return F.coalesce(*ways) if ways else F.lit(None).cast("binary")
+
+
+def headless(framing: Framing, value: Column, headers: Column | None, part: str) -> Column:
+    """The code of a row whose head means nothing."""
+    if framing.name == "header":
+        stamp = _stamp(headers, part)
+        wrong = F.when(F.length(stamp) < STAMP, "TOO_SHORT").when(~F.startswith(stamp, F.lit(b"\1")), "BAD_MAGIC")
+        return wrong.otherwise("UNKNOWN_ID")
+    shortest = min((len(head) // 2 for head, _ in framing.heads), default=1)
+    code = F.when(F.length(value) < shortest, "TOO_SHORT")
+    if framing.name == "single-object":
+        code = code.when(~F.startswith(value, F.lit(MARK)), "BAD_MAGIC")
+    return code.otherwise("UNKNOWN_ID")
+
+
+def _looked_up(framing: Framing, head: Column) -> Column:
+    """Confluent's prefix of the schema that a head means."""
+    pairs = [F.lit(each) for text, number in framing.heads for each in (bytes.fromhex(text), header(number))]
+    return F.try_element_at(F.create_map(*pairs), head) if pairs else F.lit(None).cast("binary")
+
+
+def _stamp(headers: Column | None, part: str) -> Column:
+    """The first header of the name that the half of the record has."""
+    if headers is None:
+        return F.lit(None).cast("binary")
+    mine = F.filter(headers, lambda one: one["key"] == HEADERS[part])
+    return F.try_element_at(mine, F.lit(1))["value"]

@@ -1,0 +1,157 @@
+"""What a candidate schema would make of the data that is there: counts by id and reason, samples, and what it would lose."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StructType,
+)
+
+from treaty.core.registry import Registry
+from treaty.spark.decode import Names, decode, ids_of
+from treaty.spark.explain import engine_of
+from treaty.spark.plan.ddl import quoted
+from treaty.spark.plan.making import make_plan
+from treaty.spark.plan.reasons import PlanError
+from treaty.spark.plan.value import DecodePlan
+
+SAMPLES = 3
+"""Rows of each kind of error that a report shows."""
+ERROR, ID, RECORD = "_error", "_id", "_record"
+NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Rows of one schema id that the candidate can't read for one reason; samples are payloads in hex."""
+
+    schema_id: int | None
+    code: str
+    rows: int
+    message: str
+    samples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """A field whose type the candidate makes smaller, and how many of the values that are there it could not hold."""
+
+    field: str
+    old: str
+    new: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReport:
+    """What the data says about a candidate. `fine`: every row can be read."""
+
+    subject: str
+    rows: int
+    good: int
+    deletes: int
+    troubles: tuple[Trouble, ...] = ()
+    empty: tuple[str, ...] = ()
+    """Fields that no row has a value in."""
+    narrowed: tuple[Narrowed, ...] = field(default=())
+
+    @property
+    def fine(self) -> bool:
+        """Whether the candidate reads all there is."""
+        return not self.troubles
+
+    def to_json(self) -> str:
+        """The report for machines."""
+        return json.dumps({**asdict(self), "fine": self.fine}, ensure_ascii=False)
+
+
+def check_history(
+    candidate: str, data: DataFrame, registry: Registry, subject: str, *, column: str = "value", message: str = ""
+) -> HistoryReport:
+    """Read data with a candidate as the reader's schema, and say what would become of it.
+
+    `data` has frames of the subject in a binary `column`, as they came from a topic. Raises what `make_plan` raises; a
+    candidate that can read no version at all is told as trouble, not raised.
+    """
+    spark = data.sparkSession
+    engine = engine_of(spark)
+    union = make_plan(registry, subject, reader="union", ids=ids_of(data, column), engine=engine, message=message)
+    try:
+        ids = union.known
+        plan = make_plan(registry, subject, reader=candidate, ids=ids, engine=engine, message=message)
+    except PlanError as nothing:
+        counted = data.agg(F.count(F.lit(1)).alias("rows"), F.count_if(F.col(column).isNull()).alias("deletes")).first()
+        assert counted is not None, "an aggregate has one row"
+        rows, deletes = counted["rows"], counted["deletes"]
+        return HistoryReport(
+            subject, rows, 0, deletes, (Trouble(None, "RESOLUTION", rows - deletes, str(nothing), ()),)
+        )
+    found = decode(data.select(column), plan, column=column, names=Names(RECORD, ERROR, schema_id=ID))
+    leaves = list(_leaves(found.schema[RECORD].dataType, F.col(RECORD), ""))
+    counted = found.agg(
+        F.count(F.lit(1)).alias("rows"),
+        F.count_if(F.col(RECORD).isNotNull()).alias("good"),
+        F.count_if(F.col(column).isNull()).alias("deletes"),
+        *(F.count_if(leaf.isNotNull()).alias(f"leaf{place}") for place, (_, leaf, _) in enumerate(leaves)),
+    ).first()
+    assert counted is not None, "an aggregate has one row"
+    empty = tuple(name for place, (name, _, _) in enumerate(leaves) if not counted[f"leaf{place}"] and counted["good"])
+    return HistoryReport(
+        subject,
+        counted["rows"],
+        counted["good"],
+        counted["deletes"],
+        tuple(_troubles(found)),
+        empty,
+        tuple(_narrowed(data, union, leaves, column)),
+    )
+
+
+def _troubles(found: DataFrame) -> Iterator[Trouble]:
+    bad = found.filter(F.col(ERROR).isNotNull()).select(ID, f"{ERROR}.*")
+    kinds = bad.groupBy(ID, "code").agg(F.count(F.lit(1)).alias("rows"), F.first("message").alias("message"))
+    for kind in kinds.orderBy(ID, "code").collect():
+        mine = bad.filter(F.col(ID).eqNullSafe(F.lit(kind[ID])) & (F.col("code") == kind["code"]))
+        samples = tuple(bytes(row["payload"]).hex() for row in mine.select("payload").limit(SAMPLES).collect())
+        yield Trouble(kind[ID], kind["code"], kind["rows"], kind["message"], samples)
+
+
+def _leaves(kind: DataType, column: Column, way: str) -> Iterator[tuple[str, Column, DataType]]:
+    """Every field that is no record, by its path; what is inside lists and maps belongs to them."""
+    if not isinstance(kind, StructType):
+        yield way or "value", column, kind
+        return
+    for one in kind.fields:
+        yield from _leaves(one.dataType, column[one.name], f"{way}.{one.name}" if way else one.name)
+
+
+def _narrowed(
+    data: DataFrame, union: DecodePlan, leaves: list[tuple[str, Column, DataType]], column: str
+) -> Iterator[Narrowed]:
+    """Count, in what all versions together say, the values that the candidate's types can't hold."""
+    found = decode(data.select(column), union, column=column, names=Names(RECORD, ERROR))
+    wanted = {name: kind for name, _, kind in leaves}
+    asked = []
+    for name, leaf, kind in _leaves(found.schema[RECORD].dataType, F.col(RECORD), ""):
+        new = wanted.get(name)
+        if new is not None and new != kind and isinstance(kind, NUMBERS) and isinstance(new, NUMBERS):
+            back = leaf.try_cast(new).try_cast(kind)
+            lost = leaf.isNotNull() & ~back.eqNullSafe(leaf)
+            asked.append((name, kind, new, F.count_if(lost).alias(quoted(name))))
+    if not asked:
+        return
+    counted = found.agg(*(made.alias(f"n{place}") for place, (_, _, _, made) in enumerate(asked))).first()
+    assert counted is not None, "an aggregate has one row"
+    for place, (name, old, new, _) in enumerate(asked):
+        yield Narrowed(name, old.simpleString(), new.simpleString(), counted[f"n{place}"])
