@@ -9,10 +9,11 @@ from tests.histories import history
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.spark.engines.builtin import recipe_of
 from treaty.spark.engines.workers import decoder_of
-from treaty.spark.plan.asking import Known, parsed
+from treaty.spark.plan.asking import parsed
 from treaty.spark.plan.avro.composing import compose
 from treaty.spark.plan.avro.merging import merge
 from treaty.spark.plan.avro.weaving import TAIL_VALUE
+from treaty.spark.plan.known import Known
 
 HISTORIES = 150
 

@@ -25,9 +25,10 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, ids_of, make_plan, to_registry
 from treaty.spark.explain import missing_limits
-from treaty.spark.plan.asking import Known, parsed
+from treaty.spark.plan.asking import parsed
 from treaty.spark.plan.avro.composing import compose
 from treaty.spark.plan.avro.merging import merge
+from treaty.spark.plan.known import Known
 
 pytestmark = pytest.mark.jvm
 

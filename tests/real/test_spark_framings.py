@@ -21,7 +21,8 @@ from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.spark import DecodePlan, Names, PlanError, decode, make_plan
 from treaty.spark.plan import heads
-from treaty.spark.plan.asking import Known, parsed
+from treaty.spark.plan.asking import parsed
+from treaty.spark.plan.known import Known
 
 pytestmark = pytest.mark.jvm
 

@@ -118,8 +118,8 @@ def main() -> None:
     from treaty.spark.session import session, to_fetch  # noqa: PLC0415 (loads Spark)
 
     broker_classpath()
-    if to_fetch():
-        session("treaty jars", master="local[1]").stop()
+    if to_fetch(iceberg=True):
+        session("treaty jars", master="local[1]", iceberg=True).stop()
 
 
 if __name__ == "__main__":

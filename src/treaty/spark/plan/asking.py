@@ -1,6 +1,5 @@
 """What the planner asks a registry: the versions of a subject, a schema by id, and the texts behind references."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from treaty.client.meaning import meaning_of
@@ -14,21 +13,7 @@ from treaty.formats.avro.model import Schema
 from treaty.formats.avro.parse import parse
 from treaty.formats.table import table
 from treaty.spark.plan.avro.flat import flat
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A schema as the registry has it: where it is used, its format, its parsed form (Avro's with names written out)."""
-
-    schema_id: int
-    subject: str
-    version: int
-    format: str
-    schema: Any
-    live: bool = True
-    meaning: Meaning | None = None
-    """Its text with the texts behind its references; None where the planner has no use for it."""
-    guid: str = ""
+from treaty.spark.plan.known import Known
 
 
 def versions(registry: Registry, subject: Subject) -> tuple[Known, ...]:

@@ -6,8 +6,8 @@ from importlib.metadata import entry_points
 
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.formats.protobuf.encoding.wire import varint
-from treaty.spark.plan.asking import Known
 from treaty.spark.plan.framing import PREFIX, Framing
+from treaty.spark.plan.known import Known
 from treaty.spark.plan.reasons import PlanError
 
 MARK = b"\xc3\x01"

@@ -7,8 +7,8 @@ from treaty.core.limits import DECODE_WRITERS
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.registry import Registry
 from treaty.spark.plan import asking
-from treaty.spark.plan.asking import Known
 from treaty.spark.plan.heads import framing_of
+from treaty.spark.plan.known import Known
 from treaty.spark.plan.planners import PLANNERS, Planner
 from treaty.spark.plan.reasons import RESOLUTION, WRONG_SUBJECT, PlanError, once
 from treaty.spark.plan.recipes import ProtobufRecipe

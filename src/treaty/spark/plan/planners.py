@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.spark.plan.asking import Known
 from treaty.spark.plan.avro import composing as avro
 from treaty.spark.plan.documents import composing as documents
+from treaty.spark.plan.known import Known
 from treaty.spark.plan.messages import composing as messages
 from treaty.spark.plan.value import DecodePlan, Rejected
 from treaty.spark.plan.wish import Wish

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from treaty.core.finding import Finding
-from treaty.spark.plan.asking import Known
+from treaty.spark.plan.known import Known
 from treaty.spark.plan.value import Rejected
 
 RESOLUTION = "RESOLUTION"

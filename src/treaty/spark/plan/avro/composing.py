@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.model import Array, Map, Record, Reference, Schema, Type, Union
-from treaty.spark.plan.asking import Known
 from treaty.spark.plan.avro.bounds import bounded
 from treaty.spark.plan.avro.columns import columns, ddl
 from treaty.spark.plan.avro.fitting import Fitted, Hidden, fit
 from treaty.spark.plan.avro.flat import is_null
 from treaty.spark.plan.avro.merging import MergeError, merge_two
 from treaty.spark.plan.avro.weaving import weave
+from treaty.spark.plan.known import Known
 from treaty.spark.plan.reasons import left_out, nothing_readable, refused
 from treaty.spark.plan.recipes import AvroRecipe, Layout, Repair
 from treaty.spark.plan.value import DecodePlan, Rejected, Writer

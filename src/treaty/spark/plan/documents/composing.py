@@ -9,9 +9,9 @@ from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.data.columns import columns
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.jsonschema.model import Document
-from treaty.spark.plan.asking import Known
 from treaty.spark.plan.ddl import columns_ddl, struct_ddl
 from treaty.spark.plan.documents.merging import merged
+from treaty.spark.plan.known import Known
 from treaty.spark.plan.reasons import left_out, nothing_readable
 from treaty.spark.plan.recipes import JsonRecipe
 from treaty.spark.plan.value import DecodePlan, Rejected, Writer

@@ -14,8 +14,8 @@ from treaty.formats.protobuf.compare.comparison import compare
 from treaty.formats.protobuf.encoding.files import descriptor, descriptor_set
 from treaty.formats.protobuf.format import FORMAT as PROTOBUF
 from treaty.formats.protobuf.model import Message, Schema
-from treaty.spark.plan.asking import Known
 from treaty.spark.plan.ddl import columns_ddl, struct_ddl
+from treaty.spark.plan.known import Known
 from treaty.spark.plan.messages.merging import merge_file
 from treaty.spark.plan.reasons import RESOLUTION, PlanError, left_out, nothing_readable, refused
 from treaty.spark.plan.recipes import Heads, ProtobufRecipe

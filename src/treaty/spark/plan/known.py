@@ -1,0 +1,21 @@
+"""`Known`: a schema as the registry has it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.core.meaning import Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A schema as the registry has it: where it is used, its format, its parsed form (Avro's with names written out)."""
+
+    schema_id: int
+    subject: str
+    version: int
+    format: str
+    schema: Any
+    live: bool = True
+    meaning: Meaning | None = None
+    """Its text with the texts behind its references; None where the planner has no use for it."""
+    guid: str = ""
