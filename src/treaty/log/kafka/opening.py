@@ -14,18 +14,24 @@ from treaty.log.log import Log
 async def opened(url: str, settings: Pairs, *, address: str, make: bool, visit: bool) -> Log:
     """Open the log of a URL; see `Terms` for the rest.
 
+    A topic whose front was cut is read at once: by a fold, or the front is lost and the log refused.
     Raises `ClusterError` for a URL or a setting that is none, `LogUnavailableError` and `LogDamagedError`.
     """
     place = place_of(url, settings)
     topic = Topic(place)
     await topic.ready(make=make, visit=visit)
+    link = BrokerLink(topic)
+    log: Log
     if place.writers == "owner":
-        return _owner(topic, address, visit=visit)
-    return AnyLog(BrokerLink(topic), address=address)
-
-
-def _owner(topic: Topic, address: str, *, visit: bool) -> Log:
-    place = topic.place
-    election = Visitor() if visit else BrokerElection(place, address) if address else Onlooker(place)
-    horizon = int(topic.settings["delete.retention.ms"]) / 1000
-    return OwnerLog(BrokerLink(topic), BrokerTransactions(place), election, horizon=horizon)
+        election = Visitor() if visit else BrokerElection(place, address) if address else Onlooker(place)
+        horizon = int(topic.settings["delete.retention.ms"]) / 1000
+        log = OwnerLog(link, BrokerTransactions(place), election, horizon=horizon)
+    else:
+        log = AnyLog(link, address=address)
+    try:
+        if (await link.ends()).first > 0:
+            await log.tip()
+    except BaseException:
+        await log.close()
+        raise
+    return log

@@ -1,0 +1,257 @@
+"""A log on a real broker as an operator has it: compacted, cut, carried, reached with a password, refused with the remedy."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.behaviours.logs.backends import played, put, row, told, whole
+from tests.real.running import serving
+from treaty.assemble import connect
+from treaty.cli.main import group
+from treaty.core.commit import START
+from treaty.log.kafka.broker.link import BrokerLink
+from treaty.log.kafka.broker.pins import wanted
+from treaty.log.kafka.broker.place import place_of
+from treaty.log.kafka.broker.topic import Topic
+from treaty.log.log import LogDamagedError
+from treaty.log.open import Terms, open_log
+
+if TYPE_CHECKING:
+    from tests.servers.kafka import Kafka
+
+pytestmark = pytest.mark.jvm
+COMMAND = Terms(visit=True)
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(group, ["log", *words])
+
+
+def url(kafka: "Kafka", topic: str, writers: str, name: str = "log") -> str:
+    return f"kafka://{kafka.bootstrap}/{topic}.{name}?writers={writers}"
+
+
+async def raw(where: str) -> BrokerLink:
+    topic = Topic(place_of(where, ()))
+    await topic.ready(visit=True)
+    return BrokerLink(topic)
+
+
+async def offsets(where: str) -> list[int]:
+    """Where there are records."""
+    link = await raw(where)
+    ends, found = await link.ends(), []
+    at = ends.first
+    while at < ends.end:
+        batch = await link.fetch(at, 5)
+        found += [one.offset for one in batch.records]
+        at = batch.next
+    await link.close()
+    return found
+
+
+# ------------------------------------------------------------------------------------------- what brokers take away
+
+
+@told
+async def test_a_compacted_topic_has_holes_and_the_same_state(kafka: "Kafka", topic: str) -> None:
+    from tests.servers.kafka import COMPACTED  # noqa: PLC0415 (loads Kafka's client)
+
+    where = url(kafka, topic, "owner")
+    kafka.topic(f"{topic}.log", settings={**COMPACTED, **wanted("owner", 1), "segment.bytes": "1048576"})
+    log = await open_log(where, COMMAND)
+    for number in range(60):
+        await put(log, row(f"k{number % 5}", str(number)), row("gone", None if number % 2 else "1"))
+    written = len(await offsets(where))
+    limit = asyncio.get_running_loop().time() + 60
+    while len(left := await offsets(where)) > written // 2:
+        assert asyncio.get_running_loop().time() < limit
+        await put(log, row("again", "x"))  # an idle topic is never compacted
+        await asyncio.sleep(0.5)
+    assert left[0] > written // 2, "the front went"
+    assert left[-1] - left[0] >= len(left), "and there are holes"
+
+    tip, state = await log.tip(), await whole(log)
+    assert {key: state["subject", f'["{key}"]'] for key in ("k0", "k4")} == {"k0": "55", "k4": "59"}
+    assert ("subject", '["gone"]') not in state
+    other = await open_log(where, COMMAND)
+    assert (await other.tip(), await whole(other)) == (tip, state)
+    after = await put(other, row("k0", "new"))
+    assert played((await log.read(tip)).rows, state) == await whole(other)
+    assert await log.tip() == after
+    await asyncio.gather(log.close(), other.close())
+
+
+@told
+async def test_a_fold_takes_the_front_of_the_topic_and_nothing_else(kafka: "Kafka", topic: str) -> None:
+    where = url(kafka, topic, "any")
+    log, other = await open_log(where), await open_log(where)
+    early = await put(log, row("a", "1"), row("gone", "1"))
+    for number in range(20):
+        await put(log if number % 2 else other, row("a", str(number)), row("gone", None))
+    await log.compact()
+    assert (await offsets(where))[0] > 15
+    state = await whole(log)
+    assert state["subject", '["a"]'] == "19"
+    assert ("subject", '["gone"]') not in state
+    late = await open_log(where)
+    assert (await late.tip(), await whole(late)) == (await other.tip(), await whole(other)) == (await log.tip(), state)
+    assert played((await late.read(early)).rows) == state
+    await put(late, row("b", "1"))
+    assert await whole(other) == {**state, ("subject", '["b"]'): "1"}
+    await asyncio.gather(*(one.close() for one in (log, other, late)))
+
+
+@pytest.mark.parametrize("writers", ["any", "owner"])
+def test_a_log_without_its_front_is_refused_with_the_remedy(
+    kafka: "Kafka", topic: str, tmp_path: Path, writers: str
+) -> None:
+    where = url(kafka, topic, writers)
+
+    async def damage() -> None:
+        log = await open_log(where, COMMAND)
+        for number in range(6):
+            await put(log, row("a", str(number)))
+        await log.close()
+        link = await raw(where)
+        kafka.set(f"{topic}.log", "cleanup.policy", "delete")  # a compacted one keeps what it has
+        await link.cut(4)
+        kafka.set(f"{topic}.log", "cleanup.policy", wanted(writers, 1)["cleanup.policy"])
+        await link.close()
+
+    asyncio.run(damage())
+    words = [sys.executable, "-m", "treaty.cli.main", "serve", "--port", "0", "--log", where]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    for answer in (done.stderr, run("info", where).output, run("verify", where).output):
+        assert "front" in answer
+        assert "restore" in answer.lower()
+
+
+@pytest.mark.parametrize("writers", ["any", "owner"])
+@told
+async def test_a_topic_of_somebody_else_is_no_log(kafka: "Kafka", topic: str, writers: str) -> None:
+    where = url(kafka, topic, writers)
+    link = await raw_made(where)
+    for number in range(3):
+        assert await link.send(b'{"order": %d}' % number, b"order") is not None
+    await link.close()
+    log = await open_log(where, COMMAND)
+    if writers == "owner":
+        with pytest.raises(LogDamagedError, match="no log of Treaty"):
+            await log.tip()
+    else:
+        assert await log.tip() == START, "records without the magic are nobody's"
+        await put(log, row("a", "1"))
+    await log.close()
+
+
+async def raw_made(where: str) -> BrokerLink:
+    topic = Topic(place_of(where, ()))
+    await topic.ready()
+    return BrokerLink(topic)
+
+
+# ------------------------------------------------------------------------------------------------------ carried on
+
+
+def register(where: str, subject: str) -> int:
+    with connect(where) as registry:
+        return registry.register(
+            subject, json.dumps({"type": "enum", "name": "E", "symbols": [subject]})
+        ).version.schema_id
+
+
+def sequence(where: str) -> int:
+    info = run("info", where, "--json")
+    assert info.exit_code == 0, info.output
+    return int(json.loads(info.stdout)["sequence"])
+
+
+def test_a_log_moves_through_all_backends_and_every_command_takes_it(
+    kafka: "Kafka", topic: str, tmp_path: Path
+) -> None:
+    first = f"sqlite://{tmp_path / 'first.db'}"
+    places = [url(kafka, topic, "any"), url(kafka, topic, "owner", "owned"), f"sqlite://{tmp_path / 'last.db'}"]
+    assert [register(first, "s0"), register(first, "s1")] == [1, 2]
+    before = first
+    for number, where in enumerate(places, 2):
+        moved = run("migrate", before, where)
+        assert moved.exit_code == 0, moved.output
+        assert register(where, f"s{number}") == number + 1
+        assert run("migrate", before, f"sqlite://{tmp_path / 'elsewhere.db'}").exit_code == 2, "it went already"
+        before = where
+    for where in places[:2]:
+        assert run("migrate", where, "--cancel").exit_code == 0
+        commands(where, tmp_path)
+    missing = run("info", url(kafka, topic, "any", "missing"))
+    assert missing.exit_code == 2
+    assert "there is no topic" in missing.output
+
+
+def commands(where: str, folder: Path) -> None:
+    """Every command that looks after a log, on one that is there."""
+    at = sequence(where)
+    file = str(folder / f"dump{at}.zst")
+    assert run("dump", where, file).exit_code == 0
+    verdict = json.loads(run("verify", where, file, "--json").stdout)
+    assert verdict["sound"]
+    assert len({one["stateDigest"] for one in verdict["logs"]}) == 1
+    full = run("restore", file, where)
+    assert full.exit_code == 2
+    assert "is not empty" in full.output
+    copy = where.replace("?", f".copy{at}?")
+    assert run("restore", file, copy).exit_code == 0
+    assert sorted(subjects(copy)) == sorted(subjects(where))
+    assert run("compact", where).exit_code == 0
+    assert "-1" not in run("compact", where).stdout
+    assert run("repair", where).exit_code == 0
+    state = run("state", where, "--file", str(folder / "state"), "--json")
+    assert state.exit_code == 0, state.output
+    assert json.loads(state.stdout)["sequence"] == sequence(where)
+
+
+def subjects(where: str) -> Sequence[str]:
+    with connect(where) as registry:
+        return [str(one) for one in registry.subjects()]
+
+
+# ---------------------------------------------------------------------------------------------------- with a password
+
+
+def test_a_server_gets_in_with_a_file_of_settings_and_shows_nothing_of_it(
+    kafka: "Kafka", topic: str, tmp_path: Path
+) -> None:
+    where = f"kafka://{kafka.secured}/{topic}.log?writers=owner"  # links, transactions and the group: all get in
+    file = tmp_path / "client.properties"
+    lines = ["security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", "sasl.username=ann"]
+    file.write_text("\n".join([*lines, "sasl.password=known only to ann"]), "utf-8")
+    with serving(tmp_path, "--log", where, "--log-config", str(file), "--workers", "2") as server:
+        with connect(server.base) as registry:
+            assert registry.register("s", '"string"').version.schema_id == 1
+        shown = server.text("/status") + server.text("/metrics") + server.said.read_text("utf-8")
+    assert f"{topic}.log" in shown
+    info = run("info", where, "--log-config", str(file))
+    assert info.exit_code == 0, info.output
+    mine = dict(line.split("=", 1) for line in file.read_text("utf-8").splitlines())
+    with connect(where, log_config=mine) as registry:
+        assert [str(one) for one in registry.subjects()] == ["s"]
+
+    file.write_text("\n".join([*lines, "sasl.password=geheim"]), "utf-8")
+    words = [sys.executable, "-m", "treaty.cli.main", "serve", "--port", "0", "--log", where, "--log-config", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 75
+    assert "does not let us in" in done.stderr
+    refused = run("info", where, "--log-config", str(file))
+    assert refused.exit_code == 2
+    for text in (shown, info.output, done.stderr, refused.output):
+        assert "known only" not in text
+        assert "geheim" not in text
