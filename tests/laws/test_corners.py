@@ -8,6 +8,7 @@ import pytest
 from tests.laws.toy import Bench
 from treaty.core import limits
 from treaty.core.answers import Config, VersionFound
+from treaty.core.commit import Commit, make_append
 from treaty.core.law import memory
 from treaty.core.law.extras import metadata_for, rules_for
 from treaty.core.law.rules import refuse_bad_rules
@@ -208,6 +209,24 @@ def test_the_oldest_outcome_falls_out(bench: Bench, monkeypatch: pytest.MonkeyPa
     with pytest.raises(NotFound):
         bench.do(GetOutcome("command-1"))
     assert limits.OUTCOMES > 1_000
+
+
+def test_an_outcome_that_an_empty_commit_passed_falls_out_later(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "OUTCOMES", 2)
+    monkeypatch.setattr(memory, "HANDED_WITHIN", 3)
+
+    def step(name: str) -> None:
+        bench.do(SetConfig(Scope(".", name), Config(level="NONE")), name)
+
+    step("a")
+    step("b")
+    for sequence in (3, 4, 5):  # of which the first two should have taken them along
+        empty = make_append(bench.tables.position, bytes([sequence] * 16), (Commit(sequence, ()),))
+        bench.tables.apply((), empty.position)
+    assert len(list(bench.tables.keys("outcome"))) == 2
+    for name in "cdefgh":
+        step(name)
+    assert sorted(bench.tables.keys("outcome")) == [("g",), ("h",)]
 
 
 def test_a_repeated_registration_is_told_even_after_its_version_has_gone(bench: Bench) -> None:

@@ -12,7 +12,7 @@ from treaty.core.associating import AssociationResult, AssociationResults, Bound
 from treaty.core.codec import decode, dumps, encode
 from treaty.core.command import Command, Decision
 from treaty.core.law.versions import found
-from treaty.core.limits import OUTCOMES
+from treaty.core.limits import HANDED_WITHIN, OUTCOMES
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid
 from treaty.core.rows import Key, Row
@@ -37,13 +37,21 @@ _SCALARS = frozenset({str, int, bool, float, type(None)})
 
 
 def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
-    """Add the rows of the command's outcome to a decision that writes; the oldest one falls out."""
+    """Add the rows of the command's outcome to a decision that writes; the oldest one falls out.
+
+    An empty commit takes no outcome along. There are at most HANDED_WITHIN of them in a row, so the one that stayed falls
+    out that many commits later.
+    """
     if not decision.rows:
         return decision
     sequence = view.sequence + 1
     kind, facts = _members(decision.answer)
     members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
-    old = view.find("outcome.sequence", (sequence - OUTCOMES,))
+    old = [
+        key
+        for late in (0, HANDED_WITHIN, 2 * HANDED_WITHIN)
+        for key in view.find("outcome.sequence", (sequence - OUTCOMES - late,))
+    ]
     rows = (
         *decision.rows,
         Row("outcome", (command.command_id,), Outcome(sequence, kind, members)),
