@@ -3,6 +3,7 @@
 from treaty.spark.decode import Names, decode, from_registry, ids_of
 from treaty.spark.encode import to_registry
 from treaty.spark.explain import engine_of, explain
+from treaty.spark.functions import from_avro, view
 from treaty.spark.history import HistoryReport, check_history
 from treaty.spark.lake.table import Table
 from treaty.spark.packages import packages
@@ -29,6 +30,7 @@ __all__ = [
     "engine_of",
     "explain",
     "extend",
+    "from_avro",
     "from_registry",
     "ids_of",
     "make_plan",
@@ -38,4 +40,5 @@ __all__ = [
     "start",
     "still_bad",
     "to_registry",
+    "view",
 ]

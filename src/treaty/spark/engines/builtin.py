@@ -19,10 +19,10 @@ def recipe_of(plan: DecodePlan) -> AvroRecipe:
 
 
 def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
-    return frame.withColumn(DECODED, barrier(_envelope(plan, F.col(column))))
+    return frame.withColumn(DECODED, barrier(envelope(plan, F.col(column))))
 
 
-def _envelope(plan: DecodePlan, value: Column) -> Column:
+def envelope(plan: DecodePlan, value: Column) -> Column:
     """The envelope of the record, null or with a wrong tail for a bad row."""
     recipe = recipe_of(plan)
     options = {"avroSchema": recipe.reader_text, "mode": "PERMISSIVE"}
@@ -34,24 +34,29 @@ def _envelope(plan: DecodePlan, value: Column) -> Column:
     return from_avro(F.concat(looked_up(value, numbers), value, F.lit(TAIL)), recipe.writer_text, options)
 
 
-def tail(plan: DecodePlan) -> Column:
-    """What came back of the tail."""
-    return F.col(DECODED)[recipe_of(plan).tail]
+def good_envelope(plan: DecodePlan, made: Column) -> Column:
+    """Whether the tail of an envelope came back unharmed."""
+    return made[recipe_of(plan).tail].eqNullSafe(F.lit(TAIL_VALUE))
+
+
+def record_of(plan: DecodePlan, made: Column, value: Column) -> Column:
+    """The record inside an envelope; `value` is the frame."""
+    return repaired(made, plan, value)
 
 
 def good(plan: DecodePlan) -> Column:
     """Whether the tail came back unharmed."""
-    return tail(plan).eqNullSafe(F.lit(TAIL_VALUE))
+    return good_envelope(plan, F.col(DECODED))
 
 
 def record(plan: DecodePlan, value: Column) -> Column:
     """The record inside an envelope."""
-    return repaired(F.col(DECODED), plan, value)
+    return record_of(plan, F.col(DECODED), value)
 
 
 def failed(plan: DecodePlan) -> Column:
     """MALFORMED where nothing came back, TRAILING where the tail is somewhere else."""
-    return F.when(tail(plan).isNull(), "MALFORMED").otherwise("TRAILING")
+    return F.when(F.col(DECODED)[recipe_of(plan).tail].isNull(), "MALFORMED").otherwise("TRAILING")
 
 
 BUILTIN = Engine(_decoded, good, record, failed)
