@@ -24,6 +24,7 @@ from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply, Token
 from treaty.core.requests import DeleteSubject, Register, Request
 from treaty.core.schema import Draft
+from treaty.log.log import LogDamagedError
 
 NODES = 3
 RECOVERY = 5.0
@@ -255,7 +256,10 @@ class Scenario:
             assert member.node is not None
             self.site.collect(member)
             OWNER.set(member.name)
-            await member.node.follower.look()
+            try:
+                await member.node.follower.look()
+            except LogDamagedError as error:
+                self.fail(Broken("log", str(error)))
             await member.node.close()
             OWNER.set("")
             if self._broken is None:

@@ -23,8 +23,9 @@ class State(Enum):
 class Coordinator:
     """Of the one transactional id. Its decisions hold at once; the partition hears of them a little later."""
 
-    def __init__(self, partition: Partition, chance: random.Random, latency: float) -> None:
+    def __init__(self, partition: Partition, chance: random.Random, latency: float, producer: int = 0) -> None:
         self.partition = partition
+        self.producer = producer
         self.epoch = -1
         self.state = State.EMPTY
         self.latency = latency
@@ -46,7 +47,7 @@ class Coordinator:
     def produce(self, epoch: int, key: bytes, value: bytes | None) -> None:
         """A record of the open transaction. The partition knows only the epochs of its markers; the coordinator knows more."""
         self._refuse_old(epoch)
-        if self.state is not State.OPEN or not self.partition.write(epoch, key, value):
+        if self.state is not State.OPEN or not self.partition.write(self.producer, epoch, key, value):
             raise FencedError
 
     def _refuse_old(self, epoch: int) -> None:
@@ -70,7 +71,7 @@ class Coordinator:
         await asyncio.sleep(self.latency * self._chance.choice([0, 1, 4]) * self._chance.expovariate(1.0))
         if self.state is decided and self.epoch >= epoch:
             self.state = State.EMPTY
-            self.partition.mark(self.epoch, commit=decided is State.COMMITTING)
+            self.partition.mark(self.producer, self.epoch, commit=decided is State.COMMITTING)
 
     async def take(self) -> int:
         """Give the transactional id to who asks: the epoch rises, what is open is aborted, what is decided is finished."""

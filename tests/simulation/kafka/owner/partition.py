@@ -13,6 +13,7 @@ from treaty.log.kafka.link import Batch, CutAwayError, Ends, Record
 class Transaction:
     """One transaction of a producer. `fate` is None while it is open."""
 
+    producer: int
     epoch: int
     begin: int
     fate: bool | None = None
@@ -54,9 +55,10 @@ class Partition:
         self.end = 0
         self.segments = [0]
         """First offsets of all segments."""
-        self.open: Transaction | None = None
-        self.marker = -1
-        """Producer epoch of the last marker: a broker refuses what an older one sends later."""
+        self.open: dict[int, Transaction] = {}
+        """The open transactions, by producer."""
+        self.marker: dict[int, int] = {}
+        """Epoch of each producer's last marker: a broker refuses what an older one sends later."""
         self.became_stable: Callable[[list[Entry]], None] = lambda _: None
         """Called with the records of every transaction that is committed, the moment readers may see them."""
         self._news = asyncio.Event()
@@ -64,7 +66,7 @@ class Partition:
     @property
     def stable(self) -> int:
         """The last stable offset: the first offset that an open transaction holds back, or the end."""
-        return self.end if self.open is None else self.open.begin
+        return min((one.begin for one in self.open.values()), default=self.end)
 
     def _put(self, key: bytes | None, value: bytes | None, within: Transaction | None) -> None:
         self.entries.append(Entry(self.end, key, value, within))
@@ -81,26 +83,22 @@ class Partition:
 
     # ---------------------------------------------------------------------------------------------------- writing
 
-    def write(self, epoch: int, key: bytes, value: bytes | None) -> bool:
+    def write(self, producer: int, epoch: int, key: bytes, value: bytes | None) -> bool:
         """A record of a transaction arrives; False where the producer was fenced."""
-        if epoch < self.marker or (self.open is not None and self.open.epoch != epoch):
+        within = self.open.get(producer)
+        if epoch < self.marker.get(producer, -1) or (within is not None and within.epoch != epoch):
             return False
-        if self.open is None:
-            self.open = Transaction(epoch, self.end)
-        self._put(key, value, self.open)
+        if within is None:
+            within = self.open[producer] = Transaction(producer, epoch, self.end)
+        self._put(key, value, within)
         return True
 
-    def write_plain(self, key: bytes, value: bytes | None) -> None:
-        """Somebody writes a record outside transactions."""
-        self._put(key, value, None)
-        self._told()
-
-    def mark(self, epoch: int, *, commit: bool) -> None:
-        """The coordinator ends the open transaction, if there is one; `epoch` is the one that it goes on with."""
-        self.marker = max(self.marker, epoch)
-        if self.open is None:
+    def mark(self, producer: int, epoch: int, *, commit: bool) -> None:
+        """The coordinator ends a producer's open transaction, if there is one; `epoch` is the one that it goes on with."""
+        self.marker[producer] = max(self.marker.get(producer, -1), epoch)
+        ended = self.open.pop(producer, None)
+        if ended is None:
             return
-        ended, self.open = self.open, None
         ended.fate = commit
         self._put(None, None, ended)
         if commit:

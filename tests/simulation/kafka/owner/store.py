@@ -29,7 +29,7 @@ class Told(OwnerLog):
 class OwnerStore:
     """One broker. What it does by itself (segments, cleaning, rebalances) happens while others work."""
 
-    patience = 4.0
+    patience = 6.0
 
     def __init__(self, ground: Ground) -> None:
         self.landed: Callable[[Append], None] = lambda _: None
@@ -61,13 +61,18 @@ class OwnerStore:
         self._tell(seat.name)
         log = Told(
             LinkModel(self.partition, way),
-            TransactionsModel(self.coordinator, way),
+            TransactionsModel(self.coordinator_of(seat.name), way),
             ElectionModel(seat, lambda: self._leave(seat.name)),
             horizon=self.retention,
             kept=self.ground.remembered,
         )
         log.sends = lambda append: self._sends(door, append)
         return log
+
+    def coordinator_of(self, seat: str) -> Coordinator:
+        """Who has the transactional id of a node: the same for all of them."""
+        del seat
+        return self.coordinator
 
     def _sends(self, door: Door, append: Append) -> None:
         self._sent[append.attempt] = append
@@ -124,6 +129,7 @@ class OwnerStore:
         """From now on the cleaner leaves alone what is new, as the topic's settings say: who is told can come to see it."""
         self._calm = True
         self.partition.spared = 400
+        self.partition.fetched = 200
 
     async def intrude(self, make: Callable[[Position], Append]) -> bool:
         """Only the owner writes."""

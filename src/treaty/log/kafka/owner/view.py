@@ -78,7 +78,7 @@ class View:
             mark = read_mark(value)
         except MarkError as error:
             raise (ForkError if self.loading else GapError)(str(error)) from error
-        follows = self._follows(mark) and len(self._open) == self._count == mark.rows
+        follows = self._follows(mark) and self._is_whole(mark)
         if not follows and not self.loading:
             message = f"sequence {mark.first} does not follow {self.position.sequence}, or has not all its rows"
             raise GapError(message)
@@ -94,6 +94,10 @@ class View:
             self.whole.update(self._open)
         self._open = {}
         self._count = 0
+
+    def _is_whole(self, mark: Mark) -> bool:
+        """Whether all rows of the transaction came, and nothing else."""
+        return len(self._open) == self._count == mark.rows
 
     def _follows(self, mark: Mark) -> bool:
         here = self.position

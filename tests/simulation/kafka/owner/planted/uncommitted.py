@@ -1,0 +1,7 @@
+"""Planted: readers see what is not committed (yet)."""
+
+from tests.simulation.kafka.owner.partition import Partition
+
+LAWS = {"log", "1", "3"}
+PLACE, NAME = Partition, "stable"
+planted = property(lambda self: self.end)

@@ -1,0 +1,22 @@
+"""Planted: a new owner reads to the end first and fences then, so that it misses what came in between."""
+
+from treaty.log.kafka.owner.log import OwnerLog
+from treaty.log.kafka.owner.view import View
+
+LAWS = {"log"}
+PLACE, NAME = OwnerLog, "_take_over"
+original = OwnerLog._take_over
+
+
+async def planted(self: OwnerLog) -> View | None:
+    leader = await self._election.leader()
+    generation = self._election.generation
+    if (leader is None or not leader.mine) and not self._open:
+        return None
+    if self._held != generation or self._reader.view is None:
+        self._held = None
+        view = await self._reader.look()
+        await self._transactions.fence()
+        self._held, self._open = generation, False
+        return view
+    return self._reader.view

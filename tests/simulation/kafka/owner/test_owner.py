@@ -1,0 +1,47 @@
+"""The six laws over random lives of three nodes on a Kafka log that one of them owns, and bugs that must be found."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.simulation.runs.lives import first_broken, live
+
+SEEDS = 1_000
+SOAK = 10_000
+BLOCK = 125
+"""Seeds in one test, so that the work can be shared."""
+WITHIN = 120
+"""In how many seeds a planted bug must be found."""
+WANTED = ("unknown", "crashes", "reloads", "handed")
+
+PLANTED = sorted(file.stem for file in (Path(__file__).parent / "planted").glob("*.py"))
+
+
+def load(name: str) -> ModuleType:
+    return importlib.import_module(f"tests.simulation.kafka.owner.planted.{name}")
+
+
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(BLOCK, SEEDS, BLOCK))]
+)
+def test_the_laws_hold(first: int, figure: Callable[[str], None]) -> None:
+    live(range(first, first + BLOCK), figure, log="owner", wanted=WANTED)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK, BLOCK * 4))
+def test_the_laws_hold_for_long(first: int, figure: Callable[[str], None]) -> None:
+    live(range(first, first + BLOCK * 4), figure, log="owner", wanted=WANTED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_bug_is_found(name: str) -> None:
+    bug = load(name)
+    broken = first_broken(bug, range(WITHIN), log="owner")
+
+    assert broken is not None, f"{bug.__doc__} was not found in {WITHIN} seeds"
+    assert broken.law in bug.LAWS, broken
