@@ -174,6 +174,11 @@ def test_what_is_shown_was_and_is_whole_and_new(seed: int) -> None:
     asyncio.run(live(seed))
 
 
+def live_often(seeds: int) -> None:
+    for seed in range(seeds):
+        asyncio.run(live(seed))
+
+
 def _always(*_: object) -> bool:
     return True
 
@@ -202,5 +207,4 @@ PLANTED: dict[str, tuple[type, str, Callable[..., object]]] = {
 def test_a_planted_bug_is_found(bug: tuple[type, str, Callable[..., object]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*bug)
     with pytest.raises((AssertionError, LogDamagedError, LogUnavailableError)):
-        for seed in range(400):
-            asyncio.run(live(seed))
+        live_often(400)

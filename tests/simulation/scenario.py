@@ -82,7 +82,7 @@ class Scenario:
         dull = chance.sample(list(GENERATORS), 6)
         self.weights = {kind: often * (0.2 if kind in dull else 1) for kind, (often, _) in GENERATORS.items()}
         self.timeout = self.weather.latency * chance.choice([25, 100, 400])
-        self.turns = chance.choice([10, 20, 30])
+        self.turns = chance.choice([10, 20, 30]) // self.store.brevity
         self.clients = chance.choice([4, 8, 12])
         self.purging = chance.choice([0, 0.05, 0.2])
         self.lifetime = chance.choice([100, 400, 2_000])

@@ -38,6 +38,7 @@ class AnyStore:
     """One partition, judged by somebody who has read every record from the first one on, as it landed."""
 
     patience = 4.0
+    brevity = 1
 
     def __init__(self, ground: Ground) -> None:
         self.landed: Callable[[Append], None] = lambda _: None

@@ -42,6 +42,8 @@ class Store(Protocol):
     """Set by the run; to be called for every append once, in the log's order, the moment it is durable and valid."""
     patience: float
     """How many times as long as with SQL an answer may take in calm weather."""
+    brevity: int
+    """How many times as short lives are as with SQL: conversations with a broker have more steps."""
 
     @property
     def tip(self) -> Position:

@@ -16,6 +16,7 @@ class Sql:
     """A store of rows, or of appends, with a lock."""
 
     patience = 1.0
+    brevity = 1
 
     def __init__(self, ground: Ground, *, rows: bool) -> None:
         self.disk = Disk(ground.remembered, ground.jobs)
