@@ -1,0 +1,173 @@
+"""The log of one owner on a real broker: takeovers in the middle of a transaction, compaction, a topic that was harmed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import TopicPartition
+
+from tests.behaviours.logs.backends import chain, played, put, row, told, whole
+from tests.behaviours.logs.brokers import Crown, Crowned
+from treaty.core.commit import START
+from treaty.log.kafka.broker import topic as topic_module
+from treaty.log.kafka.broker.link import BrokerLink
+from treaty.log.kafka.broker.place import Place, place_of
+from treaty.log.kafka.broker.topic import Topic
+from treaty.log.kafka.broker.transactions import BrokerTransactions
+from treaty.log.kafka.owner.forms import transaction
+from treaty.log.kafka.owner.log import OwnerLog
+from treaty.log.log import Fate, LogDamagedError
+
+if TYPE_CHECKING:
+    from tests.servers.kafka import Kafka
+
+pytestmark = pytest.mark.jvm
+
+QUICK = {"segment.ms": "500", "min.cleanable.dirty.ratio": "0.0001", "max.compaction.lag.ms": "500"}
+"""Settings with which the cleaner comes within seconds."""
+
+
+@asynccontextmanager
+async def nodes(place: Place, count: int, horizon: float = 86_400.0) -> AsyncIterator[list[OwnerLog]]:
+    """Nodes on one topic; who appends is the owner."""
+    crown, logs = Crown(), []
+    for number in range(1, count + 1):
+        topic = Topic(place)
+        await topic.ready()
+        link, transactions = BrokerLink(topic), BrokerTransactions(place)
+        logs.append(OwnerLog(link, transactions, Crowned(crown, number), horizon=horizon))
+    yield logs
+    for log in logs:
+        await log.close()
+
+
+def unused(kafka: "Kafka") -> Place:
+    return place_of(f"kafka://{kafka.bootstrap}/owned-{uuid4().hex[:12]}?writers=owner", ())
+
+
+@told
+async def test_what_an_owner_left_open_is_never_seen_and_stops_nobody(
+    kafka: "Kafka", figure: Callable[[str], None]
+) -> None:
+    place = unused(kafka)
+    async with nodes(place, 2) as (old, new):
+        base = await put(old, row("a", "1"))
+        half = chain(base, [row("a", "2"), row("b", "1")])
+        zombie = Producer(
+            {"bootstrap.servers": kafka.bootstrap, "transactional.id": f"treaty-{place.topic}", "linger.ms": 0}
+        )
+        zombie.init_transactions(30)  # the owner, as it stands in the middle of an append
+        zombie.begin_transaction()
+        for key, value in transaction(half):
+            zombie.produce(place.topic, value, key, partition=0)
+        assert zombie.flush(30) == 0
+        assert await new.tip() == base
+        begin = asyncio.get_running_loop().time()
+        tip = await put(new, row("c", "1"))
+        figure(
+            f"an owner was followed in the middle of its append in {asyncio.get_running_loop().time() - begin:.1f} s"
+        )
+        assert tip.sequence == base.sequence + 1
+        with pytest.raises(KafkaException):
+            zombie.commit_transaction(30)
+        for log in (old, new):
+            assert (await log.read(base)).rows == (row("c", "1"),)
+            assert await whole(log) == {("subject", '["a"]'): "1", ("subject", '["c"]'): "1"}
+        assert await old.append(chain(tip, [row("d", "1")])) is Fate.ACCEPTED
+
+
+@told
+async def test_owners_who_follow_each_other_at_every_append_lose_nothing(kafka: "Kafka") -> None:
+    async with nodes(unused(kafka), 3) as logs:
+        appends = [await put(logs[number % 3], row(f"k{number}", "1")) for number in range(9)]
+        assert [place.sequence for place in appends] == [*range(1, 10)]
+        for log in logs:
+            assert len(await whole(log)) == 9
+            assert len((await log.read(appends[3])).rows) == 5
+
+
+def test_a_log_that_the_broker_compacts_keeps_every_row_and_its_sequence(
+    kafka: "Kafka", figure: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_module, "wrong", lambda *_: ())  # tombstones that go at once are refused otherwise
+    compacted(kafka, figure)
+
+
+@told
+async def compacted(kafka: "Kafka", figure: Callable[[str], None]) -> None:
+    place = unused(kafka)
+    async with nodes(place, 2) as (owner, follower):
+        first = await put(owner, row("gone", "1"), row("kept", "1"))
+        assert await follower.tip() == first
+        for name, value in QUICK.items():
+            kafka.set(place.topic, name, value)
+        await put(owner, row("gone", None))
+        for number in range(60):
+            last = await put(owner, row("same", str(number)))
+        kafka.set(place.topic, "delete.retention.ms", "0")
+        loop = asyncio.get_running_loop()
+        begin, number = loop.time(), 60
+        while (facts := await follower.facts()).tombstones or facts.appends > 20:
+            assert loop.time() - begin < 90, facts
+            last = await put(owner, row("same", str(number)))  # a segment that nobody writes to is never closed
+            number += 1
+            await asyncio.sleep(0.5)
+        figure(f"{number + 2} appends were compacted to {facts.live} rows in {loop.time() - begin:.0f} s")
+        state = {("subject", '["kept"]'): "1", ("subject", '["same"]'): str(number - 1)}
+        assert last.sequence == number + 2
+        assert await whole(follower) == state
+        assert await follower.tip() == last
+        delta = await follower.read(first)
+        assert delta.tip == last
+        assert played(delta.rows, {} if delta.reload else {("subject", '["gone"]'): "1"} | state) == state
+        assert await owner.append(chain(last, [row("more", "1")])) is Fate.ACCEPTED
+
+
+@told
+async def test_a_log_that_lost_its_front_is_refused(kafka: "Kafka") -> None:
+    place = unused(kafka)
+    async with nodes(place, 2) as (owner, late):
+        for number in range(3):
+            await put(owner, row(f"k{number}", "1"))
+        await owner.tip()
+        kafka.set(place.topic, "cleanup.policy", "compact,delete")
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+        admin.delete_records([TopicPartition(place.topic, 0, 3)])[TopicPartition(place.topic, 0)].result()
+        for log in (late, owner):
+            with pytest.raises(LogDamagedError, match="lost its front: it begins at offset 3"):
+                await log.read(START)
+
+
+@told
+async def test_a_topic_of_somebody_else_is_refused(kafka: "Kafka") -> None:
+    place = unused(kafka)
+    async with nodes(place, 1) as (log,):
+        producer = Producer({"bootstrap.servers": kafka.bootstrap})
+        producer.produce(place.topic, b"what", b"whose", partition=0)
+        producer.flush(30)
+        with pytest.raises(LogDamagedError, match="no log of Treaty"):
+            await log.tip()
+
+
+@told
+async def test_a_strange_record_is_kept_and_shown_and_can_be_taken_away(kafka: "Kafka") -> None:
+    place = unused(kafka)
+    async with nodes(place, 2) as (one, two):
+        base = await put(one, row("a", "1"))
+        producer = Producer({"bootstrap.servers": kafka.bootstrap})
+        producer.produce(place.topic, b"\xff", b"whose", partition=0)
+        producer.flush(30)
+        await put(one, row("b", "1"))
+        for log in (one, two):
+            delta = await log.read(base)
+            state = played(delta.rows)
+            assert state["?record", f'["{b"whose".hex()}"]'] == '"ff"'
+            assert state["subject", '["b"]'] == "1"
+        await put(two, row(b"whose".hex(), None, "?record"))
+        for log in (one, two):
+            assert await whole(log) == {("subject", '["a"]'): "1", ("subject", '["b"]'): "1"}
