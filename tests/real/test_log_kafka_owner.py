@@ -104,12 +104,11 @@ async def compacted(kafka: "Kafka", figure: Callable[[str], None]) -> None:
     async with nodes(place, 2) as (owner, follower):
         first = await put(owner, row("gone", "1"), row("kept", "1"))
         assert await follower.tip() == first
-        for name, value in QUICK.items():
+        for name, value in {**QUICK, "delete.retention.ms": "0"}.items():
             kafka.set(place.topic, name, value)
         await put(owner, row("gone", None))
         for number in range(60):
             last = await put(owner, row("same", str(number)))
-        kafka.set(place.topic, "delete.retention.ms", "0")
         loop = asyncio.get_running_loop()
         begin, number = loop.time(), 60
         while (facts := await follower.facts()).tombstones or facts.appends > 20:

@@ -50,6 +50,8 @@ class Pending:
     """Another node handed it over, and will not have it passed on."""
     last: int = 0
     """The highest sequence that its commit may have here, 0 for any."""
+    own: int = 0
+    """An append of this node that ends here has it and may still land: the node lost the log before it knew (0: none)."""
     elsewhere: int = 0
     """It may be with another node, which decides it up to this sequence (0: it is not). Before the log is there, only
     its outcome proves anything.

@@ -243,6 +243,7 @@ class Writer:
                     break
                 if await self._handing.is_lost():
                     for pending, _ in chain.writers:
+                        pending.own = append.last
                         pending.elsewhere = max(pending.elsewhere, append.last)
                     break
                 again = make_append(chain.base, self._world.random(16), append.commits)

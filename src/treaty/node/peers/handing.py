@@ -91,10 +91,12 @@ class Handing:
         address = "" if leader is None else leader.address
         self._queue.hindrance = _hindrance(leader, self._carrier)
         for pending in batch:
-            if pending.taken:
-                pending.fail(MovedError(address))
-            elif self._settled(pending):
+            if self._settled(pending):
                 continue
+            if pending.taken and pending.own > self._follower.tables.sequence:
+                pending.fail(OutcomeUnknown(pending.command.command_id))  # "ask there" would say that it is not here
+            elif pending.taken:
+                pending.fail(MovedError(address))
             elif leader is not None and self._carrier is None and not self._queue.is_open(pending):
                 pending.fail(Unavailable(self._queue.hindrance, YIELD_SECONDS))
             elif not address or self._carrier is None:

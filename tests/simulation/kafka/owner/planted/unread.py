@@ -3,7 +3,7 @@
 from treaty.log.kafka.owner.log import OwnerLog
 from treaty.log.kafka.owner.view import View
 
-LAWS = {"log"}
+LAWS = {"log", "5"}
 PLACE, NAME = OwnerLog, "_take_over"
 original = OwnerLog._take_over
 
