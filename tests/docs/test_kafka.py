@@ -7,15 +7,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
 from tests.real.running import serving
+from treaty.assemble import connect
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "kafka.md"
+HOWTO = Path(__file__).parents[2] / "docs" / "howto"
+PAGE = HOWTO / "kafka.md"
 VARYING = (
     (re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"), "<when>"),
     (re.compile(r"in \d+\.\d s\b"), "in <seconds>"),
@@ -57,3 +60,23 @@ def test_the_page(kafka: "Kafka", tmp_path: Path) -> None:
                 text=True, timeout=60, check=False,
             )  # fmt: skip
             assert steady(done.stdout) == steady(expected), command
+
+
+@pytest.mark.jvm
+@pytest.mark.slow
+def test_the_page_on_logs_in_kafka(kafka: "Kafka", tmp_path: Path) -> None:
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
+    log = f"sqlite://{tmp_path}/registry.db"
+    with connect(log) as registry:
+        for subject in ("a", "b"):
+            registry.register(subject, f'{{"type": "enum", "name": "E", "symbols": ["{subject}"]}}')
+    topics = {f"/{name}": f"/{name}-{uuid4().hex[:8]}" for name in ("registry", "restored", "owned")}
+    for command, expected in commands((HOWTO / "kafka-log.md").read_text("utf-8")):
+        real, shown = command.replace("sqlite:///tmp/registry.db", log), expected
+        for old, new in topics.items():
+            real, shown = (text.replace(f"127.0.0.1:9092{old}", f"{kafka.bootstrap}{new}") for text in (real, shown))
+        done = subprocess.run(
+            ["bash", "-c", real], cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.stdout == shown, command

@@ -170,6 +170,8 @@ class Tail:
                 stream.at = message.offset() + 1
             elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (that is its name)
                 stream.at = max(stream.at, message.offset())
+            elif error.name() == "GROUP_AUTHORIZATION_FAILED":
+                continue  # the library asks for a group's coordinator, which is never needed here
             elif records:
                 self._drop(stream)  # a new one, asked for what comes next, will say so again
                 break
