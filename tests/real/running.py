@@ -68,7 +68,7 @@ def start(folder: Path, *options: str, port: int = 0) -> Running:
         assert process.poll() is None, said.read_text()
         time.sleep(0.05)
     assert running.base, f"no word after {START_SECONDS} s: {said.read_text()}"
-    assert running.get("/readyz")["status"] == "ready"
+    assert running.get("/readyz")["status"] in {"ready", "read-only"}
     return running
 
 

@@ -29,7 +29,7 @@ def main() -> int:
             outcome = endure(Path(name), store, told.seed, kills=told.kills, seconds=told.seconds, history=told.history)
         finally:
             store.stop()
-    print(f"{outcome}; the events are in {told.history}", *outcome.wrong, sep="\n")
+    print(f"seed {told.seed}: {outcome}; the events are in {told.history}", *outcome.wrong, sep="\n")
     return 1 if outcome.wrong else 0
 
 

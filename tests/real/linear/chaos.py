@@ -69,7 +69,7 @@ class Chaos:
             server.stop()
 
     def _start(self, port: int = 0) -> Running:
-        return start(self.folder, "--log", self.store.url, port=port)
+        return start(self.folder, "--log", self.store.url, *self.store.options, port=port)
 
     def _harm(self, chance: random.Random, kills: int, end: float) -> None:
         names: list[str] = []

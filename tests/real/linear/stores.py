@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import signal
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ import asyncpg
 
 from tests.real.disks import limit_files
 from tests.real.running import Running
+from tests.servers.kafka import Kafka
 from tests.servers.postgres import Postgres
 
 Harm = Callable[[random.Random, list[Running]], None]
@@ -28,6 +30,8 @@ class Store:
     url: str
     harms: Mapping[str, Harm]
     stop: Callable[[], None] = lambda: None
+    options: tuple[str, ...] = ()
+    """What servers are started with beside the log."""
 
 
 def sqlite(folder: Path) -> Store:
@@ -102,5 +106,36 @@ async def _cut(url: str) -> None:
     await connection.close()
 
 
-STORES: Mapping[str, Callable[[Path], Store]] = {"sqlite": sqlite, "postgres": postgres}
+def _kafka(writers: str) -> Callable[[Path], Store]:
+    """A broker of its own, which is killed and frozen. Servers trust each other by a secret."""
+
+    def made(folder: Path) -> Store:
+        broker = Kafka()
+        secret = folder / "secret"
+        secret.write_text("0123456789abcdef0123456789abcdef\n", "utf-8")
+        secret.chmod(0o600)
+
+        def killed(chance: random.Random, _: list[Running]) -> None:
+            broker.kill()
+            time.sleep(chance.uniform(0.0, 2.0))
+            broker.start()
+
+        def frozen(chance: random.Random, _: list[Running]) -> None:
+            broker.process.send_signal(signal.SIGSTOP)
+            time.sleep(chance.uniform(0.2, 3.0))
+            broker.process.send_signal(signal.SIGCONT)
+
+        url = f"kafka://{broker.bootstrap}/chaos?writers={writers}"
+        harms = {"broker killed": killed, "broker frozen": frozen}
+        return Store(url, harms, broker.stop, ("--peer-secret-file", str(secret)))
+
+    return made
+
+
+STORES: Mapping[str, Callable[[Path], Store]] = {
+    "sqlite": sqlite,
+    "postgres": postgres,
+    "kafka-any": _kafka("any"),
+    "kafka-owner": _kafka("owner"),
+}
 """Backends that can be run, by name."""

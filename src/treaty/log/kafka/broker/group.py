@@ -29,8 +29,8 @@ class Group:
         self._known: str | None = None
         self._asked = float("-inf")
         self._turn = asyncio.Lock()
-        admin: dict[str, Any] = place.cluster.merged({})
-        self._admin = AdminClient(admin, logger=LIBRARY)
+        self._settings: dict[str, Any] = place.cluster.merged({})
+        self._admin: AdminClient | None = None
 
     def forget(self) -> None:
         """What is known is old; any thread may say so."""
@@ -46,14 +46,27 @@ class Group:
             return self._known
 
     async def _ask(self) -> str | None:
+        """Ask, by a client that is given up where no answer came in time.
+
+        librdkafka ends the whole process when a broker that was away comes back to such a question later (its issue 4605).
+        So nothing is asked while no broker is there, and no question outlives its time.
+        """
         self.empty = False
-        asked = self._admin.describe_consumer_groups([self.name], request_timeout=ASK_SECONDS)[self.name]
+        admin, self._admin = self._admin or AdminClient(self._settings, logger=LIBRARY), None
         try:
+            await asyncio.to_thread(admin.list_topics, self._topic, timeout=ASK_SECONDS)
+            asked = admin.describe_consumer_groups([self.name], request_timeout=ASK_SECONDS)[self.name]
             group = await asyncio.wrap_future(asked)
+            self._admin = admin
         except KafkaException as error:
             self.empty = error.args[0].name() == "GROUP_ID_NOT_FOUND"
-            if not self.empty:
+            if self.empty:
+                self._admin = admin
+            else:
                 JOURNAL.warning("the group %s can't be asked for the log's owner: %s", self.name, error.args[0].str())
+                given_up = [admin]
+                del admin
+                await asyncio.to_thread(given_up.clear)  # ending its threads takes a while
             return None
         self.empty = not group.members
         for member in group.members:

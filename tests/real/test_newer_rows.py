@@ -1,0 +1,66 @@
+"""Living servers, some of which are older than what is in their log: they read on, say so, and write nothing."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.behaviours.logs.backends import chain
+from tests.real.running import serving
+from tests.real.test_disk import ask, log_command
+from tests.real.test_server import eventually
+from treaty.core.rows import ROW_FORMAT, Encoded
+from treaty.log.log import Fate
+from treaty.log.open import open_log
+
+NEWER = {
+    "format": Encoded("config", '[".","s"]', json.dumps({"v": ROW_FORMAT + 1, "level": "STRANGE"})),
+    "table": Encoded("treaties", '["x"]', json.dumps({"v": 1, "anything": 1})),
+}
+"""What only a later version can read: a row of a newer format, and one of a table that is not known here."""
+
+
+async def written(url: str, row: Encoded) -> None:
+    log = await open_log(url)
+    try:
+        assert await log.append(chain(await log.tip(), [row])) is Fate.ACCEPTED
+    finally:
+        await log.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", NEWER)
+def test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so(tmp_path: Path, what: str) -> None:
+    url = f"sqlite://{tmp_path}/log.db"
+    with serving(tmp_path, "--log", url, "--workers", "2") as server:
+        assert ask(server, "/subjects/kept/versions", '"string"')[0] == 200
+        asyncio.run(written(url, NEWER[what]))
+        told = ask(server, "/readyz")
+        assert (told[0], told[1]["status"]) == (200, "read-only"), "it can be read"
+        assert "1 rows can't be read here" in told[1]["reason"]
+        assert "upgrade this node" in told[1]["reason"]
+        status, body, again = ask(server, "/subjects/more/versions", '"int"')
+        assert (status, again >= 1) == (503, True)
+        assert "upgrade this node" in body["message"]
+        assert ask(server, "/readyz/writes")[0] == 503
+        assert ask(server, "/subjects")[1] == ["kept"]
+        assert ask(server, "/subjects/kept/versions/latest")[1]["id"] == 1
+        assert ask(server, "/schemas/ids/1")[0] == 200
+
+        def both_say_so() -> bool:
+            workers = server.get("/status")["workers"].values()
+            return [one["readOnly"] for one in workers] == [1.0, 1.0]
+
+        eventually("both workers say so", both_say_so)
+        node = server.get("/status")["node"]
+        assert (node["quarantined"], len(node["quarantine"])) == (1, 1)
+        assert 'treaty_quarantined{worker="1"} 1.0' in server.text("/metrics")
+    assert NEWER[what].table in log_command(1, "repair", url)
+    with serving(tmp_path, "--log", url) as again_started:
+        assert ask(again_started, "/subjects/more/versions", '"int"')[0] == 503
+        assert ask(again_started, "/schemas/ids/1")[0] == 200
+    log_command(0, "repair", url, "--move-aside", "--newer", "--yes")
+    with serving(tmp_path, "--log", url) as mended:
+        assert ask(mended, "/readyz")[1]["status"] == "ready"
+        assert ask(mended, "/subjects/more/versions", '"int"')[0] == 200
