@@ -197,6 +197,18 @@ async def test_an_owner_that_hangs_is_left_behind_when_another_comes_and_its_lat
 
 
 @virtual
+async def test_an_owner_that_took_a_command_and_hangs_is_left_as_soon_as_there_is_another() -> None:
+    async with realm("abc") as it:
+        it.weather["a"].latency = 1000.0
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=600)))
+        await asyncio.sleep(1)
+        assert it.nodes["a"].counts.taken == 1
+        it.crown.holder = "c"
+        assert (await asked).answer.created
+        assert asyncio.get_running_loop().time() < 5
+
+
+@virtual
 async def test_a_lost_answer_is_found_in_the_log_and_the_command_is_done_once() -> None:
     async with realm("ab") as it:
         it.net.deaf = 1.0
