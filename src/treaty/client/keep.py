@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from treaty.core.answers import SchemaFound
+from treaty.core.calls import FRESH
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Request
@@ -42,7 +43,7 @@ def keeps_a_while(request: Request[Any]) -> bool:
 
 def wants_the_newest(call: Call) -> bool:
     """Tell whether a call asks for more than what was kept can promise."""
-    return bool(call.after) or call.consistency == "latest"
+    return bool(call.after) or call.consistency in FRESH
 
 
 def weight_of(reply: Reply[SchemaFound]) -> int:

@@ -4,12 +4,16 @@ from treaty.core.limits import COMMAND_ID
 from treaty.core.refusals import Invalid
 from treaty.core.registry import Call, Token
 
+CONSISTENCIES = ("latest", "strict", "eventual")
+"""What a call may ask for. `FRESH` are those that memory alone never answers."""
+FRESH = frozenset({"latest", "strict"})
+
 
 def refuse_bad_call(call: Call) -> None:
     """Raise `Invalid` for a consistency, a command id or a token that is none."""
-    if call.consistency not in {"", "latest", "eventual"}:
+    if call.consistency not in {"", *CONSISTENCIES}:
         message = f"{call.consistency[:100]!r} is no consistency"
-        raise Invalid.of("CONSISTENCY", message, new=call.consistency[:100], allowed="latest, eventual")
+        raise Invalid.of("CONSISTENCY", message, new=call.consistency[:100], allowed=", ".join(CONSISTENCIES))
     word = call.command_id
     if len(word) > COMMAND_ID or not _is_word(word):
         shown, allowed = word[:COMMAND_ID], f"at most {COMMAND_ID} printable characters of ASCII"

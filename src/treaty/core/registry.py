@@ -36,8 +36,8 @@ class Token:
 class Call:
     """How a request is made.
 
-    `consistency` is ``latest`` (look at the tip first), ``eventual`` (memory is good enough) or empty (the default of
-    the request's class). `after` is a token that the answer must not be older than. `command_id` makes a retry the
+    `consistency` is ``latest`` (look at the tip first), ``strict`` (the same, proven by an empty commit where an old leader
+    of the log may answer a look), ``eventual`` (memory is good enough) or empty (the default of the request's class). `after` is a token that the answer must not be older than. `command_id` makes a retry the
     same command; empty means that the registry gives one. `timeout` is in seconds.
     `access` bounds what is done and shown (None: there are no rights here); it stays in this process.
     """

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from treaty.core.calls import refuse_bad_call
+from treaty.core.calls import FRESH, refuse_bad_call
 from treaty.core.command import Command, Needs
 from treaty.core.commit import Position
 from treaty.core.decide import decide, is_command, looks
@@ -167,9 +167,11 @@ class Node:
         if call.after is not None:
             await self._reach(call.after)
         consistency = call.consistency
-        fresh = consistency == "latest" or (not consistency and looks(command.request)) or not self.follower.done
+        fresh = consistency in FRESH or (not consistency and looks(command.request)) or not self.follower.done
         fresh = fresh or self._tables.damaged
-        if fresh:
+        if consistency == "strict" and not self._log.exclusive:
+            await self._prove()
+        elif fresh:
             await self.follower.look()
         reason = unfinished(self._tables)
         if reason:
@@ -181,6 +183,21 @@ class Node:
         if isinstance(verdict, Refusal):
             raise verdict
         return verdict
+
+    async def _prove(self) -> None:
+        """Show that nothing newer is in the log, by an empty commit: no leader that is none any more can take that.
+
+        A log that can be held (SQL, memory) has no such leaders, and is looked at.
+        """
+        if self._queue.read_only:
+            raise Unavailable(
+                f"this node is read-only and can prove nothing: {self._queue.read_only}", READ_ONLY_SECONDS
+            )
+        if not await self.follower.prove(self._world.random):
+            raise Unavailable(
+                "no empty commit of this node came first, so nothing proves that it knows the newest state: ask again, or "
+                "ask the node that owns the log"
+            )
 
     async def _verdict(self, command: Command[A]) -> Reply[A] | Refusal:
         """Decide a query on the tables as they are, with the token of that state."""

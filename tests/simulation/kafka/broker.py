@@ -30,7 +30,7 @@ class Storm:
     stall: float = 0.0
     """A step that takes a hundred times as long: a node that was suspended, a line that was cut."""
     stale: float = 0.0
-    """An old leader, which does not know it yet, says where the partition ended a while ago."""
+    """An old leader, which does not know it yet, answers as it was a while ago."""
     crash: float = 0.0
     """A node dies at a step of its conversation with the broker."""
     damage: str = ""
@@ -194,6 +194,9 @@ class LinkModel:
     async def fetch(self, offset: int, timeout: float) -> Batch:
         await self._way("fetch")
         self._partition.some(offset, 0)
+        if self._chance.random() < self._storm.stale and offset >= self._partition.before:
+            await self._delay("stale", 5)
+            return Batch((), offset)
         try:
             async with asyncio.timeout(timeout):
                 await self._partition.news(offset)

@@ -16,6 +16,7 @@ from treaty.api.confluent.routes import ROUTES, Endpoint
 from treaty.api.failures import HttpError, told
 from treaty.api.routing import decode
 from treaty.api.ticket import ROUTE, ticket_of
+from treaty.core.calls import FRESH
 from treaty.core.registry import CALL, AsyncRegistry
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.confluent.headers import ALWAYS, DETAILS, TOKEN, V1, call_of, negotiate, readable
@@ -52,7 +53,7 @@ class Dialect:
             response = told(failure, asked, media=media, details=details, where=where, incompatible=code)
         else:
             ticket = ticket_of(scope)
-            if exchange.hot and ticket is not None and exchange.call.consistency != "latest":
+            if exchange.hot and ticket is not None and exchange.call.consistency not in FRESH:
                 variant = (media, details, compression.wanted(accepted))
                 ticket.keep(variant, response.raw_headers, bytes(response.body))
         await response(scope, receive, send)

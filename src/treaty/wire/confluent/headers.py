@@ -12,7 +12,7 @@ TOKEN = "Treaty-Sequence"  # noqa: S105 (a place in the log, not a secret)
 COMMAND = "Treaty-Command"
 """Id of a command; sent again with the same id it is the same command."""
 CONSISTENCY = "Treaty-Consistency"
-"""``latest`` or ``eventual``; the query member ``consistency`` says the same."""
+"""``latest``, ``strict`` or ``eventual``; the query member ``consistency`` says the same."""
 DETAILS = "Treaty-Details"
 """``true`` asks for the member ``treaty`` in bodies: what Confluent's shapes have no word for."""
 REQUEST_ID = "X-Request-ID"

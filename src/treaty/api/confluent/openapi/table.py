@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from treaty.api.confluent.openapi import associations, schemas, server, settings, subjects
 from treaty.api.confluent.openapi.parts import Operation, Parameter, Table
+from treaty.core.calls import CONSISTENCIES
 
 GROUPS: Mapping[str, str] = {
     "subjects": "A subject is a name under which versions of a schema follow each other.",
@@ -24,14 +25,15 @@ TABLE: Table = {**subjects.TABLE, **schemas.TABLE, **settings.TABLE, **server.TA
 PAGES = server.PAGES
 
 CONSISTENCY = Parameter(
-    "consistency", "The same as the header `Treaty-Consistency`, which it wins over", choices=("latest", "eventual")
+    "consistency", "The same as the header `Treaty-Consistency`, which it wins over", choices=CONSISTENCIES
 )
 HEADERS = (
     Parameter("Treaty-Sequence", "The answer must not be older than this state: the token of an earlier answer"),
     Parameter(
         "Treaty-Consistency",
-        "`latest` looks at the end of the log first, `eventual` answers from memory",
-        choices=("latest", "eventual"),
+        "`latest` looks at the end of the log first, `strict` proves by an empty commit that this was the end (on Kafka), "
+        "`eventual` answers from memory",
+        choices=CONSISTENCIES,
     ),
     Parameter(
         "Treaty-Details",
