@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.jvm
 
-QUICK = {"segment.ms": "500", "min.cleanable.dirty.ratio": "0.0001", "max.compaction.lag.ms": "500"}
+QUICK = {
+    "segment.ms": "500",
+    "min.cleanable.dirty.ratio": "0.0001",
+    "min.compaction.lag.ms": "0",
+    "max.compaction.lag.ms": "500",
+}
 """Settings with which the cleaner comes within seconds."""
 
 

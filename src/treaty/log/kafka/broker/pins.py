@@ -9,6 +9,8 @@ RECORD_BYTES = 2 * COMMIT_BYTES
 """Bytes that the topic takes in one batch: the largest commit as JSON inside JSON, every character of it escaped."""
 TOMBSTONE_MILLISECONDS = 86_400_000
 """How long a compacted topic keeps its tombstones at least: who reads for longer than that begins anew."""
+LAG_MILLISECONDS = 600_000
+"""For how long a new record of a compacted topic is left alone: a reader, or a state file, that is less behind reads on."""
 SEGMENT_BYTES = 67_108_864
 """Size of a topic's files: a file goes as a whole, once nothing in it is needed."""
 
@@ -54,7 +56,11 @@ _OWNER = (
 )
 CHOSEN: Mapping[str, Mapping[str, str]] = {
     "any": {"segment.bytes": str(SEGMENT_BYTES)},
-    "owner": {"segment.bytes": str(SEGMENT_BYTES), "min.cleanable.dirty.ratio": "0.2"},
+    "owner": {
+        "segment.bytes": str(SEGMENT_BYTES),
+        "min.cleanable.dirty.ratio": "0.2",
+        "min.compaction.lag.ms": str(LAG_MILLISECONDS),
+    },
 }
 """What a new topic is made with besides, by who writes; other values lose nothing."""
 
