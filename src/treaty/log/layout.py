@@ -94,11 +94,25 @@ def prepare(connection: sqlite3.Connection, path: str, seconds: float, *, durabl
             time.sleep(PAUSE)
     if found == LAYOUT or _recognised(connection, path, "begin immediate", keep=True) == LAYOUT:
         return
-    found = recognise(connection, path)
+    _lift(connection, recognise(connection, path), APPLICATION)
+
+
+def prepare_backup(connection: sqlite3.Connection, path: str) -> None:
+    """Recognise the file as a backup, and bring one of an older version up to date. Raises `LogDamagedError` for another thing."""
+    found = recognise(connection, path, BACKUP)
+    if not found:
+        raise LogDamagedError(f"{path} is empty, and no backup of a log")
+    if found < LAYOUT:
+        connection.execute("begin immediate")
+        _lift(connection, found, BACKUP)
+
+
+def _lift(connection: sqlite3.Connection, found: int, mark: int) -> None:
+    """Take the steps that are missing, in the transaction that is open, and end it."""
     for script in MIGRATIONS[found:LAYOUT]:
         for statement in script.split(";\n"):
             connection.execute(statement)
-    connection.execute(f"pragma application_id = {APPLICATION}")
+    connection.execute(f"pragma application_id = {mark}")
     connection.execute(f"pragma user_version = {LAYOUT}")
     connection.execute("commit")
 

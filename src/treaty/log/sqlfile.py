@@ -69,7 +69,7 @@ class SqlFile:
         """Open the file, and make it and its folder where they are missing; remember the last `kept` appends.
 
         What is not `durable` may lose its last commits when the machine, not only a process, goes down. A `backup` is
-        there, and only read.
+        there, and nothing is appended to it.
         """
         self.path = path
         self.locked = False
@@ -86,7 +86,7 @@ class SqlFile:
             self._db.text_factory = _text
             try:
                 if backup:
-                    layout.recognise(self._db, path, layout.BACKUP)
+                    layout.prepare_backup(self._db, path)
                 else:
                     layout.prepare(self._db, path, BUSY_SECONDS, durable=durable)
                 self._inode = self._found()
