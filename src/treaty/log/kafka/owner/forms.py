@@ -86,7 +86,9 @@ def record_key(row: Encoded) -> bytes:
     """Return the key of a row's record: JSON of table and key, or what it was for a record that is none of ours."""
     if row.table == STRANGE:
         try:
-            return bytes.fromhex(json.loads(row.key)[0])
+            strange = bytes.fromhex(json.loads(row.key)[0])
+            if strange != MARK:  # no row may take its place
+                return strange
         except (ValueError, TypeError, LookupError, RecursionError):
             pass
     return f"[{dumps(row.table)},{row.key}]".encode("utf-8", "surrogatepass")
@@ -106,6 +108,10 @@ def read_row(key: bytes, value: bytes | None) -> Encoded:
 def _table_and_key(key: bytes) -> tuple[str, str]:
     try:
         text = key.decode("utf-8", "surrogatepass")
+        end = text.find('",', 2)
+        plain = text[2:end]
+        if text.startswith('["') and text.endswith("]") and plain.isidentifier() and plain.isascii():
+            return plain, text[end + 2 : -1]  # as nearly all are, and a load has millions of them
         table, end = _DECODER.raw_decode(text, 1)
         row = Encoded(table, text[end + 1 : -1], None)
         if type(table) is str and record_key(row) == key:
