@@ -154,7 +154,7 @@ REGEXES = 1_000
 """Regular expressions inside one JSON Schema and the texts that it refers to."""
 RESTORE_GAP = 10_000
 """Ids that a restore leaves free after the highest one known: they may have been given after the dump was taken."""
-RESTORE_BYTES = 8_388_608
+RESTORE_BYTES = 4_194_304
 """Bytes of rows in one append of a restore."""
 TAGGED = 1_000
 """Places inside one schema whose tags one request may change."""
