@@ -1,7 +1,6 @@
 """Identity of a schema: the guid, and the likeness by which a lookup finds it (Confluent's rules)."""
 
 import hashlib
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -21,7 +20,8 @@ def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, 
         state.update(one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True))
     for part in (*_metadata(metadata), *_rules(rules)):
         state.update(part)
-    return str(uuid.UUID(bytes=state.digest()))
+    word = state.hexdigest()
+    return f"{word[:8]}-{word[8:12]}-{word[12:16]}-{word[16:20]}-{word[20:]}"
 
 
 def likeness(format_: str, resolved: str, metadata: Metadata | None, rules: RuleSet | None) -> str:

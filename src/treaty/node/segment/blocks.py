@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import zstandard
 
-BLOCK_BYTES = 4_096
+BLOCK_BYTES = 2_048
 """Bytes of a block before it is compressed: what one look decompresses."""
 SAMPLES = 3_000
 """Rows from which a dictionary is made."""

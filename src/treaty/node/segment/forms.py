@@ -3,6 +3,7 @@
 Which form does is tried when a segment is built: every form gives the very same text and the very same value back.
 """
 
+import json
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -52,6 +53,8 @@ _KEYS: Mapping[str, msgspec.json.Decoder[Any]] = {
     table: msgspec.json.Decoder(tuple[tuple(kind for _, kind in shape.key)])  # type: ignore[misc] # made from values
     for table, shape in SHAPES.items()
 }
+
+_MANY = msgspec.json.Decoder(list[tuple[str | int, ...]])
 
 
 def _mirror(kind: type[Any], **more: type) -> type[msgspec.Struct]:
@@ -131,6 +134,27 @@ def _read_key(row: Encoded) -> Key:
     if len(found) != len(SHAPES[row.table].key) or found[0] == 0:
         raise _OddError
     return found
+
+
+def key_of(table: str, text: bytes) -> Key:
+    """Return a key that is in a segment: it has the shape of its table."""
+    try:
+        key: Key = _KEYS[table].decode(text)
+    except msgspec.DecodeError:  # half characters
+        return _slow(text)
+    return key
+
+
+def keys_of(texts: list[bytes]) -> list[Key]:
+    """Return keys, or entries of an index, from their texts."""
+    try:
+        return _MANY.decode(b"[" + b",".join(texts) + b"]")
+    except msgspec.DecodeError:
+        return [*map(_slow, texts)]
+
+
+def _slow(text: bytes) -> Key:
+    return tuple(json.loads(str(text, "utf-8", "surrogatepass")))
 
 
 def text_of(form: str) -> str:

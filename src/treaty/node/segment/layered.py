@@ -7,7 +7,7 @@ from treaty.core.codec import dumps
 from treaty.core.commit import START, Position
 from treaty.core.rows import Encoded, Key, Row, Value, decode_row
 from treaty.core.tables import DictTables
-from treaty.core.view import INDEXES, ORDERED_TABLES
+from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES
 from treaty.node.segment.build import Built, Changed, build
 from treaty.node.segment.segment import Segment
 
@@ -38,6 +38,8 @@ class LayeredTables:
         self._over = DictTables() if over is None else over
         self._covered: dict[str, set[Key]] = {}
         """Keys of the base, by table, whose rows are gone or lie in `_over`."""
+        self._doubtful: set[Key] = set()
+        """Entries of ordered indexes that rows of the base claim which are covered: maybe nobody claims them any more."""
         self._left = 0 if base is None else base.digest
         """Sum of the digests of the base's rows that are not covered."""
         if over is None:
@@ -147,7 +149,7 @@ class LayeredTables:
             elif order in ORDERED_TABLES:
                 if found not in covered:
                     yield found
-            elif any(key not in covered for key in base.find(order, found)):
+            elif found not in self._doubtful or any(key not in covered for key in base.find(order, found)):
                 yield found
 
     # ---------------------------------------------------------------------------------------------------- changing
@@ -168,7 +170,14 @@ class LayeredTables:
         number = base.number(table, key)
         if number is not None:
             self._covered.setdefault(table, set()).add(key)
+            self._doubt(base.row(table, number))
             self._left = (self._left - base.encoded(table, number).digest) % _MODULUS
+
+    def _doubt(self, row: Row) -> None:
+        if row.value is not None:
+            for _, one in BY_TABLE.get(row.table, ()):
+                if one.ordered:
+                    self._doubtful.update(one.entries(row.key, row.value))
 
     def load(self, rows: Iterable[Encoded], position: Position) -> None:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""

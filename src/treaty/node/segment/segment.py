@@ -11,15 +11,17 @@ import zstandard
 from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
 from treaty.core.rows import Encoded, Key, Row
-from treaty.core.view import INDEXES, Index
+from treaty.core.view import INDEXES
 from treaty.node.segment.blocks import BlockReader
-from treaty.node.segment.forms import text_of, value_of
+from treaty.node.segment.forms import key_of, keys_of, text_of, value_of
 from treaty.node.segment.marks import rows_of
 
 BLOCKS_KEPT = 256
 """Decompressed blocks that a segment remembers."""
 ROWS_KEPT = 4_096
 """Decoded rows that a segment remembers."""
+KNOWN_KEPT = 8_192
+"""Keys that a segment has found by an index, and whose rows' numbers it remembers."""
 Columns = Callable[[str], memoryview]
 """Gives a column by its name, empty where there is none."""
 
@@ -41,6 +43,7 @@ class Segment:
         self.numbers = lru_cache(maxsize=None)(self._read_numbers)
         self.dead = lru_cache(maxsize=None)(self._read_dead)
         self._readers: dict[str, BlockReader] = {}
+        self._known: dict[tuple[str, Key], int] = {}
         self._block = lru_cache(BLOCKS_KEPT)(self._read_block)
         self.row = lru_cache(ROWS_KEPT)(self._row)
         self.heads = lru_cache(maxsize=None)(self._read_heads)
@@ -107,16 +110,17 @@ class Segment:
 
     def _row(self, table: str, number: int) -> Row:
         key, value = self._line(table, number)
-        return Row(table, _key(key), value_of(table, str(value, "utf-8", "surrogatepass")))
+        return Row(table, key_of(table, key), value_of(table, str(value, "utf-8", "surrogatepass")))
 
     def key(self, table: str, number: int) -> Key:
         """The key of a row by its number."""
-        return _key(self._line(table, number)[0])
+        return key_of(table, self._line(table, number)[0])
 
     def number(self, table: str, key: Key) -> int | None:
         """The number of the row with a key; None where there is none."""
-        if not self.counts.get(table):
-            return None
+        known = self._known.get((table, key))
+        if known is not None or not self.counts.get(table):
+            return known
         text = dumps(key).encode("utf-8", "surrogatepass")
         for number in rows_of(self.numbers(f"keys:{table}", "Q"), key):
             if self._line(table, number)[0] == text:
@@ -138,20 +142,30 @@ class Segment:
     # ---------------------------------------------------------------------------------------------------- indexes
 
     def find(self, index: str, entry: Key) -> list[Key]:
-        """Keys of the rows that claim an index entry, in no order."""
-        return [self.key(INDEXES[index].table, number) for number in self.claimants(index, entry)]
+        """Keys of the rows that claim an index entry, in no order. Who has a key asks for its row: numbers are remembered."""
+        table, found = INDEXES[index].table, []
+        if len(self._known) > KNOWN_KEPT:
+            self._known.clear()
+        for key, number in self._claiming(index, entry):
+            self._known[table, key] = number
+            found.append(key)
+        return found
 
     def claimants(self, index: str, entry: Key) -> list[int]:
         """Numbers of the rows that claim an index entry."""
-        one = INDEXES[index]
-        found = rows_of(self.numbers(f"index:{index}", "Q"), entry)
-        if one.of_key:
-            return [number for number in found if self.key(one.table, number)[: len(entry)] == entry]
-        return [number for number in found if self._claims(one, number, entry)]
+        return [number for _, number in self._claiming(index, entry)]
 
-    def _claims(self, one: Index, number: int, entry: Key) -> bool:
-        row = self.row(one.table, number)
-        return row.value is not None and entry in one.entries(row.key, row.value)
+    def _claiming(self, index: str, entry: Key) -> Iterator[tuple[Key, int]]:
+        one = INDEXES[index]
+        for number in rows_of(self.numbers(f"index:{index}", "Q"), entry):
+            if one.of_key:
+                key = self.key(one.table, number)
+                if key[: len(entry)] == entry:
+                    yield key, number
+                continue
+            row = self.row(one.table, number)
+            if row.value is not None and entry in one.entries(row.key, row.value):
+                yield row.key, number
 
     def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
         """Keys of a table or entries of an index in order, from `low` on and below `high`."""
@@ -163,11 +177,7 @@ class Segment:
             yield from entries[bisect_left(entries, low) : bisect_left(entries, high)]
 
     def _read_heads(self, order: str) -> list[Key]:
-        return [*map(_key, bytes(self._column(f"heads:{order}")).splitlines())]
+        return keys_of(bytes(self._column(f"heads:{order}")).splitlines())
 
     def _read_entries(self, order: str, number: int) -> list[Key]:
-        return [*map(_key, self._read_block(f"order:{order}", number))]
-
-
-def _key(text: bytes) -> Key:
-    return tuple(json.loads(str(text, "utf-8", "surrogatepass")))
+        return keys_of(self._read_block(f"order:{order}", number))
