@@ -3,7 +3,7 @@
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,18 +12,35 @@ from uuid import uuid4
 
 import pytest
 
+from tests.facades.doors import basic, write_passwords
 from tests.real.running import Running, serving
 from tests.servers.kafka import Kafka
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 
-def post(server: Running, subject: str, schema: str = '"int"') -> tuple[int, Any]:
+RIGHTS = """
+[basic]
+file = "passwords"
+[[rule]]
+who = "user:ada"
+may = "register"
+subjects = "s*"
+[[rule]]
+who = "user:root"
+may = "admin"
+contexts = "*"
+"""
+
+
+def post(
+    server: Running, subject: str, schema: str = '"int"', headers: Mapping[str, str] | None = None
+) -> tuple[int, Any]:
     """Register over HTTP; status and answer."""
     request = urllib.request.Request(
         f"{server.base}/subjects/{subject}/versions",
         json.dumps({"schema": schema}).encode(),
-        {"Content-Type": "application/json"},
+        {"Content-Type": "application/json", **(headers or {})},
     )
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
@@ -38,17 +55,22 @@ def counts(server: Running) -> dict[str, int]:
 
 
 @contextmanager
-def three(folder: Path, kafka: Kafka, writers: str) -> Iterator[list[Running]]:
-    """Three servers that know the same secret, on a topic of their own."""
+def several(
+    folder: Path, kafka: Kafka, writers: str, options: Sequence[Sequence[str]] = ((), (), ())
+) -> Iterator[list[Running]]:
+    """Servers that know the same secret, on a topic of their own; each with its options."""
     secret = folder / "secret"
     secret.write_text(uuid4().hex)
     url = f"kafka://{kafka.bootstrap}/neighbours-{uuid4().hex[:8]}?writers={writers}"
     with ExitStack() as stack:
-        yield [stack.enter_context(serving(folder, "--log", url, "--peer-secret-file", str(secret))) for _ in range(3)]
+        yield [
+            stack.enter_context(serving(folder, "--log", url, "--peer-secret-file", str(secret), *each))
+            for each in options
+        ]
 
 
 def test_every_server_takes_writes_and_the_owner_decides_them(tmp_path: Path, kafka: Kafka) -> None:
-    with three(tmp_path, kafka, "owner") as servers:
+    with several(tmp_path, kafka, "owner") as servers:
         for place, server in enumerate(servers):
             status, told = post(server, f"s{place}")
             assert (status, told["id"]) == (200, 1), told
@@ -74,6 +96,26 @@ def test_every_server_takes_writes_and_the_owner_decides_them(tmp_path: Path, ka
         assert len(digests) == 1
 
 
+def test_who_may_do_what_and_who_did_it_is_known_where_it_was_asked(tmp_path: Path, kafka: Kafka) -> None:
+    write_passwords(tmp_path / "passwords", ada="secret", root="secret")
+    (tmp_path / "rights.toml").write_text(RIGHTS)
+    audits = [tmp_path / f"audit-{place}" for place in range(2)]
+    options = [("--auth", str(tmp_path / "rights.toml"), "--audit", str(audit)) for audit in audits]
+    with several(tmp_path, kafka, "owner", options) as servers:
+        for place, server in enumerate(servers):
+            assert post(server, f"s{place}", headers=basic("ada"))[0] == 200
+            status, told = post(server, f"t{place}", headers=basic("ada"))
+            assert (status, told["error_code"]) == (403, 40301)
+            assert post(server, f"t{place}", headers=basic("root"))[0] == 200
+    for place, audit in enumerate(audits):
+        lines = [json.loads(line) for line in audit.read_text().splitlines()]
+        assert [(line["principal"], line["subject"], line["outcome"]) for line in lines] == [
+            ("user:ada", f"s{place}", "done"),
+            ("user:ada", f"t{place}", "refused"),
+            ("user:root", f"t{place}", "done"),
+        ]
+
+
 def test_workers_of_one_server_reach_the_one_of_them_that_owns_the_log(tmp_path: Path, kafka: Kafka) -> None:
     url = f"kafka://{kafka.bootstrap}/siblings-{uuid4().hex[:8]}?writers=owner"
     with serving(tmp_path, "--log", url, "--workers", "3") as server, ThreadPoolExecutor(12) as threads:
@@ -91,7 +133,7 @@ def test_workers_of_one_server_reach_the_one_of_them_that_owns_the_log(tmp_path:
 
 
 def test_servers_that_contend_let_the_last_winner_decide(tmp_path: Path, kafka: Kafka) -> None:
-    with three(tmp_path, kafka, "any") as servers, ThreadPoolExecutor(24) as threads:
+    with several(tmp_path, kafka, "any") as servers, ThreadPoolExecutor(24) as threads:
         posts = [threads.submit(post, servers[place % 3], f"s{place}") for place in range(600)]
         told = [one.result() for one in posts]
         assert {status for status, _ in told} == {200}
