@@ -8,6 +8,9 @@ import pytest
 
 from treaty.client.kafka.words import named_cluster
 from treaty.core.cluster import Cluster, ClusterError
+from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, FOLD_CHUNK_BYTES
+from treaty.log.kafka.broker.pins import RECORD_BYTES, wanted, wrong
+from treaty.log.kafka.broker.sender import MESSAGE_BYTES
 
 
 @pytest.mark.parametrize(
@@ -71,3 +74,21 @@ def test_without_the_library_a_command_says_what_to_install() -> None:
     assert done.returncode == 2
     assert "pip install 'treaty[kafka]'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("writers", ["any", "owner"])
+def test_a_log_in_several_copies_wants_two_brokers_to_have_a_write(writers: str) -> None:
+    assert wanted(writers, 1)["min.insync.replicas"] == "1"
+    assert wanted(writers, 3)["min.insync.replicas"] == "2"
+    made = wanted(writers, 3)
+    assert [*wrong(made, writers, 3)] == []
+    assert [one.name for one in wrong({**made, "min.insync.replicas": "1"}, writers, 3)] == ["min.insync.replicas"]
+    assert [*wrong({**made, "min.insync.replicas": "3", "max.message.bytes": "20000000"}, writers, 3)] == []
+    assert [*wrong({}, writers, 3)] == [], "what a broker does not know can't be wrong"
+
+
+def test_the_largest_commit_fits_a_topic_and_a_chain_fits_easily() -> None:
+    assert RECORD_BYTES >= 2 * COMMIT_BYTES
+    assert MESSAGE_BYTES > RECORD_BYTES
+    assert CHAIN_BYTES * 2 < RECORD_BYTES
+    assert FOLD_CHUNK_BYTES < RECORD_BYTES

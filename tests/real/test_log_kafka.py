@@ -209,11 +209,17 @@ async def test_what_was_never_sent_is_told_apart_from_what_nobody_knows(
 @told
 async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> None:
     link = await reached(where := place(kafka, topic, "owner"))
-    old, new = BrokerTransactions(where), BrokerTransactions(where)
+    old, stuck, new = (BrokerTransactions(where) for _ in range(3))
     with pytest.raises(FencedError, match="fence first"):
         await old.commit([(b"k", b"0")])
     await old.fence()
     assert await old.commit([(b"a", b"1"), (b"b", None)])
+    end = await settled(link)
+    await stuck.fence()
+    stuck._producer.begin_transaction()
+    stuck._producer.produce(where.topic, b"never", b"a")
+    stuck._producer.flush(10)
+    assert (await link.ends()).end == end, "what is open is not there yet"
     await new.fence()
     for _ in range(2):
         with pytest.raises(FencedError):
@@ -227,7 +233,13 @@ async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> Non
     assert [(one.key, one.value) for one in found] == [(b"a", b"1"), (b"b", None), (b"a", b"2")]
     assert found[-1].offset >= len(found), "markers and what was aborted leave holes"
     assert (await link.ends()).end > found[-1].offset + 1
-    await asyncio.gather(old.close(), new.close(), link.close())
+    await asyncio.gather(old.close(), stuck.close(), new.close(), link.close())
+
+
+async def settled(link: BrokerLink) -> int:
+    """The end, as soon as the marker of the last commit is there."""
+    await until(lambda: seen(link, b"1"))
+    return (await link.ends()).end
 
 
 async def seen(link: BrokerLink, value: bytes) -> bool:
