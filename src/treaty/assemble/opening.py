@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from treaty.node.peers.carrier import Carrier
 from treaty.node.pool import process_desk, thread_desk
 from treaty.node.sealing.keys import KeyFileError, read_keys
 from treaty.node.sealing.vault import NO_KEYS, Vault
-from treaty.node.segment.keeper import Keeper
+from treaty.node.segment.keeper import Keeper, Write
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.world import real_world
 
@@ -67,12 +67,21 @@ def state_path(url: str) -> Path | None:
     return Path(f"{unquote(parts.path)}-state") if parts.scheme == "sqlite" else None
 
 
-def state_writer(url: str, path: Path, terms: Terms = PLAIN) -> Callable[[], Awaitable[None]]:
-    """What writes the state file of a log, in a process of its own that leaves the processors to others."""
+def state_writer(url: str, path: Path, terms: Terms = PLAIN) -> Write:
+    """What writes the state file of a log, in a process of its own."""
 
-    async def write() -> None:
+    async def write(background: bool) -> None:  # noqa: FBT001 (it is a `Write`)
         settings = {**os.environ, **log_environment(url, terms)}  # noqa: TID251 (what it inherits, and more)
-        words = ("-m", "treaty.cli.main", "log", "state", "--file", str(path), "--background", "--json")
+        words = (
+            "-m",
+            "treaty.cli.main",
+            "log",
+            "state",
+            "--file",
+            str(path),
+            "--json",
+            *(("--background",) if background else ()),
+        )
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(sys.executable, *words, env=settings, stdout=pipe, stderr=pipe)
         try:

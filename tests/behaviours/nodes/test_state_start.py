@@ -70,7 +70,7 @@ async def truth(tmp_path: Path) -> tuple[object, ...]:
 
 
 def written_by(log: Log, path: Path) -> Write:
-    async def writer() -> None:
+    async def writer(_: object) -> None:
         await write(log, path, 9)
 
     return writer
@@ -159,7 +159,7 @@ def test_a_worker_waits_for_the_file_that_another_one_writes(tmp_path: Path, mon
 
 
 def test_where_nothing_helps_the_log_is_read(tmp_path: Path) -> None:
-    async def fails() -> None:
+    async def fails(_: object) -> None:
         return
 
     @told

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import zstandard
 
-BLOCK_BYTES = 2_048
+BLOCK_BYTES = 4_096
 """Bytes of a block before it is compressed: what one look decompresses."""
 SAMPLES = 3_000
 """Rows from which a dictionary is made."""
 DICTIONARY_BYTES = 524_288
-LEVEL = 3
-"""Three times as quick as 6, and a tenth larger."""
+LEVEL = 6
+"""Level 3 is three times as quick and a tenth larger: six seconds for a million rows, and twelve megabytes in every memory."""
 
 
 @dataclass(slots=True)

@@ -29,10 +29,13 @@ AGAIN_SECONDS = 60.0
 """Seconds between two tries to write one."""
 LARGE = 200_000
 """Rows of a log from which on a start without a state file gets one first, rather than read row by row."""
+BACKGROUND = True
 WAIT_SECONDS = 10.0
 """Seconds that a worker waits for another one to begin writing."""
-Write = Callable[[], Awaitable[None]]
-"""Writes a new state file, in a process of its own; returns when it ended, however it ended."""
+Write = Callable[[bool], Awaitable[None]]
+"""Writes a new state file, in a process of its own, which leaves the processors to others if it is told so; returns when it
+ended, however it ended.
+"""
 
 
 class Keeper:
@@ -121,7 +124,7 @@ class Keeper:
         if self._write is not None:
             log.info("there is no state file: it is written first")
             self._tried = asyncio.get_running_loop().time()
-            await self._write()
+            await self._write(not BACKGROUND)
             return self._newer()
         end = asyncio.get_running_loop().time() + WAIT_SECONDS
         while self._waits and (being_written(self.path) or asyncio.get_running_loop().time() < end):
@@ -156,7 +159,7 @@ class Keeper:
         now = asyncio.get_running_loop().time()
         if self._write is not None and self.due and now - self._tried > AGAIN_SECONDS:
             self._tried = now
-            await self._write()
+            await self._write(BACKGROUND)
 
     @property
     def due(self) -> bool:
