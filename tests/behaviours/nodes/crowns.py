@@ -10,7 +10,7 @@ from tests.behaviours.nodes.lives import desk, way, world
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from tests.simulation.net import Net
-from treaty.core.commit import Append, Position
+from treaty.core.commit import Append, Commit, Position
 from treaty.log.log import Delta, Facts, Fate, Leader, Log
 from treaty.node.node import Node
 from treaty.node.peers.carrier import Carrier
@@ -124,3 +124,12 @@ async def realm(names: str = "ab", *, owned: bool = True, holder: str = "a", see
             for each in others:
                 each.cancel()
             await asyncio.gather(*others, return_exceptions=True)
+
+
+def written(it: Realm) -> int:
+    """Commits that the log has."""
+    return it.disk.tip.sequence
+
+
+def commits(it: Realm) -> list[Commit]:
+    return [commit for append in it.disk.appends for commit in append.commits]
