@@ -24,6 +24,10 @@ class Disk:
         self.lock = asyncio.Lock()
         self.landed: Callable[[Append], None] = lambda _: None
         """Called for every append, the moment it is durable."""
+        self.forgotten = 0
+        """Appends that were compacted away: who is behind them reads everything anew."""
+        self.life = 0
+        """Raised when the database is put back: what was on its way before is gone."""
         self._news = asyncio.Event()
 
     def take(self, append: Append) -> Fate:
@@ -46,7 +50,7 @@ class Disk:
         """How many appends there were at a place, if that place is in the remembered history."""
         if after == self.tip:
             return len(self.appends)
-        oldest = max(0, len(self.appends) - self.remembered)
+        oldest = max(self.forgotten, len(self.appends) - self.remembered)
         for place in range(len(self.appends), oldest, -1):
             if self.appends[place - 1].position == after:
                 return place
@@ -69,6 +73,27 @@ class Disk:
 
     def _everything(self) -> Delta:
         return Delta(self.tip, tuple(row for _, row in self.rows.values() if row.value is not None), reload=True)
+
+    def compact(self, keep: int) -> None:
+        """Forget all places but the last `keep`, and the tombstones that only those before them need."""
+        self.forgotten = max(self.forgotten, len(self.appends) - keep)
+        horizon = self.appends[self.forgotten - 1].last if self.forgotten else 0
+        dead = [one for one, (at, row) in self.rows.items() if row.value is None and at <= horizon]
+        for one in dead:
+            del self.rows[one]
+
+    def put_back(self, place: Position) -> None:
+        """Be as at an earlier place, as after a fail-over that lost the last commits; connections break."""
+        kept = [one for one in self.appends if one.last <= place.sequence]
+        self.appends, self.rows, self.tip = [], {}, START
+        self.forgotten = min(self.forgotten, len(kept))
+        self.life += 1
+        told, self.landed = self.landed, lambda _: None
+        for append in kept:
+            self.take(append)
+        self.landed = told
+        self._news.set()
+        self._news = asyncio.Event()
 
     async def news(self, after: Position) -> None:
         """Return when the tip is not `after`."""

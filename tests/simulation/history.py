@@ -1,43 +1,32 @@
-"""The history that a run has made: every commit checked as it lands, and every state it led to kept."""
+"""The history that a run has made: every commit checked as it lands, and every state it led to kept.
 
-from copy import deepcopy
+States are counted by moments. A log that is put back to an older state, or replaced by another one, begins a new moment
+with a state that was; places that are left behind are known, and lost.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
-from tests.simulation.texts import Truth, answer
-from treaty.core import values
+from tests.simulation.judging.broken import Broken
+from tests.simulation.judging.rows import Meant, check_rows
+from tests.simulation.texts import Truth
 from treaty.core.command import Command, Decision
 from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.decide import decide
-from treaty.core.grammar import Compare, Compared
-from treaty.core.law.references import meaning_of
-from treaty.core.requests import Derive, Register, Request
-from treaty.core.rows import Key, Row, decode_row, encode_row
+from treaty.core.lineage import sealed, unfinished
+from treaty.core.ordered import Ordered
+from treaty.core.registry import Token
+from treaty.core.requests import Request
+from treaty.core.rows import Encoded, Row, decode_key, encode_row
 from treaty.core.soundness import unsound
 from treaty.core.tables import DictTables
-from treaty.core.view import Tables, View
+from treaty.core.view import BY_TABLE, Tables
+from treaty.log.care.restore import PLACED
 
 TRUTH = Truth()
-
-
-class Broken(AssertionError):
-    """A law does not hold. `law` is its number in the design (1 to 6), or `log`."""
-
-    def __init__(self, law: str, sentence: str) -> None:
-        super().__init__(f"law {law}: {sentence}")
-        self.law = law
-
-
-def copy_of(tables: DictTables) -> DictTables:
-    """The same state in tables of its own."""
-    twin = DictTables()
-    twin._tables = {name: dict(rows) for name, rows in tables._tables.items()}
-    twin._shares = {name: dict(rows) for name, rows in tables._shares.items()}
-    twin._orders = deepcopy(tables._orders)
-    twin._indexes = {
-        name: {entry: list(keys) for entry, keys in index.items()} for name, index in tables._indexes.items()
-    }
-    twin._digest, twin._position = tables._digest, tables._position
-    return twin
+NOVEL = "novel"
+"""A table that only nodes of a newer version know."""
 
 
 def of_the_log(commit: Commit) -> bool:
@@ -46,118 +35,152 @@ def of_the_log(commit: Commit) -> bool:
 
 
 class History:
-    """Everything that is durable, by sequence."""
+    """Everything that is durable, or was."""
 
     def __init__(self) -> None:
         self.requests: dict[str, list[Request[Any]]] = {}
         """What was asked under each command id: one request, unless somebody used the id again."""
         self.states: list[DictTables] = [DictTables()]
-        """The state after every commit, by sequence."""
-        self.ends: dict[int, Position] = {0: START}
-        """Places where an append ended."""
+        """The state at every moment."""
+        self.places: dict[Position, int] = {START: 0}
+        """Places where an append ended, and the last moment at which each was the tip."""
+        self.tokens: dict[Token, Position] = {START.token: START}
+        self.path: dict[Position, None] = {START: None}
+        """The places of the log as it is now."""
         self.commits: list[Commit] = []
+        """The commits of the log as it is now."""
         self.landed: dict[str, int] = {}
-        """Sequence of a command's commit."""
+        """Moment of a command's commit."""
         self.answers: dict[str, Any] = {}
         """What a command's decision answers."""
         self.done: dict[str, Request[Any]] = {}
         """The request that a command's commit is of."""
-        self.meant: dict[tuple[str, int], str] = {}
-        """Every schema id ever given, and the schema that it means."""
+        self.lost: dict[str, list[Any]] = {}
+        """Answers of commits that were durable, and are not any more."""
+        self.meant: Meant = {}
+        self.left: dict[Position, int] = {}
+        """Places that are lost, and the moment since when."""
+        self.garbage: set[tuple[str, str]] = set()
+        """Rows that somebody has spoilt: tables and keys."""
+        self._meant: list[Meant] = []
+        """`meant` before each commit."""
 
     @property
-    def tip(self) -> int:
-        return len(self.commits)
+    def now(self) -> int:
+        """This moment."""
+        return len(self.states) - 1
+
+    @property
+    def tip(self) -> Position:
+        return next(reversed(self.path))
+
+    def ancestor(self, early: Position, late: Position) -> bool:
+        """Whether one place lies before another one, as far as both are of the log as it is now."""
+        return early in self.path and late in self.path and early.sequence <= late.sequence
+
+    # ---------------------------------------------------------------------------------------------------- commits
 
     def take(self, append: Append) -> None:
         """Check the commits of an append that has just become durable, and keep them."""
+        if append.first != self.tip.sequence + 1 or append.parent != self.tip.digest:
+            raise Broken("log", f"append at {append.first} lands after {self.tip.sequence}")
         for commit in append.commits:
             before = self.states[-1]
+            self._meant.append(dict(self.meant))
             self._check_decision(before, commit)
-            after = copy_of(before) if commit.rows else _moved(before)
-            after.apply(commit.rows, Position(append.identity, commit.sequence, append.digest))
-            if commit.rows and not of_the_log(commit):
-                self._check_rows(before, after, commit)
-            self.states.append(after)
+            state = after(before, commit.rows, Position(append.identity, commit.sequence, append.digest))
+            if commit.rows and commit.command_id:
+                check_rows(self.meant, before, state, commit, self.done[commit.command_id])
+            self.states.append(state)
             self.commits.append(commit)
             if commit.command_id:
-                self.landed[commit.command_id] = commit.sequence
-        if append.first != self.tip - len(append.commits) + 1:
-            raise Broken("log", f"append at {append.first} lands after {self.tip}")
-        self.ends[append.last] = append.position
+                self.landed[commit.command_id] = self.now
+        self._arrive(append.position)
+
+    def _arrive(self, place: Position) -> None:
+        self.places[place] = self.now
+        self.tokens[place.token] = place
+        self.path[place] = None
 
     def _check_decision(self, before: DictTables, commit: Commit) -> None:
         """The rows of a commit are what the law says on the state right before it."""
-        if not commit.rows or of_the_log(commit):
+        if not commit.rows:
             return
+        if not commit.command_id:
+            self._check_tool(before, commit)
+            return
+        if sealed(before) or unfinished(before):
+            raise Broken("log", f"{commit.command_id} was written to a log that is not whole, or was moved")
         if commit.command_id in self.landed:
             raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[commit.command_id]} and now")
+        rows = tuple(row for row in commit.rows if row.table != NOVEL)
         verdicts = []
         for request in self.requests[commit.command_id]:
             verdict = decide(before, Command(request, commit.command_id, commit.time), TRUTH)
-            if isinstance(verdict, Decision) and tuple(encode_row(row) for row in verdict.rows) == commit.rows:
+            if isinstance(verdict, Decision) and tuple(encode_row(row) for row in verdict.rows) == rows:
                 self.answers[commit.command_id] = verdict.answer
                 self.done[commit.command_id] = request
                 return
             verdicts.append(verdict)
-        raise Broken("5", f"the commit at {commit.sequence} has {commit.rows}; the law says there {verdicts}")
+        raise Broken("5", f"the commit at {commit.sequence} has {rows}; the law says there {verdicts}")
 
-    def _check_rows(self, before: View, after: View, commit: Commit) -> None:
-        """What holds for any commit, checked without the law that decided it."""
-        rows = [decode_row(one) for one in commit.rows]
-        request = self.done[commit.command_id]
-        given = isinstance(request, Register) and request.schema_id >= 0  # the importer says the id
-        for row in rows:
-            if isinstance(row.value, values.Schema):
-                if given:
-                    self.meant.pop((str(row.key[0]), int(row.key[1])), None)
-                key = (str(row.key[0]), int(row.key[1]))
-                told = f"{row.value.guid} {row.value.references}"
-                if self.meant.setdefault(key, told) != told:
-                    raise Broken("4", f"id {key} meant {self.meant[key]} and now {told}")
-        for row in rows:
-            if isinstance(row.value, values.Counter):
-                old = before.get("counter", row.key)
-                if isinstance(old, values.Counter) and old.highest + (not given) > row.value.highest:
-                    raise Broken("4", f"counter {row.key} went from {old.highest} to {row.value.highest}")
-            if isinstance(row.value, values.Version) and before.get("version", row.key) is None:
-                self._check_admission(before, after, row.key, row.value, request)
-
-    def _check_admission(self, before: View, after: View, key: Key, new: values.Version, request: Request[Any]) -> None:
-        """A version that is neither forced nor imported fits those that its policy compares it with."""
-        stay = (k for k in before.find("version.subject", key[:2]) if after.get("version", k) is not None)
-        others = [(int(k[2]), before.get("version", k)) for k in stay]
-        live = [one for _, one in sorted(others) if isinstance(one, values.Version) and one.state == "live"]
-        numbered = isinstance(request, (Register, Derive)) and request.number > 0
-        if any(one.schema_id == new.schema_id for one in live) and not new.imported and not numbered:
-            raise Broken("5", f"schema {new.schema_id} became a version of {key[:2]} twice")
-        if new.forced or new.imported or new.policy is None or new.policy.partition:
+    def _check_tool(self, before: DictTables, commit: Commit) -> None:
+        """Rows that no command asked for: of a restore, a seal, a repair, or spoilt by somebody."""
+        if before.position == START or unfinished(before):
             return
-        compared = sorted(live, key=lambda one: one.number)[-1:] if new.policy.range == "latest" else live
-        for old in compared:
-            self._check_pair(after, str(key[0]), new, old)
+        gone = [row for row in commit.rows if row.table not in {*PLACED, "aside"}]
+        if any(row.value is None and (row.table, decode_key(row.key)) not in before.quarantine for row in gone):
+            raise Broken("5", f"a repair at {commit.sequence} moves rows aside that can be read: {gone}")
+        if any(row.value is not None and (row.table, row.key) not in self.garbage for row in gone):
+            raise Broken("5", f"the commit at {commit.sequence} has {gone}, and no command asked for it")
 
-    def _check_pair(self, view: View, context: str, new: values.Version, old: values.Version) -> None:
-        policy = new.policy
-        assert policy is not None
-        newer, older = (view.get("schema", (context, one.schema_id)) for one in (new, old))
-        assert isinstance(newer, values.Schema)
-        assert isinstance(older, values.Schema)
-        if (newer.format != older.format and (policy.backward or policy.forward)) or policy.deny:
-            raise Broken("5", f"version {new.number} passed a policy that forbids it: {policy}")
-        a, b = meaning_of(view, context, newer), meaning_of(view, context, older)
-        for wanted, question in ((policy.backward, Compare(a, b)), (policy.forward, Compare(b, a))):
-            told = answer(question) if wanted else Compared()
-            if not isinstance(told, Compared) or told.findings:
-                raise Broken("5", f"version {new.number} does not fit version {old.number} under {policy}")
+    # ---------------------------------------------------------------------------------------------------- turns
+
+    def put_back(self, place: Position) -> None:
+        """From now on the log is as it was at an earlier place of its: what came after that is lost."""
+        kept = place.sequence
+        self._lose({one.command_id for one in self.commits[kept:]})
+        if self._meant[kept:]:
+            self.meant = self._meant[kept]  # nobody can know what the log has forgotten
+        del self.commits[kept:], self._meant[kept:]
+        self.left.update((one, self.now + 1) for one in self.path if one.sequence > kept)
+        self.path = {one: None for one in self.path if one.sequence <= kept}
+        self.states.append(self.states[self.places[place]])
+        self.places[place] = self.now
+
+    def replace(self, appends: Iterable[Append], since: int) -> None:
+        """From now on another log stands in this one's place, which holds what was there at the moment `since`."""
+        self._lose({name for name, moment in self.landed.items() if moment > since})
+        self.commits, self._meant = [], []
+        self.left.update((one, self.now + 1) for one in self.path if one != START)
+        self.path = {START: None}
+        self.states.append(DictTables())
+        self.places[START] = self.now
+        for append in appends:
+            self.take(append)
+
+    def _lose(self, commands: set[str]) -> None:
+        for name in sorted(commands & self.landed.keys()):
+            del self.landed[name], self.done[name]
+            self.lost.setdefault(name, []).append(self.answers.pop(name))
+
+    # ---------------------------------------------------------------------------------------------------- checks
 
     def check_tables(self, who: str, tables: Tables) -> None:
         """Tables of a node show a state that was, and end where an append ended."""
         here = tables.position
-        if self.ends.get(here.sequence) != here:
+        if here not in self.places:
             raise Broken("3", f"{who} stands at {here.sequence}, where no append ended")
-        if tables.digest != self.states[here.sequence].digest:
+        if tables.digest != self.states[self.places[here]].digest:
             raise Broken("log", f"{who} holds other rows at {here.sequence} than the log")
+
+    def check_sound(self) -> None:
+        """Every law that rows can show holds now."""
+        live = self.states[-1]
+        spoilt = {(table, decode_key(key)) for table, key in self.garbage}
+        fault = next((one for one in unsound(live) if one.table != NOVEL and (one.table, one.key) not in spoilt), None)
+        if fault is not None and not unfinished(live):
+            raise Broken("log", f"rows that no history makes: {fault}")
 
     def check_loads(self) -> None:
         """Live, replayed and loaded in bulk are the same state."""
@@ -169,19 +192,37 @@ class History:
         replayed = DictTables()
         for commit in self.commits:
             replayed.apply(commit.rows, live.position)
-        faults = [str(one) for one in unsound(live)]
-        if faults:
-            raise Broken("log", f"rows that no history makes: {faults[0]}")
+        self.check_sound()
         for name, other in (("loaded", loaded), ("replayed", replayed)):
             if (live.digest, *contents(live)) != (other.digest, *contents(other)):
                 raise Broken("log", f"the {name} state is not the live one")
 
 
-def _moved(tables: DictTables) -> DictTables:
-    """The same state, about to be told another place: it can share what it holds."""
+def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> DictTables:
+    """The state that comes of rows: tables of its own where they change something, shared ones for the rest."""
+    rows = tuple(rows)
     twin = DictTables()
-    for name in DictTables.__slots__:
-        setattr(twin, name, getattr(tables, name))
+    touched = {row.table for row in rows}
+    indexes = {name for table in touched for name, _ in BY_TABLE.get(table, ())}
+    twin._tables = {n: dict(kept) if n in touched else kept for n, kept in tables._tables.items()}
+    twin._shares = {n: dict(kept) if n in touched else kept for n, kept in tables._shares.items()}
+    twin._quarantine = dict(tables._quarantine)
+    twin._indexes = {
+        name: {entry: list(keys) for entry, keys in index.items()} if name in indexes else index
+        for name, index in tables._indexes.items()
+    }
+    twin._orders = defaultdict(Ordered)
+    twin._orders.update(
+        (name, _twin_of(kept) if name in indexes | touched else kept) for name, kept in tables._orders.items()
+    )
+    twin._digest = tables._digest
+    twin.apply(rows, position)
+    return twin
+
+
+def _twin_of(kept: Ordered) -> Ordered:
+    twin = Ordered()
+    twin._blocks, twin._last = [list(block) for block in kept._blocks], list(kept._last)
     return twin
 
 

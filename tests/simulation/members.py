@@ -3,20 +3,28 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop, end
-from tests.simulation.history import Broken, History, contents
+from tests.simulation.history import NOVEL, History, contents, of_the_log
+from tests.simulation.judging.broken import Broken
 from tests.simulation.model import Weather
 from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
 from tests.simulation.texts import FORMATS, answer
-from treaty.core.commit import START, Position
-from treaty.core.grammar import Answer, Question
+from treaty.core.command import Command, Decision, Needs
+from treaty.core.commit import START, Append, Position
+from treaty.core.grammar import Answer, Grammar, Question
+from treaty.core.refusals import Refusal
+from treaty.core.rows import Alien, Key, Row
 from treaty.core.tables import DictTables
-from treaty.core.view import Tables
+from treaty.core.view import Tables, View
+from treaty.log.log import Log
 from treaty.node import queue
+from treaty.node.chain import Decide
 from treaty.node.grammar import Desk
 from treaty.node.node import Node
 from treaty.node.peers import handing
@@ -43,8 +51,26 @@ class Member:
     name: str
     node: Node | None = None
     life: int = 0
-    highest: int = 0
-    """The highest sequence that the node of this life has shown."""
+    highest: Position = START
+    """The last place that the node of this life has shown."""
+    newer: bool = False
+    """Whether its next life is of a version that knows rows which others don't."""
+    is_newer: bool = False
+    """Whether this one is."""
+
+
+@dataclass(slots=True)
+class Knowing:
+    """Tables of a node of a newer version: rows of the new table are no strangers to it."""
+
+    inner: DictTables | LayeredTables
+
+    @property
+    def quarantine(self) -> Mapping[tuple[str, Key], str]:
+        return {place: why for place, why in self.inner.quarantine.items() if place[0] != NOVEL}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
 
 class _Carrier(Way):
@@ -74,16 +100,27 @@ class Site:
         self.standing = 0.0
         """How often a node starts on a state file."""
         self.say: Callable[[str, str], None] = lambda who, what: None
+        self.fail: Callable[[Broken], None] = lambda broken: None
         self.check: Callable[[Callable[[], None]], None] = lambda check: check()
         self.count: Counter[str] = Counter()
         self.net = Net(chance, weather.latency, spawn=jobs.spawn, within=self._within)
         self.sent: set[str] = set()
         """Commands that were ever in an append on its way."""
+        self.senders: dict[bytes, bool] = {}
+        """Appends of nodes, by attempt, and whether the node was of the newer version."""
+        self.novelty = 0.0
+        """How often a decision of a newer node has a row that others don't know."""
+        self.members: list[Member] = []
+        self._segments: dict[Position, Segment] = {}
+        self.landed: Callable[[Append], None] = lambda _: None
+        self.make: Callable[[], Store] = lambda: self.store
+        """Makes one more log."""
 
     async def start(self, member: Member) -> None:
         """Start a node that knows nothing."""
         member.life += 1
-        member.highest = 0
+        member.highest = START
+        newer = member.is_newer = member.newer
         loop = asyncio.get_running_loop()
         chance = random.Random(f"node/{member.name}/{member.life}")
         door = Door(
@@ -91,20 +128,22 @@ class Site:
             member.life,
             chance,
             step=lambda what: self._step(member, what),
-            sends=lambda append: self.sent.update(one.command_id for one in append.commits),
+            sends=lambda append: self._sends(append, newer=newer),
         )
         log = self.store.open(door)
-        skew = chance.randint(-5_000, 5_000)
-        world = World(loop.time, lambda: EPOCH + skew + int(loop.time() * 1000), chance.randbytes, asyncio.sleep)
+        world = World(loop.time, self._clock(chance), chance.randbytes, asyncio.sleep)
 
         async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
             await asyncio.sleep(self.weather.latency * 2 * chance.expovariate(1.0))
             return tuple(answer(one) for one in questions)
 
-        tables = self._tables(member, chance)
+        held = self._tables(member, chance)
+        tables: Tables = Knowing(held) if newer else held
         desk = Desk(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES)
         node = Node(log, desk, world, tables, carrier=None if log.exclusive else _Carrier(self))
         self.net.nodes[member.name] = node
+        if newer:
+            node._writer._decide = self._novel(node._writer._decide, chance)
         node.on_change(lambda: self.check(lambda: self._changed(member, node, tables)))
         OWNER.set(member.name)
         member.node = node
@@ -121,6 +160,38 @@ class Site:
         await asyncio.wait([task])
         return task.result()
 
+    def _clock(self, chance: random.Random) -> Callable[[], int]:
+        """A clock that is wrong, and set right or wrong at some time."""
+        loop = asyncio.get_running_loop()
+        skew, later, when = chance.randint(-5_000, 5_000), 0, 0.0
+        if chance.random() < 0.1:
+            later, when = chance.randint(-3_600_000, 3_600_000), loop.time() + chance.random()
+        return lambda: EPOCH + (skew if loop.time() < when or not later else later) + int(loop.time() * 1000)
+
+    def _sends(self, append: Append, *, newer: bool) -> None:
+        self.sent.update(one.command_id for one in append.commits)
+        self.senders[append.attempt] = newer
+
+    def _novel(self, decide: Decide, chance: random.Random) -> Decide:
+        """The law of a newer version: its decisions have a row more, at times."""
+
+        def decided(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
+            verdict = decide(view, command, grammar)
+            if isinstance(verdict, Decision) and verdict.rows and chance.random() < self.novelty:
+                self.count["novel rows"] += 1
+                novel = Row(NOVEL, (command.command_id,), Alien('{"v":1}', "unknown table 'novel'"))
+                verdict = replace(verdict, rows=(*verdict.rows, novel))
+            return verdict
+
+        return decided
+
+    def check_sender(self, append: Append) -> None:
+        """A node that can't read a row writes nothing: it could not know what it decides on."""
+        newer = self.senders.get(append.attempt)
+        unread = [place for place in self.history.states[-1].quarantine if not newer or place[0] != NOVEL]
+        if newer is not None and unread and any(commit.rows and not of_the_log(commit) for commit in append.commits):
+            raise Broken("log", f"{append.first} was decided by a node that can't read {unread[0]}")
+
     def _tables(self, member: Member, chance: random.Random) -> DictTables | LayeredTables:
         """Tables as a node starts with: empty, or on a state file of this log's past, or of another log."""
         if chance.random() >= self.standing:
@@ -132,9 +203,13 @@ class Site:
         return tables
 
     def _state_file(self, chance: random.Random, foreign: float = 0.0) -> tuple[Segment, Position]:
-        place = chance.choice(list(self.history.ends.values()))
+        place = chance.choice(list(self.history.places))
         self.count["state files"] += 1
-        segment = open_built(build(self.history.states[place.sequence].rows()))
+        self.count["state files of what was lost"] += place not in self.history.path
+        segment = self._segments.get(place)
+        if segment is None:
+            segment = open_built(build(self.history.states[self.history.places[place]].rows()))
+            self._segments[place] = segment
         if chance.random() < foreign and place != START:
             self.count["foreign state files"] += 1
             place = replace(place, identity=bytes(reversed(place.identity)))
@@ -143,13 +218,14 @@ class Site:
     async def stand_anew(self, member: Member) -> None:
         """Have a node take up a state file of any time while it works."""
         node = member.node
-        if node is None or not isinstance(node._tables, LayeredTables):
+        tables = None if node is None else _held(node)
+        if node is None or not isinstance(tables, LayeredTables):
             return
-        tables = node._tables
+        stood = tables
         segment, place = self._state_file(self.chance)
         OWNER.set(member.name)
         task = asyncio.get_running_loop().create_task(
-            node.follower.change_over(lambda: tables.stand_on(segment, place), place)
+            node.follower.change_over(lambda: stood.stand_on(segment, place), place)
         )
         OWNER.set("")
         await asyncio.wait([task])
@@ -162,9 +238,9 @@ class Site:
         self.say(member.name, f"shows {here.sequence} {tables.digest % 2**32:08x}")
         if member.node is not node:
             return
-        if here.sequence < member.highest:
-            raise Broken("log", f"{member.name} went back from {member.highest} to {here.sequence}")
-        member.highest = here.sequence
+        if here.sequence < member.highest.sequence and member.highest in self.history.path:
+            raise Broken("log", f"{member.name} went back from {member.highest.sequence} to {here.sequence}")
+        member.highest = here
         self.history.check_tables(member.name, tables)
 
     def _step(self, member: Member, what: str) -> None:
@@ -173,8 +249,8 @@ class Site:
         if self.chance.random() < self.weather.crash:
             self.jobs.spawn(self.crash(member))
 
-    async def crash(self, member: Member) -> None:
-        """Kill a node where it stands, and start another one in its place a little later."""
+    async def kill(self, member: Member) -> None:
+        """Kill a node where it stands."""
         if member.node is None:
             return
         self.count["crashes"] += 1
@@ -186,13 +262,41 @@ class Site:
         assert isinstance(loop, VirtualLoop)
         await end(loop.tasks.setdefault(member.name, {}))
         self.store.died(member.name)
+
+    async def crash(self, member: Member) -> None:
+        """Kill a node, and start another one in its place a little later."""
+        if member.node is None:
+            return
+        await self.kill(member)
         await asyncio.sleep(self.weather.latency * 10 * self.chance.expovariate(1.0))
         await self.start(member)
+
+    @contextmanager
+    def tool(self, name: str, store: Store | None = None) -> Iterator[Log]:
+        """A way to a log for somebody who is no node; it ends as if its process was killed."""
+        self.count["tools"] += 1
+        life, chosen = self.count["tools"], store or self.store
+        chance = random.Random(f"tool/{self.members[0].name}/{life}")
+        step: Callable[[str], None] = lambda what: self.say(name, what)  # noqa: E731 - a lambda says it all
+        try:
+            yield chosen.open(Door(name, life, chance, step, lambda _: None))
+        finally:
+            chosen.died(name)
+
+    def turn_to(self, store: Store) -> None:
+        """Nodes that live go on at the old log, until they are killed; from now on nodes start at another one."""
+        self.store.landed = lambda _: None
+        self.store = store
+        store.landed = self.landed
+
+    async def move_all(self) -> None:
+        """Kill all nodes that live, and start them again: now they are at the log of the day."""
+        await asyncio.gather(*(self.crash(member) for member in self.members))
 
     def check_last(self, member: Member) -> None:
         """At the end every node holds all that is durable, to the last index entry."""
         assert member.node is not None
-        tables = member.node._tables
+        tables: Tables = _held(member.node)
         if isinstance(tables, LayeredTables):
             digest, plain = tables.digest, DictTables()
             plain.load(tables.rows(), tables.position)
@@ -210,3 +314,10 @@ class Site:
         assert member.node is not None
         for one in fields(member.node.counts):
             self.count[one.name] += getattr(member.node.counts, one.name)
+
+
+def _held(node: Node) -> DictTables | LayeredTables:
+    """The tables of a node, whatever its version."""
+    tables = node._tables.inner if isinstance(node._tables, Knowing) else node._tables
+    assert isinstance(tables, (DictTables, LayeredTables))
+    return tables

@@ -27,11 +27,14 @@ class Weather:
     hint_lost: float = 0.0
     stall: float = 0.0
     """A step that takes a hundred times as long: a node that was suspended, a line that was cut."""
+    full: bool = False
+    """There is no space for appends; reading goes on."""
     damage: str = ""
     """What is wrong with the store; nothing can be read or written while it is."""
 
     def calm(self) -> None:
         """From now on everything works."""
+        self.full, self.damage = False, ""
         self.unknown = self.unavailable = self.twice = self.crash = self.hint_lost = self.stall = 0.0
 
 
@@ -83,6 +86,8 @@ class LogModel:
     async def append(self, append: Append) -> Fate:
         self._sends(append)
         await self._way("append")
+        if self._weather.full:
+            raise LogUnavailableError("no space is left")
         inside = self._holding.mine
         fortune = "told"
         if self._chance.random() < self._weather.unknown:
@@ -103,17 +108,19 @@ class LogModel:
         return fate if fortune == "told" else Fate.UNKNOWN
 
     async def _commit(self, append: Append, *, inside: bool, factor: float) -> Fate:
+        disk, life = self._disk, self._disk.life
         await asyncio.sleep(self._weather.latency * factor * self._chance.expovariate(1.0))
         if inside:
-            return self._disk.take(append)
-        async with self._disk.lock:
+            return disk.take(append) if disk.life == life else Fate.UNKNOWN
+        async with disk.lock:
             await asyncio.sleep(self._weather.latency * 0.2)
-            return self._disk.take(append)
+            return disk.take(append) if disk.life == life else Fate.UNKNOWN
 
     async def _once_more(self, job: asyncio.Task[Fate], append: Append) -> None:
         """The same append arrives again, after it was dealt with: now its parent is not the last any more."""
         await asyncio.wait([job])
-        assert await self._commit(append, inside=False, factor=6) is Fate.CONFLICT
+        if job.result() is not Fate.UNKNOWN:
+            assert await self._commit(append, inside=False, factor=6) is not Fate.ACCEPTED
 
     async def leader(self) -> Leader | None:
         """All nodes are alike."""
@@ -142,19 +149,20 @@ class LogModel:
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
         await self._way("hold")
-        await self._disk.lock.acquire()
+        disk = self._disk
+        await disk.lock.acquire()
         try:
             with self._holding.taken():
                 yield
         finally:
             jobs, self._open = self._open, []
-            self._disk.jobs.spawn(self._release(jobs))
+            disk.jobs.spawn(self._release(disk, jobs))
 
-    async def _release(self, jobs: list[asyncio.Task[Fate]]) -> None:
+    async def _release(self, disk: Disk, jobs: list[asyncio.Task[Fate]]) -> None:
         """The lock is the transaction's: a commit that is still on its way keeps it."""
         for job in jobs:
             await asyncio.wait([job])
-        self._disk.lock.release()
+        disk.lock.release()
 
     async def facts(self) -> Facts:
         live = sum(row.value is not None for _, row in self._disk.rows.values())
@@ -165,6 +173,7 @@ class LogModel:
 
     async def compact(self) -> None:
         await self._way("compact")
+        self._disk.compact(self._chance.randint(1, self._disk.remembered))
 
     async def close(self) -> None:
         await self._disk.jobs.rest()

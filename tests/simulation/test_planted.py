@@ -1,24 +1,32 @@
 """For every law a bug is planted, and the simulation must find it: a check that finds nothing proves nothing."""
 
 import importlib
+import inspect
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests.simulation import scenario
+from tests.simulation.planted.rows import tampers
 from tests.simulation.runs.lives import first_broken
+from tests.simulation.scenario import run
+from tests.simulation.workload import GENERATORS
+from treaty.core import soundness
+from treaty.core.associating import Associate
 
-SEEDS = 60
+SEEDS = 150
 """In how many seeds a planted bug must be found."""
-
-PLANTED = sorted(file.stem for file in (Path(__file__).parent / "planted").glob("*.py"))
+HERE = Path(__file__).parent / "planted"
+PLANTED = sorted(file.stem for file in HERE.glob("*.py"))
+CARE = sorted(f"care.{file.stem}" for file in (HERE / "care").glob("*.py"))
 
 
 def load(name: str) -> ModuleType:
     return importlib.import_module(f"tests.simulation.planted.{name}")
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", [*PLANTED, *CARE])
 def test_a_planted_bug_is_found(name: str) -> None:
     bug = load(name)
     broken = first_broken(bug, range(SEEDS))
@@ -27,5 +35,23 @@ def test_a_planted_bug_is_found(name: str) -> None:
     assert broken.law in bug.LAWS, broken
 
 
+@pytest.mark.parametrize("rule", sorted(tampers.TAMPERS))
+def test_a_row_that_breaks_a_law_is_found(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tampers.PLACE, tampers.NAME, tampers.planted(rule))
+    monkeypatch.setattr(scenario, "INSPECTED", 1.0)
+    if rule.startswith("ASSOCIATION"):
+        generators = dict(GENERATORS)
+        generators[Associate] = (60, GENERATORS[Associate][1])
+        monkeypatch.setattr(scenario, "GENERATORS", generators)
+
+    assert any(rule in str(run(seed, log="rows").broken) for seed in range(SEEDS))
+
+
 def test_there_is_a_planted_bug_for_every_law() -> None:
     assert {law for name in PLANTED for law in load(name).LAWS} >= {"1", "2", "3", "4", "5", "6"}
+
+
+def test_there_is_a_tamper_for_every_law_of_rows() -> None:
+    text = inspect.getsource(soundness)
+    told = {word for word in text.split('"') if word.isupper() and "_" in word} | {"UNREADABLE"}
+    assert set(tampers.TAMPERS) == told

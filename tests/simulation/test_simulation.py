@@ -12,8 +12,8 @@ from tests.simulation.scenario import run
 from tests.simulation.workload import GENERATORS
 from treaty.core.decide import LAWS
 
-SEEDS = 500
-SOAK = 5_000
+SEEDS = 1_000
+SOAK = 10_000
 BLOCK = 125
 """Seeds in one test, so that the work can be shared."""
 

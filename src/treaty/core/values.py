@@ -143,6 +143,10 @@ class Counter:
     extra: Extra = ()
 
 
+IDS_SPARED = ("ids", "", "", "")
+"""Key of the counter that a restore leaves: ids up to it are given in no context, known ones and new ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
     """The config at a scope."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from tests.simulation.history import Broken
+from tests.simulation.judging.broken import Broken
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.runs.store import Door, Ground, Store
 from treaty.core.commit import MAGIC, Append, Position, read_append

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.simulation.history import Broken
+from tests.simulation.judging.broken import Broken
 from tests.simulation.kafka.planted import LIVES, Bug
 from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run

@@ -10,5 +10,6 @@ PLACE, NAME = Follower, "_take"
 original = Follower._take
 
 
-def planted(self: Follower, delta: Delta) -> None:
+def planted(self: Follower, delta: Delta, ready: object = None) -> None:
+    del ready
     original(self, replace(delta, reload=False))

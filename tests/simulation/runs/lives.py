@@ -6,7 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.simulation.history import Broken
+from tests.simulation.events import table
+from tests.simulation.judging.broken import Broken
 from tests.simulation.scenario import run
 
 WANTED = ("conflicts", "unknown", "crashes")
@@ -33,7 +34,11 @@ def live(seeds: range, figure: Callable[[str], None], *, log: str = "", wanted: 
 
 
 def first_broken(bug: ModuleType, seeds: Iterable[int], *, log: str = "") -> Broken | None:
-    """Plant a bug (PLACE, NAME and `planted` of a module) and return the first law that it breaks."""
+    """Plant a bug (PLACE, NAME and `planted` of a module) and return the first law that it breaks.
+
+    Lives have the events that the module's EVENTS name, if it has such.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bug.PLACE, bug.NAME, bug.planted)
+        patch.setattr(table, "ALWAYS", frozenset(getattr(bug, "EVENTS", ())))
         return next((came.broken for came in (run(seed, log=log) for seed in seeds) if came.broken is not None), None)

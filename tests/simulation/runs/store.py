@@ -24,7 +24,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """One life of a node, as its way to the log sees it."""
+    """One life of a node (or of a tool), as its way to the log sees it. Its name is where other nodes find it."""
 
     name: str
     life: int

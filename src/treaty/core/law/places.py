@@ -15,7 +15,7 @@ from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarg
 from treaty.core.requests import Creation, Register
 from treaty.core.rows import Key, Row
 from treaty.core.seen import Seen
-from treaty.core.values import Content, Context, Counter, Name, PolicyValue, Schema, Version
+from treaty.core.values import IDS_SPARED, Content, Context, Counter, Name, PolicyValue, Schema, Version
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
@@ -128,7 +128,10 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
         for same in view.find("schema.guid", (context, new.guid)):
             if _means_the_same(view, same, value):
                 return int(same[1]), ()
+        spared = view.get("counter", IDS_SPARED)
         schema_id = _raised(view, counter, first=1)
+        if isinstance(spared, Counter) and spared.highest >= schema_id:
+            schema_id = _raised(view, IDS_SPARED, first=1)
         return schema_id, (Row("schema", (context, schema_id), value), Row("counter", counter, Counter(schema_id)))
     if request.schema_id > COUNTER:
         raise TooLarge.of("COUNTER", f"schema id {request.schema_id}", allowed=f"at most {COUNTER}")

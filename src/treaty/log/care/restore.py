@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.values import Counter, Lineage
+from treaty.core.values import IDS_SPARED, Counter, Lineage
 from treaty.log.care.dump import Head
 from treaty.log.log import Fate, Log, LogUnavailableError
 
@@ -94,17 +94,24 @@ PLACED = frozenset({"lineage", "fold"})
 
 
 def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
-    """The rows as the new log has them: id counters raised, and what is about the old log itself left out."""
+    """The rows as the new log has them: id counters raised, and what is about the old log itself left out.
+
+    Contexts that the dump does not know may have been made after it: their ids begin after the gap too.
+    """
+    spared = bool(gap)
     for row in rows:
         if row.table in PLACED:
             continue
         if row.table == "counter" and gap:
             decoded = decode_row(row)
             if isinstance(decoded.value, Counter) and decoded.key[0] == "ids":
+                spared = spared and decoded.key != IDS_SPARED
                 raised = Counter(min(decoded.value.highest + gap, COUNTER), decoded.value.extra)
                 yield encode_row(Row("counter", decoded.key, raised))
                 continue
         yield row
+    if spared:
+        yield encode_row(Row("counter", IDS_SPARED, Counter(min(gap, COUNTER))))
 
 
 def _batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:

@@ -30,7 +30,7 @@ class OwnerStore:
     """One broker. What it does by itself (segments, cleaning, rebalances) happens while others work."""
 
     patience = 6.0
-    brevity = 3
+    brevity = 2
 
     def __init__(self, ground: Ground) -> None:
         self.landed: Callable[[Append], None] = lambda _: None

@@ -4,10 +4,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from tests.simulation.history import TRUTH, Broken, History, of_the_log
+from tests.simulation.history import TRUTH, History
+from tests.simulation.judging.broken import Broken
 from treaty.core.command import Command, Decision, Needs
-from treaty.core.commit import Append
+from treaty.core.commit import Append, Position
 from treaty.core.decide import decide, is_command, looks
+from treaty.core.lineage import unfinished
 from treaty.core.refusals import Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
@@ -15,7 +17,7 @@ from treaty.core.requests import Request
 
 @dataclass(slots=True, eq=False)
 class Asked:
-    """One request at one node. `since` is the last sequence that was durable when it came."""
+    """One request at one node. `since` is the moment at which it came."""
 
     request: Request[Any]
     call: Call
@@ -37,7 +39,7 @@ class Judge:
         """From now on nothing fails, so everything has to be answered."""
 
     def arrives(self, request: Request[Any], call: Call, time: int) -> Asked:
-        one = Asked(request, call, self.history.tip, time)
+        one = Asked(request, call, self.history.now, time)
         known = self.history.requests.setdefault(call.command_id, [])
         if request not in known:
             known.append(request)
@@ -48,7 +50,8 @@ class Judge:
         """Somebody must be waiting for what lands, or have been told that it may."""
         for commit in append.commits:
             states = {one.state for one in self.asked.get(commit.command_id, ())}
-            if commit.rows and not of_the_log(commit) and not states & {"open", "unknown", "lost"}:
+            again = commit.command_id in self.history.lost  # the log was put back after it had landed
+            if commit.rows and commit.command_id and not again and not states & {"open", "unknown", "lost"}:
                 told = sorted(states)
                 raise Broken("2", f"command {commit.command_id} lands at {commit.sequence} after it was {told}")
         self.history.take(append)
@@ -59,26 +62,45 @@ class Judge:
         """Check an answer."""
         one.state = "told"
         self.counts["answers"] += 1
-        token = reply.token
-        end = self.history.ends.get(token.sequence)
-        if end is None or end.token != token:
-            raise Broken("3", f"{token} is no place where an append ended; {one.request}")
-        if one.call.after is not None and token.sequence < one.call.after.sequence:
-            raise Broken("3", f"asked for {one.call.after.sequence}, answered from {token.sequence}")
+        place = self.history.tokens.get(reply.token)
+        if place is None:
+            raise Broken("3", f"{reply.token} is no place where an append ended; {one.request}")
+        self._follows(one, place)
+        state = self.history.states[self.history.places[place]]
+        if unfinished(state):
+            raise Broken("log", f"{one.request} was answered from {place.sequence}, where the log is not whole")
         if is_command(one.request):
-            self._written(one, reply)
+            self._written(one, reply, place)
         else:
-            self._read(one, reply)
+            self._read(one, reply, place)
 
-    def _written(self, one: Asked, reply: Reply[Any]) -> None:
+    def _follows(self, one: Asked, place: Position) -> None:
+        """What a request asked to be after, its answer is after."""
+        wanted = one.call.after
+        if wanted is None or not wanted.sequence:
+            return
+        known = self.history.tokens.get(wanted)
+        if known is None:
+            raise Broken("3", f"asked for {wanted}, which never was, and answered from {place.token}")
+        if place.sequence and wanted.identity != place.token.identity:
+            raise Broken("3", f"asked for {wanted} of another log, answered from {place.token}")
+        if known in self.history.left and known != place:
+            self.counts["lost tokens taken"] += 1  # a node knows only what it has read, and may not have looked again
+        elif place.sequence < wanted.sequence:
+            raise Broken("3", f"asked for {wanted}, answered from {place.token}")
+
+    def _written(self, one: Asked, reply: Reply[Any], place: Position) -> None:
         landed = self.history.landed.get(one.call.command_id)
+        if reply.answer in self.history.lost.get(one.call.command_id, ()):
+            self.counts["written and lost"] += 1
+            return
         if landed is not None and one.request != self.history.done[one.call.command_id]:
             # In one chain an answer that writes nothing may come before the other's commit, under the token of its end.
             if one.since >= landed:
                 raise Broken("2", f"{one.request} was told {reply}, under an id that was another request's")
         elif landed is not None:
             same = reply.answer == self.history.answers[one.call.command_id]
-            if same and reply.token.sequence >= landed:
+            if same and self.history.places[place] >= landed:
                 self.counts["written"] += 1
                 return
         if not self._justified(one, Decision((), reply.answer), one.since):
@@ -86,12 +108,12 @@ class Judge:
             raise Broken("1", f"{one.request} was told {reply}, but {where}, and no state since {one.since} says so")
         self.counts["no-ops"] += 1
 
-    def _read(self, one: Asked, reply: Reply[Any]) -> None:
+    def _read(self, one: Asked, reply: Reply[Any], place: Position) -> None:
         fresh = one.call.consistency == "latest" or (not one.call.consistency and looks(one.request))
-        if fresh and reply.token.sequence < one.since:
-            raise Broken("3", f"{one.request} was answered from {reply.token.sequence}; {one.since} was durable before")
-        state = self.history.states[reply.token.sequence]
-        verdict = decide(state, self._command(one), TRUTH)
+        moment = self.history.places[place]
+        if fresh and moment < one.since:
+            raise Broken("3", f"{one.request} was answered from moment {moment}; {one.since} was durable before")
+        verdict = decide(self.history.states[moment], self._command(one), TRUTH)
         if not isinstance(verdict, Decision) or verdict.answer != reply.answer:
             raise Broken("3", f"{one.request} at {reply.token.sequence} is {verdict}, told {reply.answer}")
         self.counts["reads"] += 1
@@ -102,8 +124,7 @@ class Judge:
         self.counts["refusals"] += 1
         if isinstance(refusal, Invalid) and refusal.reason.rule == "TOKEN":
             after = one.call.after
-            end = self.history.ends.get(after.sequence) if after else None
-            if after is None or (end is not None and end.token == after):
+            if after is None or self.history.tokens.get(after) in self.history.path:
                 raise Broken("3", f"the good token {after} was refused")
             return
         memory = one.call.consistency == "eventual" or not (isinstance(refusal, NotFound) or looks(one.request))
@@ -115,7 +136,7 @@ class Judge:
         """Nothing was left; that nothing lands later is checked when something lands."""
         one.state = "unavailable"
         self.counts["unavailable"] += 1
-        beyond = one.call.after is not None and one.call.after.sequence > self.history.tip
+        beyond = one.call.after is not None and one.call.after.sequence > self.history.tip.sequence
         if self.calm and not beyond:
             raise Broken("6", f"{one.request} got no answer although all was well: {error}")
         landed = self.history.landed.get(one.call.command_id)
@@ -142,7 +163,7 @@ class Judge:
         command = self._command(one)
         return any(
             _same(decide(self.history.states[place], command, TRUTH), told)
-            for place in range(self.history.tip, since - 1, -1)
+            for place in range(self.history.now, since - 1, -1)
         )
 
 

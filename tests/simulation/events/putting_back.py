@@ -1,0 +1,42 @@
+"""A database that comes back at an older state: a fail-over without the last commits, a backup put in its place."""
+
+import asyncio
+import random
+
+from tests.simulation.history import NOVEL
+from tests.simulation.members import Site
+from tests.simulation.runs.table import Sql
+from treaty.core.lineage import unfinished
+from treaty.core.tables import DictTables
+from treaty.log.care.restore import ORIGIN
+
+
+async def put_back(site: Site, chance: random.Random) -> None:
+    """Put the log back under nodes that live; what they read and told meanwhile is of a future that is lost."""
+    store = site.store
+    if not isinstance(store, Sql):
+        return
+    history = site.history
+    states = {one: history.states[history.places[one]] for one in list(history.path)[-12:]}
+    origin = history.states[-1].get("lineage", ORIGIN)
+    whole = [
+        one
+        for one, state in states.items()
+        if not unfinished(state) and not _spoilt(state) and state.get("lineage", ORIGIN) == origin
+    ]
+    if not whole:
+        return
+    place = chance.choice(whole)
+    site.say("event", f"from {site.history.tip.sequence} to {place.sequence}")
+    site.count["lost commits"] += site.history.tip.sequence - place.sequence
+    store.disk.put_back(place)
+    site.check(lambda: site.history.put_back(place))
+    for member in site.members:  # some nodes die with their connections, and come back on state files of either time
+        if chance.random() < 0.3:
+            site.jobs.spawn(site.crash(member))
+    await asyncio.sleep(0)
+
+
+def _spoilt(state: DictTables) -> bool:
+    """Whether rows would have to be repaired once more."""
+    return any(table != NOVEL for table, _ in state.quarantine)

@@ -1,0 +1,39 @@
+"""Rows that nobody can read, and their repair while nodes are there."""
+
+import asyncio
+import random
+
+from tests.simulation.events.building import PATIENCE
+from tests.simulation.members import EPOCH, Site
+from treaty.core.commit import Append, Commit, Position, make_append
+from treaty.core.rows import Encoded, Row, encode_row
+from treaty.log.care.repair import repair
+from treaty.log.care.restore import RestoreError
+from treaty.log.log import LogDamagedError, LogUnavailableError
+
+
+async def damage_and_repair(site: Site, chance: random.Random) -> None:
+    """Have a row appear that is no row: all nodes stop writing, and go on after its repair."""
+    live = [("config", key) for key in sorted(site.history.states[-1].keys("config"), key=str)]
+    table, key = chance.choice([*live, ("mode", ("subject", ".", "garbage"))])
+    place = encode_row(Row(table, key, None))
+
+    def garbage(base: Position) -> Append:
+        row = Encoded(table, place.key, '{"v":1,')
+        return make_append(base, chance.randbytes(16), (Commit(base.sequence + 1, (row,)),))
+
+    site.history.garbage.add((table, place.key))
+    if not await site.store.intrude(garbage):
+        return
+    await asyncio.sleep(site.weather.latency * 50 * chance.expovariate(1.0))
+    for _ in range(PATIENCE):
+        try:
+            with site.tool("repair") as log:
+                gone, _ = await repair(log, time=EPOCH)
+        except (RestoreError, LogUnavailableError, LogDamagedError):
+            await asyncio.sleep(site.weather.latency)
+            continue
+        if not gone:
+            return
+        site.count["rows moved aside"] += len(gone)
+    raise AssertionError("a repair never came to its end")

@@ -1,0 +1,94 @@
+"""Planted: laws that leave a row out, or write it wrong. For every law of soundness one, by its name.
+
+The judge decides by the same law, so the commits are what it says; only the rows themselves can show what is wrong.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from treaty.core import decide, values
+from treaty.core.command import Command, Decision
+from treaty.core.law.memory import remember as original
+from treaty.core.rows import Alien, Row
+from treaty.core.view import View
+
+PLACE, NAME = decide, "remember"
+Tamper = Callable[[Row], Row | None]
+
+
+def _without(table: str, *, gone: bool) -> Tamper:
+    """Leave out what is written of a table, or what is taken away."""
+    return lambda row: None if row.table == table and (row.value is None) == gone else row
+
+
+def _with(kind: type, change: Callable[[Any], Any]) -> Tamper:
+    """Write another value."""
+    return lambda row: replace(row, value=change(row.value)) if isinstance(row.value, kind) else row
+
+
+def _dangling(value: values.Schema) -> values.Schema:
+    return replace(value, references=tuple(replace(one, schema_id=999) for one in value.references))
+
+
+def _later(row: Row) -> Row | None:
+    """Ordinals that their counter does not know."""
+    return None if row.table == "counter" and row.key[0] in {"ordinals", "ids"} else row
+
+
+def _unreadable(row: Row) -> Row | None:
+    return replace(row, value=Alien("{", "broken")) if isinstance(row.value, values.Mode) else row
+
+
+def _fold(row: Row) -> Row | None:
+    """A context's row makes room for one of a fold that is to come; only logs on Kafka write such rows."""
+    return Row("fold", ("newest",), values.Fold(1_000, "", "")) if row.table == "context" else row
+
+
+TAMPERS: Mapping[str, Tamper] = {
+    "UNREADABLE": _unreadable,
+    "FOLD_AHEAD": _fold,
+    "SUBJECT_MISSING": _without("subject", gone=False),
+    "SCHEMA_MISSING": _with(values.Version, lambda one: replace(one, schema_id=one.schema_id + 1_000)),
+    "CONTENT_MISSING": _without("content", gone=False),
+    "COUNTER_BEHIND": _later,
+    "STATE_UNKNOWN": _with(values.Version, lambda one: replace(one, state="gone") if one.state == "soft" else one),
+    "NUMBER_TWICE": _with(values.Version, lambda one: replace(one, number=1)),
+    "CONTEXT_MISSING": _without("context", gone=False),
+    "SCHEMA_UNUSED": _without("schema", gone=True),
+    "GUID_WRONG": _with(values.Schema, lambda one: replace(one, guid="0" * 8 + one.guid[8:])),
+    "REFERENCE_DANGLING": _with(values.Schema, _dangling),
+    "CONTENT_WRONG": _with(values.Content, lambda one: replace(one, data=one.data + b" ")),
+    "CONTENT_UNUSED": _without("content", gone=True),
+    "VERSION_MISSING": _with(values.Name, lambda one: replace(one, ordinal=one.ordinal + 100)),
+    "GENERATION_AHEAD": _with(values.Subject, lambda one: replace(one, generation=one.generation + 1_000)),
+    "OUTCOME_AHEAD": _with(values.Outcome, lambda one: replace(one, sequence=one.sequence + 1_000)),
+    "ASSOCIATION_KEY": _with(
+        values.Association, lambda one: replace(one, kind="key" if one.kind == "value" else "value")
+    ),
+    "ASSOCIATION_FROZEN": _with(values.Association, lambda one: replace(one, frozen=True, lifecycle="WEAK")),
+    "ASSOCIATION_DANGLING": _without("association", gone=True),
+    "ASSOCIATION_SHARED": _with(
+        values.Association, lambda one: replace(one, lifecycle="STRONG") if one.kind == "value" else one
+    ),
+    "ASSOCIATION_TWICE": _with(values.Association, lambda one: replace(one, resource="t1")),
+}
+"""How rows are changed, by the law that this breaks."""
+
+
+def planted(rule: str) -> Callable[[View, Command[Any], Decision[Any]], Decision[Any]]:
+    """The end of every decision that writes, with a tamper."""
+    tamper = TAMPERS[rule]
+
+    def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
+        told = original(view, command, decision)
+        return Decision(tuple(_kept(told.rows, tamper)), told.answer)
+
+    return remember
+
+
+def _kept(rows: tuple[Row, ...], tamper: Tamper) -> Iterator[Row]:
+    for row in rows:
+        kept = tamper(row)
+        if kept is not None:
+            yield kept

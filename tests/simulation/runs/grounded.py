@@ -1,0 +1,35 @@
+"""What a life has instead of the machine's own: randomness of tools, small batches, rows that are read once."""
+
+import gc
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+import pytest
+
+from treaty.core import rows, tables
+from treaty.log.care import restore
+
+RESTORE_BYTES = 1_500
+"""So that a restore needs several appends."""
+YOUNG = 50_000
+"""Objects that are made before garbage is looked for; lives make much of it and hold little."""
+
+_read = lru_cache(100_000)(rows.decode_row)
+
+
+@contextmanager
+def grounded(seed: int) -> Iterator[None]:
+    """Let one life begin; reading a row is pure, so all nodes and the judge share what was read."""
+    before = gc.get_threshold()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", random.Random(f"tools/{seed}").randbytes)
+        patch.setattr(restore, "RESTORE_BYTES", RESTORE_BYTES)
+        patch.setattr(tables, "decode_row", _read)
+        gc.set_threshold(YOUNG, *before[1:])
+        try:
+            yield
+        finally:
+            gc.set_threshold(*before)
