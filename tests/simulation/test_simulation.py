@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.simulation.events.table import EVENTS
 from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run
 from tests.simulation.workload import GENERATORS
@@ -22,7 +23,10 @@ BLOCK = 125
     "first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(BLOCK, SEEDS, BLOCK))]
 )
 def test_the_laws_hold(first: int, figure: Callable[[str], None]) -> None:
-    live(range(first, first + BLOCK), figure)
+    seen = live(range(first, first + BLOCK), figure)
+
+    happened = {name: seen[name] for name in (*EVENTS, "reloads", "held", "state files", "foreign state files")}
+    assert all(happened.values()), f"some of what should happen never does: {happened}"
 
 
 @pytest.mark.soak
