@@ -1,5 +1,6 @@
 """The logs on a real Kafka broker, for the suites that must hold for all logs."""
 
+import asyncio
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -7,13 +8,14 @@ from uuid import uuid4
 
 from tests.behaviours.logs.backends import KEPT, Node
 from tests.servers.kafka import Kafka
+from treaty.core.commit import Append
 from treaty.log.kafka.any.log import BOUNDS, AnyLog
 from treaty.log.kafka.broker.link import BrokerLink
 from treaty.log.kafka.broker.place import Place, place_of
 from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.broker.transactions import BrokerTransactions
 from treaty.log.kafka.owner.log import OwnerLog
-from treaty.log.log import Leader, Log
+from treaty.log.log import Fate, Leader, Log
 
 
 def unused(kafka: Kafka, writers: str) -> Place:
@@ -45,12 +47,22 @@ class Crowned:
 
 
 def _owner(kafka: Kafka) -> Node:
-    place, crown, numbers = unused(kafka, "owner"), Crown(), itertools.count(1)
+    """Who appends is the owner until that is done: one that is fenced between its records and its commit can't say more
+    than that its fate is unknown, which is right, and not what these suites are about."""
+    place, crown, numbers, turn = unused(kafka, "owner"), Crown(), itertools.count(1), asyncio.Lock()
 
     async def node() -> Log:
         topic = Topic(place)
         await topic.ready()
-        return OwnerLog(BrokerLink(topic), BrokerTransactions(place), Crowned(crown, next(numbers)), kept=KEPT)
+        log = OwnerLog(BrokerLink(topic), BrokerTransactions(place), Crowned(crown, next(numbers)), kept=KEPT)
+        append = log.append
+
+        async def in_turn(one: Append) -> Fate:
+            async with turn:
+                return await append(one)
+
+        log.append = in_turn  # type: ignore[method-assign, assignment]  # a log that waits for its turn, and is the same otherwise
+        return log
 
     return node
 
