@@ -46,8 +46,6 @@ OUTCOMES = 10_000
 """Commands whose outcome is remembered."""
 APPENDS_KEPT = 10_000
 """Appends whose place in history a SQL log remembers; at least as long as its tombstones live."""
-WINDOW_BYTES = 67_108_864
-"""Bytes of rows of recent appends that a node keeps of a log that can't be asked for them (Kafka's)."""
 CHAIN_COMMITS = 256
 """Commits in one append."""
 CHAIN_BYTES = 900_000
