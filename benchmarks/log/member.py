@@ -1,7 +1,6 @@
 """`python -m benchmarks.log.member KIND URL`: a process that works in turns, told by lines of JSON on standard input."""
 
 import asyncio
-import hashlib
 import json
 import os
 import sys
@@ -9,21 +8,19 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import uvloop
 
 from benchmarks.load import Server, request, treaty
 from benchmarks.log import bare
+from benchmarks.log.places import VISIT, peering
 from benchmarks.log.tape import Tape, registration
 from benchmarks.log.turns import Clock, Done, Turn
 from treaty.assemble import member
 from treaty.core.commit import START, make_append
 from treaty.log.log import Fate
-from treaty.log.open import Terms, open_log
+from treaty.log.open import open_log
 
-VISIT = Terms(visit=True)
-"""There is one node alone: it need not be elected."""
 Work = Callable[[Turn], Awaitable[Done]]
 Kind = Callable[[str], AbstractAsyncContextManager[Work]]
 
@@ -96,14 +93,6 @@ async def server(url: str) -> AsyncIterator[Work]:
     """Commands to a server of its own over HTTP, which other servers of the log reach; the CPU is the server's."""
     with tempfile.TemporaryDirectory() as folder, treaty(url, *peering(folder, url)) as one:
         yield lambda turn: _asked(one, turn)
-
-
-def peering(folder: str, url: str) -> tuple[str, ...]:
-    """Options of a server with which all servers of a log know each other."""
-    file = Path(folder, "secret")
-    file.write_text(hashlib.sha256(url.encode()).hexdigest())
-    file.chmod(0o600)
-    return "--peer-secret-file", str(file)
 
 
 async def _asked(one: Server, turn: Turn) -> Done:

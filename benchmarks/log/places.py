@@ -1,5 +1,6 @@
 """Where the logs of this benchmark lie: files of a folder, and a server of its own for those that need one."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from tests.servers.kafka import Kafka
 from tests.servers.postgres import Postgres
+from treaty.log.open import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Place:
     """What a single writer waits for."""
 
 
+VISIT = Terms(visit=True)
+"""There is one node alone: it need not be elected."""
 Opened = Callable[[Path], Iterator[Place]]
 
 
@@ -106,3 +110,11 @@ PLACES: Mapping[str, Opened] = {
 def opened(name: str, folder: Path) -> Iterator[Place]:
     """A place, while the block runs."""
     yield from PLACES[name](folder)
+
+
+def peering(folder: str, url: str) -> tuple[str, ...]:
+    """Options of a server with which all servers of a log know each other."""
+    file = Path(folder, "secret")
+    file.write_text(hashlib.sha256(url.encode()).hexdigest())
+    file.chmod(0o600)
+    return "--peer-secret-file", str(file)

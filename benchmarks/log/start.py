@@ -12,8 +12,7 @@ from pathlib import Path
 
 from benchmarks import million
 from benchmarks.load import Server, ask, request, treaty
-from benchmarks.log.member import VISIT, peering
-from benchmarks.log.places import Place
+from benchmarks.log.places import VISIT, Place, peering
 from benchmarks.row import Row
 from treaty.core import values
 from treaty.core.commit import START, Commit, Position, make_append
