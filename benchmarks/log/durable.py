@@ -32,9 +32,9 @@ def below(place: Place, writers: int, sides: list[Done]) -> Iterator[Row]:
     ours, bare, file = sides
     name = f"{place.title}: append of {writers} commit{'s' if writers > 1 else ''}"
     what = f"against a {place.ideal}"
-    rows = "seven rows a commit in two indexes, the parent checked, read back"
+    rows = "seven rows a commit and their indexes, digests, the parent checked"
     yield against(f"{name}, {what}", ours.work, bare.work, unit="us CPU a commit", limit=rows)
-    disk = "the disk" if writers == 1 else rows
+    disk = place.durable if writers == 1 else rows
     yield against(f"{name}, {what}", ours.rate, bare.rate, unit="commits/s", rising=True, limit=disk)
     if place.title == "SQLite":
         yield against(

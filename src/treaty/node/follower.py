@@ -142,6 +142,14 @@ class Follower:
         await self.reach(tip)
         self.tip, self.looked_at = tip, self._world.now()
 
+    async def look_held(self) -> None:
+        """Look while this node holds the log: one read shows the tip, and nobody else moves it. Raises as `look`."""
+        number = self.begin()
+        self._counts.looks += 1
+        await self._read()
+        self.tip, self.looked_at = self.position, self._world.now()
+        self.finish(number)
+
     def begin(self) -> int:
         """Number a new look. An append is one too: if it is accepted, its base was the tip."""
         self.begun += 1

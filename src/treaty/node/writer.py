@@ -137,7 +137,7 @@ class Writer:
         try:
             async with self._log.hold():
                 self._counts.held += 1
-                await self._follower.look()
+                await self._follower.look_held()
                 self._alone = self._alone + 1 if self._follower.position == self._landed else 0
                 if self._alone >= ALONE:
                     self._conflicts = self._alone = 0
