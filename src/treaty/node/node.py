@@ -219,7 +219,11 @@ class Node:
         """Wait until the tables show a token's place; refuse tokens of other logs, and those that lead nowhere."""
         if token.sequence == 0:
             return
-        if not self.follower.done or not self._shows(token):  # before the first look nothing here is proven
+        try:
+            shown = bool(self.follower.done) and self._shows(token)  # before the first look nothing here is proven
+        except Invalid:
+            shown = False  # the log may have been put back or replaced since the last look
+        if not shown:
             await self.follower.look()
         if not self._shows(token):
             waited = asyncio.timeout(TOKEN_SECONDS)
