@@ -14,6 +14,9 @@ from treaty.core.rows import Encoded
 from treaty.core.tables import DictTables
 from treaty.log.log import Delta, Log
 
+HEARD, OWN = 60.0, 0.1
+"""Seconds that a wait may take where others write, and where the log itself did: that may be no news."""
+
 
 @told
 async def test_whoever_reads_on_from_any_place_comes_to_the_same_state(node: Node) -> None:
@@ -163,16 +166,16 @@ async def test_who_waits_hears_of_an_append(node: Node) -> None:
         for waits in logs:
             for writes in logs:
                 assert (await waits.read(tip)).tip == tip
-                waiter = asyncio.create_task(_news(waits, tip))
+                waiter = asyncio.create_task(_news(waits, tip, OWN if waits is writes else HEARD))
                 await asyncio.sleep(0)
                 tip = await put(writes, row("a", str(tip.sequence)))
                 assert await waiter == tip
 
 
-async def _news(log: Log, place: Position) -> Position:
+async def _news(log: Log, place: Position, seconds: float) -> Position:
     """Wait as a follower does, until there is something."""
     while True:
-        await log.wait(place, 60)
+        await log.wait(place, seconds)
         if (await log.tip()) != place:
             return await log.tip()
 
@@ -183,7 +186,7 @@ async def test_who_comes_late_does_not_wait(node: Node) -> None:
         before = await put(one, row("a", "1"))
         await two.tip()
         await put(one, row("a", "2"))
-        assert await _news(two, before) == await one.tip()
+        assert await _news(two, before, HEARD) == await one.tip()
         await two.wait(before, 3_600)
         await two.wait(START, 3_600)
 
@@ -192,7 +195,11 @@ async def test_who_comes_late_does_not_wait(node: Node) -> None:
 async def test_many_wait_and_all_hear(node: Node) -> None:
     async with nodes(node, 2) as (one, two):
         tip = await put(one, row("a", "1"))
-        waiters = [asyncio.create_task(_news(log, tip)) for log in (one, two) for _ in range(5)]
+        waiters = [
+            asyncio.create_task(_news(log, tip, seconds))
+            for log, seconds in ((one, HEARD), (two, OWN))
+            for _ in range(5)
+        ]
         await asyncio.sleep(0.01)
         new = await put(two, row("a", "2"))
         assert await asyncio.gather(*waiters) == [new] * 10

@@ -130,8 +130,8 @@ class Reading:
             )
         if verdict is Verdict.NEWER:
             raise LogDamagedError(
-                f"nothing is lost, but the append at sequence {claim.first} has envelope format {claim.format} and this "
-                f"version of Treaty reads {ENVELOPE_FORMAT}: upgrade this node"
+                f"only for this version of Treaty, which is too old for it: the append at sequence {claim.first} has envelope "
+                f"format {claim.format}, known here is {ENVELOPE_FORMAT}; nothing is lost, upgrade this node"
             )
         if verdict is Verdict.MISSING:
             raise LostError(f"offset {found.offset} has sequence {claim.first}, and {before.sequence} was the last one")
@@ -212,7 +212,9 @@ def state(chunks: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ..
         if chunks:
             rows = {(row.table, row.key): row for row in rows_of(chunks)}
     except FoldError as error:
-        raise LogDamagedError(f"nothing is lost, but {error}: upgrade this node") from error
+        raise LogDamagedError(
+            f"only for this version of Treaty: {error}; nothing is lost, upgrade this node"
+        ) from error
     for one in appends:
         for row in one.rows():
             if row.value is None:
