@@ -8,7 +8,6 @@ from tests.behaviours.nodes.crowns import realm, written
 from tests.behaviours.nodes.lives import post, virtual
 from treaty.core.answers import Forced
 from treaty.core.command import Command
-from treaty.core.limits import HANDED_WITHIN
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
@@ -223,7 +222,7 @@ async def test_a_refusal_whose_word_is_lost_is_open_until_the_log_is_past_it() -
         it.net.deaf = 0.5
         with pytest.raises(Incompatible):
             await it.nodes["b"].ask(post("s", '["b"]'), Call(timeout=60))
-        assert written(it) > HANDED_WITHIN  # passed with empty commits
+        assert written(it) > handing.HANDED_WITHIN  # passed with empty commits
 
 
 @virtual

@@ -14,7 +14,7 @@ from treaty.core.command import Needs
 from treaty.core.limits import HANDED_WITHIN
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Token
-from treaty.log.log import Leader, Log, LogUnavailableError
+from treaty.log.log import Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.chain import Decide
 from treaty.node.follower import FIRST_PAUSE, Follower
 from treaty.node.peers.carrier import Carrier, PeerAwayError
@@ -213,7 +213,7 @@ class Handing:
             here = self._follower.position.token
             if token.sequence <= here.sequence and (token.identity == here.identity or not token.sequence):
                 return
-            with suppress(LogUnavailableError):  # the follower says so
+            with suppress(LogUnavailableError, LogDamagedError):  # the follower says so
                 await self._follower.look()
             if self._follower.position.token == here:
                 await asyncio.sleep(FIRST_PAUSE)
