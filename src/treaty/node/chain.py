@@ -63,6 +63,7 @@ def build(
     chain, overlay = Chain(tables.position), Overlay(tables)
     waiting = iter(batch)
     for pending in waiting:
+        pending.refuse_elsewhere(tables.position)
         if pending.over:
             continue
         verdict = _verdict(chain, overlay, pending, decide)

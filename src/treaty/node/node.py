@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from treaty.core.calls import FRESH, refuse_bad_call
 from treaty.core.command import Command, Needs
-from treaty.core.commit import Position
 from treaty.core.decide import decide, is_command, looks
 from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.lineage import unfinished
@@ -21,7 +20,7 @@ from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
 from treaty.node.peers.carrier import Carrier
 from treaty.node.peers.handing import Handing
-from treaty.node.pending import LateError, MovedError
+from treaty.node.pending import LateError, MovedError, foreign
 from treaty.node.queue import READ_ONLY_SECONDS, Queue
 from treaty.node.sealing.opened import behind
 from treaty.node.sealing.vault import NO_KEYS, Vault
@@ -117,7 +116,7 @@ class Node:
         request_id = self._carrier.request_id() if self._carrier is not None else ""
         try:
             left = call.timeout - (self._world.now() - begun)
-            return await self._queue.submit(command, left, request_id=request_id)
+            return await self._queue.submit(command, left, request_id=request_id, after=call.after)
         except RegistryError as error:
             self.counts.count(error)
             raise
@@ -237,7 +236,7 @@ class Node:
                     raise
                 here = self.follower.position
                 if here.sequence == 0:  # a log begun anew never gets there
-                    raise _foreign(token, here) from None
+                    raise foreign(token, here) from None
                 message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"
                 raise Unavailable(message) from None
 
@@ -247,7 +246,7 @@ class Node:
         if here.sequence == 0 or (token.sequence > here.sequence and token.identity == here.token.identity):
             return False
         if token.identity != here.token.identity or (digest is not None and digest.hex() != token.digest):
-            raise _foreign(token, here)
+            raise foreign(token, here)
         return True
 
     # ---------------------------------------------------------------------------------------------------- showing
@@ -291,14 +290,3 @@ class Node:
 
 def _some(quarantine: Any) -> list[Any]:
     return list(quarantine.items())[:QUARANTINE_SHOWN]
-
-
-def _foreign(token: Token, here: Position) -> Invalid:
-    return Invalid.of(
-        "TOKEN",
-        "The token is of another log, or of a history that this log does not have",
-        path="Treaty-Sequence",
-        old=str(here.token),
-        new=str(token),
-        allowed="a token that this registry gave; leave it out to read what is there now",
-    )

@@ -7,8 +7,8 @@ from typing import Any
 
 from treaty.core.command import Command, Decision
 from treaty.core.commit import Position
-from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import Reply
+from treaty.core.refusals import Invalid, OutcomeUnknown, Refusal, Unavailable
+from treaty.core.registry import Reply, Token
 from treaty.node.grammar import Sitting
 
 Verdict = Decision[Any] | Refusal
@@ -59,11 +59,20 @@ class Pending:
     journeys: int = 0
     """How often it came back from other nodes without an answer."""
     request_id: str = ""
+    after: Token | None = None
+    """A place that the state must have passed on which it is decided."""
 
     @property
     def over(self) -> bool:
         """Whether it was answered, or nobody waits any more."""
         return self.answered.done()
+
+    def refuse_elsewhere(self, here: Position) -> None:
+        """Send it away where another log was put in the place of the one that it counts on."""
+        if self.after is None or not self.after.sequence or self.after.identity == here.token.identity:
+            return
+        other = "another log was put in the place of the one that the command counts on; it has left nothing"
+        self.fail(Unavailable(other) if self.taken else foreign(self.after, here))
 
     def tell(self, verdict: Verdict, position: Position) -> None:
         """Answer, with the token of a place where the answer is durable."""
@@ -86,3 +95,15 @@ class Pending:
         else:
             because = f"{why}; " if why else ""
             self.fail(Unavailable(f"{because}the command was not written in time; it has left nothing"))
+
+
+def foreign(token: Token, here: Position) -> Invalid:
+    """The refusal of a token that leads to no place of the history that is at `here`."""
+    return Invalid.of(
+        "TOKEN",
+        "The token is of another log, or of a history that this log does not have",
+        path="Treaty-Sequence",
+        old=str(here.token),
+        new=str(token),
+        allowed="a token that this registry gave; leave it out to read what is there now",
+    )

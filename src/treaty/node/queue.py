@@ -9,7 +9,7 @@ from treaty.core.grammar import Question
 from treaty.core.limits import DECISION_ROUNDS, HANDED_WITHIN, OUTCOMES, QUEUE
 from treaty.core.lineage import sealed, unfinished
 from treaty.core.refusals import OutcomeUnknown, Unavailable
-from treaty.core.registry import Reply
+from treaty.core.registry import Reply, Token
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
 from treaty.node.pending import Pending
@@ -91,7 +91,13 @@ class Queue:
         self._refused = ""
 
     async def submit(
-        self, command: Command[A], timeout: float, handed: Handed | None = None, request_id: str = ""
+        self,
+        command: Command[A],
+        timeout: float,
+        handed: Handed | None = None,
+        *,
+        request_id: str = "",
+        after: Token | None = None,
     ) -> Reply[A]:
         """Have a command decided and written; returns when its answer is durable.
 
@@ -106,6 +112,7 @@ class Queue:
         loop = asyncio.get_running_loop()
         pending = Pending(command, self._follower.next_look, self._desk.sitting(), loop.create_future())
         pending.deadline, pending.request_id = loop.time() + max(timeout, 0), request_id
+        pending.after = handed.place if handed is not None else after
         if handed is not None:
             pending.taken, pending.last, pending.elsewhere = True, handed.last, handed.elsewhere
         timer = loop.call_at(pending.deadline, self.expire, pending)
