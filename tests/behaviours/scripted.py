@@ -39,7 +39,7 @@ class Seen:
 class Script:
     """The steps to come and the requests seen; the last step repeats for ever."""
 
-    steps: list[Say | Hang | Callable[[Seen], Say]]
+    steps: list[Say | Hang | Callable[[Seen], Say | Hang]]
     url: str = ""
     seen: list[Seen] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -52,7 +52,7 @@ class Script:
 
 
 @contextmanager
-def scripted(*steps: Say | Hang | Callable[[Seen], Say]) -> Iterator[Script]:
+def scripted(*steps: Say | Hang | Callable[[Seen], Say | Hang]) -> Iterator[Script]:
     """Serve a script on a free port of loopback for the time of the block."""
     script = Script(list(steps))
 

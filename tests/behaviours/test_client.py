@@ -234,6 +234,26 @@ def test_a_refusal_after_a_lost_answer_counts_only_where_commands_are_remembered
         ask(DeleteVersion(S, 1), quick(server.url))
 
 
+def test_a_command_that_may_still_wait_somewhere_is_not_refused_for_good(ask: Ask) -> None:
+    over = threading.Event()
+
+    def late(_: Seen) -> Hang:
+        over.wait(10)
+        return Hang()
+
+    gone = Say(404, {"error_code": 40406, "message": "soft deleted"}, (("Treaty-Sequence", "aa.5.bb"),))
+    with scripted(late, gone) as server:
+        with pytest.raises(OutcomeUnknown) as raised:
+            ask(DeleteVersion(S, 1), replace(quick(server.url), attempt_timeout=0.2))
+        assert "what was asked again was refused: soft deleted" in str(raised.value.__cause__)
+        over.set()
+    over.clear()
+    with scripted(late, gone) as server:  # a question may be asked as often as one likes
+        with pytest.raises(Refusal):
+            ask(GetVersion(S, 1), replace(quick(server.url), attempt_timeout=0.2))
+        over.set()
+
+
 def test_redirects_stay_within_the_host(ask: Ask) -> None:
     with scripted(Say(307, b"", (("Location", "/there/schemas/ids/7"),)), FOUND) as server:
         assert ask(GetSchema(7), quick(server.url)).answer.text == '"int"'

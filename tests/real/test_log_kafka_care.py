@@ -65,7 +65,8 @@ async def test_a_compacted_topic_has_holes_and_the_same_state(kafka: "Kafka", to
     from tests.servers.kafka import COMPACTED  # noqa: PLC0415 (loads Kafka's client)
 
     where = url(kafka, topic, "owner")
-    kafka.topic(f"{topic}.log", settings={**COMPACTED, **wanted("owner", 1), "segment.bytes": "1048576"})
+    quick = {"segment.bytes": "1048576", "min.compaction.lag.ms": "0"}
+    kafka.topic(f"{topic}.log", settings={**COMPACTED, **wanted("owner", 1), **quick})
     log = await open_log(where, COMMAND)
     for number in range(60):
         await put(log, row(f"k{number % 5}", str(number)), row("gone", None if number % 2 else "1"))

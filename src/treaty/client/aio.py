@@ -23,6 +23,7 @@ from treaty.wire.confluent.receiving import Received
 A = TypeVar("A")
 
 _NEVER_LEFT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
+_LATE = (httpcore2.TimeoutException, TimeoutError)
 _LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, TimeoutError, OSError)
 
 
@@ -101,6 +102,6 @@ class AsyncHttpRegistry:
         except _NEVER_LEFT as error:
             return Lost(f"{type(error).__name__}: {error}", left=False)
         except _LOST as error:
-            return Lost(f"{type(error).__name__}: {error}")
+            return Lost(f"{type(error).__name__}: {error}", waits=isinstance(error, _LATE))
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
         return Received(response.status, lambda name: headers.get(name.lower()), bytes(body))

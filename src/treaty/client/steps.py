@@ -47,10 +47,13 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """No answer came back. `left` is False only where the request surely never left."""
+    """No answer came back. `left` is False only where the request surely never left; `waits` says that time was over, and
+    the request may be waiting there still.
+    """
 
     message: str
     left: bool = True
+    waits: bool = False
 
 
 Step = Send | Pause | Consult | Alone

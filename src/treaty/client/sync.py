@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import urllib3
-from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
 
 from treaty.client.properties import settings_of
 from treaty.client.settings import Settings
@@ -103,6 +103,8 @@ class HttpRegistry:
                 raise
         except (NewConnectionError, ConnectTimeoutError) as error:
             return Lost(_told(error), left=False)
+        except (ReadTimeoutError, TimeoutError) as error:
+            return Lost(_told(error), waits=True)
         except (HTTPError, OSError) as error:
             return Lost(_told(error))
         if len(body) > self._settings.answer_bytes:

@@ -61,6 +61,8 @@ class _Attempts(Generic[A]):
     failure: Unavailable | None = None
     maybe: bool = False
     """It may have been carried out."""
+    waits: bool = False
+    """It may wait somewhere still, and be carried out after others have refused it."""
     over: bool = False
     """Nothing more is to be tried."""
     later: bool = False
@@ -77,14 +79,17 @@ class _Attempts(Generic[A]):
             self.failure = self.failure or error
         except Unavailable as error:
             self.maybe, self.failure = self.maybe or may_be_done(event), error
+            self.waits |= isinstance(event, Lost) and event.waits and is_command(self.request)
             self.over, self.later = hopeless(event), True
             if not self.over:
                 nodes.failed(node, now, asked_pause(event))
-        except Refusal:
+        except Refusal as refused:
             nodes.worked(node)
-            if not self.maybe or _repeatable(self.request) or _remembers(event):
+            if not self.waits and (not self.maybe or _repeatable(self.request) or _remembers(event)):
                 raise
             self.over = True
+            if self.waits:
+                self.failure = Unavailable(f"nobody answered in time, and what was asked again was refused: {refused}")
         else:
             nodes.worked(node)
             self.world.kin = bool(reply.token.identity) or (isinstance(event, Received) and bool(event.header(TOKEN)))

@@ -45,7 +45,9 @@ class Pipeline:
 
 
 def _table(place: str | Table) -> Table:
-    return Table(place) if isinstance(place, str) else place
+    if isinstance(place, Table):
+        return place
+    return Table(place if "/" in place else f"./{place}")
 
 
 class TooManyBadRowsError(RuntimeError):
