@@ -5,6 +5,10 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.answers import Config
+from treaty.core.requests import Scope, SetConfig
 from treaty.spark.session import QUICK, session
 
 
@@ -13,3 +17,11 @@ def spark() -> Iterator[SparkSession]:
     started = session("treaty tests", master="local[2]", iceberg=True, java_options=QUICK)
     yield started
     started.stop()
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    """A registry of its own for a test, which takes any schema."""
+    with connect("memory:") as found:
+        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
+        yield found

@@ -3,7 +3,6 @@
 import datetime as dt
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -17,11 +16,9 @@ from pyspark.sql import functions as F
 
 from tests.frames import SPOILT, frame, header, record, resolved
 from tests.histories import history
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, ids_of, make_plan, to_registry
 from treaty.spark.explain import missing_limits
@@ -50,13 +47,6 @@ V3 = record(
     ("where", ["null", {"type": "record", "name": "Place", "fields": [{"name": "x", "type": "float"}]}], None),
 )
 WRITERS = (V1, V2, V3)
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, *texts: str, subject: str = "orders-value") -> list[int]:

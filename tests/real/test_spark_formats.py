@@ -2,7 +2,6 @@
 
 import json
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tests.frames import header
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.protobuf.runtime import pool
 from treaty.spark import Names, decode, explain, make_plan
@@ -38,13 +35,6 @@ DOCUMENTS = (
     {"name": {"type": "string"}, "n": {"type": "integer"}, "lines": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}}},
     {"name": {"type": "string"}, "n": {"type": "number"}, "at": {"type": "string", "format": "date-time"}, "open": {}},
 )  # fmt: skip
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, format_: str, *texts: str) -> list[int]:

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -11,12 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.frames import header, record
-from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.serializers.framing import stamp
-from treaty.core.answers import Config, VersionFound
+from treaty.core.answers import VersionFound
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.spark import DecodePlan, Names, PlanError, decode, make_plan
@@ -31,13 +30,6 @@ V2 = record(("name", "string"), ("n", "long"), ("note", ["null", "string"], None
 ROWS = ({"name": "a", "n": 7}, {"name": "b", "n": 2**40, "note": "x"})
 READ = ({"name": "a", "n": 7, "note": None}, ROWS[1])
 SCHEMA = "at INT, value BINARY, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, *texts: str) -> list[Any]:

@@ -1,18 +1,14 @@
 """Columns and views for those who come from elsewhere."""
 
-from collections.abc import Iterator
-
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tests.frames import frame, record
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark import PlanError, from_avro, view
 
@@ -20,13 +16,6 @@ pytestmark = pytest.mark.jvm
 
 V1 = record(("name", "string"), ("n", "int"))
 V2 = record(("name", "string"), ("n", "long"), ("note", ["null", "string"], None))
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def test_a_column_and_a_view_of_mixed_ids(spark: SparkSession, registry: Connection) -> None:

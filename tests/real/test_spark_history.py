@@ -1,17 +1,14 @@
 """A candidate schema against the data that is there: what it reads, what it can't, and what it would lose."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.frames import frame, header, record
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.spark import check_history
 
@@ -19,13 +16,6 @@ pytestmark = pytest.mark.jvm
 
 V1 = record(("name", "string"), ("n", "int"))
 V2 = record(("name", "string"), ("n", "long"), ("note", ["null", "string"], None))
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def test_a_report_counts_by_id_and_reason_and_says_what_is_empty_and_what_is_lost(

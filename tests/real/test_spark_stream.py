@@ -1,7 +1,6 @@
 """The stream into two tables: crashes at every step, ids that come later, a registry that is away; counts stay exact."""
 
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,11 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.frames import SPOILT, frame, record, resolved
-from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import CALL, A, Call, Reply
-from treaty.core.requests import Register, Request, Scope, SetConfig
+from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
 from treaty.spark import Pipeline, Step, Table, TooManyBadRowsError, replay, start, still_bad
 from treaty.spark.lake import lakes
@@ -36,13 +33,6 @@ V3 = record(
     ("at", ["null", {"type": "record", "name": "Place", "fields": [{"name": "x", "type": "double"}]}], None),
 )
 TEXTS = (V1, V2, V3)
-
-
-@pytest.fixture
-def registry() -> Iterator[Connection]:
-    with connect("memory:") as found:
-        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
-        yield found
 
 
 def put(registry: Connection, text: str, subject: str = "orders-value") -> int:
