@@ -11,6 +11,7 @@ WORKERS ?= 2
 SEED ?= 20260321
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
+BY_FILE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help install jars demo quick test check bench soak serve reference oracle pins
@@ -45,7 +46,7 @@ quick: $(STAMP) ## Tests without a JVM, in under three minutes
 
 test: $(STAMP) ## All tests but the soak, in under thirty minutes
 	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(PARALLEL)
-	$(PYTEST) -m "jvm and not soak" $(SHUFFLED)
+	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(BY_FILE)
 
 check: $(STAMP) ## Format, lint, types, architecture and house rules
 	@failed=""; \

@@ -22,15 +22,14 @@ MODULES = {
     "log": "durable appends on each log against bare loops; three nodes that contend against one; start and memory",
     "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
-    "spark_decode": "Avro under 1, 5 and 50 mixed ids, against Spark's own from_avro",
+    "spark": "decoding 1 to 100 mixed ids, bad rows, three formats, encoding, a stream, a history check; against Spark's own functions",
 }
 """Modules of this package with a function `run`, and what they measure."""
 BY_NAME = {"http_large", "million"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
-OPTED = "log"
-OPTIONS = ("size", "only")
-"""The benchmark that takes options, and which."""
+OPTIONS = {"log": ("size", "only"), "spark": ("rows",)}
+"""The benchmarks that take options, and which."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -52,13 +51,15 @@ def main() -> int:
     parser.add_argument(
         "--only", action="append", metavar="LOG", help="log: this log alone; may be given several times (default: all)"
     )
+    parser.add_argument("--rows", type=int, help="spark: records for each figure (default: 2000000)")
     asked = parser.parse_args()
     unknown = sorted(set(asked.name) - set(MODULES))
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(MODULES)}")
-    options = {name: value for name in OPTIONS if (value := getattr(asked, name))}
-    if options and asked.name != [OPTED]:
-        parser.error(f"{' and '.join(f'--{name}' for name in options)} is for the benchmark {OPTED} alone")
+    options = {name: value for names in OPTIONS.values() for name in names if (value := getattr(asked, name))}
+    for owner, names in OPTIONS.items():
+        if options.keys() & set(names) and asked.name != [owner]:
+            parser.error(f"{' and '.join(f'--{name}' for name in names)} is for the benchmark {owner} alone")
     results = {}
     for name in asked.name or [one for one in MODULES if one not in BY_NAME]:
         results[name] = measured(name, **options)

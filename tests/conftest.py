@@ -22,8 +22,13 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark's bridge leaves its sockets to the garbage collector, which may come to them in any later test."""
+    """Long tests come first, so that no worker is left alone with one at the end.
+
+    Spark's bridge leaves its sockets to the garbage collector, which may come to them in any later test.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     for item in items:
         if item.get_closest_marker("jvm"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))

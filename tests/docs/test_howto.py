@@ -15,17 +15,6 @@ def programs(page: str) -> list[tuple[str, str]]:
     return re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", (HOWTO / page).read_text("utf-8"), re.DOTALL)
 
 
-PROGRAMS = programs("spark.md")
-
-
-@pytest.mark.jvm
-@pytest.mark.parametrize("program", range(len(PROGRAMS)))
-def test_spark(program: int, tmp_path: Path) -> None:
-    text, expected = PROGRAMS[program]
-
-    assert expected in printed(text, tmp_path)
-
-
 @pytest.mark.parametrize(("text", "expected"), programs("python.md"), ids=["ask", "records", "asyncio"])
 def test_python(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
@@ -35,6 +24,11 @@ def test_python(text: str, expected: str, tmp_path: Path) -> None:
     ("text", "expected"), programs("serializers.md"), ids=["choices", "subjects", "asyncio", "confluent_kafka"]
 )
 def test_serializers(text: str, expected: str, tmp_path: Path) -> None:
+    assert printed(text, tmp_path) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), programs("arrow.md"), ids=["table", "validation"])
+def test_arrow(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected
 
 

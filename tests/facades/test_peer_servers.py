@@ -24,6 +24,7 @@ from treaty.core.command import Command
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
+from treaty.node.peers.courier import Courier
 from treaty.wire.peer.message import Done, Handed, PeerAwayError, Told
 
 WORKERS = 3
@@ -36,11 +37,11 @@ def handed(subject: str) -> Handed:
 
 def carried(url: str, passport: Passport, subject: str = "s") -> Told:
     async def once() -> Told:
-        carrier = HttpCarrier(passport)
+        courier = Courier(HttpCarrier(passport))
         try:
-            return await carrier.hand(url, handed(subject), 20.0)
+            return await courier.hand(url, handed(subject), 20.0).told
         finally:
-            await carrier.close()
+            await courier.close()
 
     return asyncio.run(once())
 

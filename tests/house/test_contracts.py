@@ -24,7 +24,7 @@ def folders(room: str) -> set[str]:
     return {f"treaty.{room}.{path.parent.name}" for path in (TREATY / room).glob("*/__init__.py")}
 
 
-CLIENT_SIDE = built("client", "metastore", "spark")
+CLIENT_SIDE = built("arrow", "client", "metastore", "plan", "spark")
 SERVER_SIDE = built("node", "log", "api", "web")
 BACKENDS = built("log.memory", "log.sqlite", "log.postgres", "log.kafka")
 
@@ -53,6 +53,6 @@ def test_no_two_rooms_share_a_layer_by_mistake() -> None:
     named = [name.strip(" ()") for layer in layers for name in layer.split("|")]
 
     assert CONTRACTS["rooms"]["exhaustive"] is True
-    assert len(named) == len(set(named)) == 13
+    assert len(named) == len(set(named)) == 15
     assert named[0] == "cli"
     assert named[-1] == "core"

@@ -18,10 +18,10 @@ from treaty.formats.avro.model import Array, Fixed, Primitive, Record, Reference
 from treaty.formats.avro.model import Map as AvroMap
 from treaty.formats.avro.normal import logical_of
 from treaty.formats.format import InvalidSchemaError
-from treaty.spark.plan.avro.bounds import bounded
-from treaty.spark.plan.avro.columns import ddl
-from treaty.spark.plan.avro.flat import flat
-from treaty.spark.plan.ddl import quoted
+from treaty.plan.avro.bounds import bounded
+from treaty.plan.avro.columns import ddl
+from treaty.plan.avro.flat import flat
+from treaty.plan.ddl import quoted
 
 seeds = st.integers(0, 2**32 - 1)
 WORDS = {

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from treaty.arrow.types import arrow_schema
 from treaty.core.columns import SCALARS, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.spark.types import arrow_schema, spark_schema
+from treaty.spark.types import spark_schema
 
 scalars = st.sampled_from(sorted(SCALARS)).map(Scalar)
 decimals = st.integers(1, 38).flatmap(lambda digits: st.builds(Decimal, st.just(digits), st.integers(0, digits)))

@@ -15,7 +15,7 @@ from treaty.log.kafka.link import Batch, Ends
 from treaty.log.kafka.owner.forms import MARK, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
-from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.log import LogDamagedError, LogNewerError, LogUnavailableError
 
 RETENTION = 100.0
 STEPS = 12
@@ -167,6 +167,26 @@ def check(world: World, place: Position, at_least: Position, last: Position) -> 
     assert place in world.states
     assert place.sequence >= at_least.sequence
     assert place.sequence >= last.sequence
+
+
+@pytest.mark.parametrize("following", [True, False])
+def test_a_mark_of_a_newer_version_is_no_damage(*, following: bool) -> None:
+    async def story() -> None:
+        world = World(7)
+        world.left = 0
+        world.write()
+        reader = Reader(world, horizon=1e9)
+        if following:
+            await reader.look()
+        *rows, (key, value) = transaction(world.append())
+        assert value is not None
+        for each in (*rows, (key, value.replace(b'"v":1', b'"v":2'))):
+            assert world.partition.write(0, world.epoch, *each)
+        world.partition.mark(0, world.epoch, commit=True)
+        with pytest.raises(LogNewerError, match="format 2, known is 1; nothing is lost, upgrade this node"):
+            await reader.look()
+
+    asyncio.run(story())
 
 
 @given(st.integers(0, 2**32))

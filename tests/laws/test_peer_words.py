@@ -13,6 +13,7 @@ from treaty.core import refusals
 from treaty.core.command import Command
 from treaty.core.decide import LAWS
 from treaty.core.finding import Fault, Finding
+from treaty.core.limits import PEER_BATCH
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     Incompatible,
@@ -27,25 +28,21 @@ from treaty.core.registry import Reply, Token
 from treaty.core.requests import DeleteSubject, Register
 from treaty.core.rights import Access, Rule
 from treaty.core.schema import Draft
-from treaty.wire.peer.errors import KINDS
-from treaty.wire.peer.forms import FormError
-from treaty.wire.peer.message import (
+from treaty.wire.peer import batch
+from treaty.wire.peer.batch import (
     VERSION,
     Classes,
-    Done,
-    Failed,
-    Handed,
-    Late,
-    Moved,
-    Refused,
-    Told,
     VersionError,
     answer_of,
+    batch_bytes,
+    batch_from,
     handed_bytes,
-    handed_from,
-    told_bytes,
-    told_from,
+    line_bytes,
+    line_from,
 )
+from treaty.wire.peer.errors import KINDS
+from treaty.wire.peer.forms import FormError
+from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Refused, Told
 
 COMMANDS = sorted((kind for kind, law in LAWS.items() if law.writes), key=lambda kind: kind.__name__)
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=12)
@@ -80,7 +77,7 @@ def handed_over(draw: st.DrawFn) -> Handed:
         request, draw(ANYTHING), draw(st.integers(0, 2**60)), draw(ANYTHING), None if rules is None else Access(rules)
     )
     seconds = draw(st.floats(0, 1e6))
-    return Handed(command, seconds, draw(st.integers(0)), draw(st.integers(0)), draw(TOKENS))
+    return Handed(command, seconds, draw(st.integers(0)), draw(st.integers(0)), draw(TOKENS), draw(ANYTHING))
 
 
 def same_command(one: Handed, other: Handed) -> bool:
@@ -90,10 +87,29 @@ def same_command(one: Handed, other: Handed) -> bool:
     return rules[0] == rules[1] and bare[0] == bare[1]
 
 
+def travelled(handed: Handed, known: Classes | None = None) -> Handed:
+    """A command at the other end, alone in its batch."""
+    (found,) = batch_from(batch_bytes([handed_bytes(handed)]), known or Classes())
+    assert isinstance(found, Handed), found
+    return found
+
+
+def heard(told: Told, request: Any) -> Told:
+    """What is said of a command, at the other end, alone in its line."""
+    ((place, said),) = line_from(line_bytes([(7, told)]).removesuffix(b"\n"))
+    assert place == 7
+    return batch.told_from(said, request)
+
+
 @QUICK
-@given(handed_over())
-def test_a_command_travels_exactly(handed: Handed) -> None:
-    assert same_command(handed_from(handed_bytes(handed), Classes()), handed)
+@given(st.lists(handed_over(), max_size=5))
+def test_commands_travel_exactly(some: list[Handed]) -> None:
+    found = batch_from(batch_bytes(map(handed_bytes, some)), Classes())
+    assert len(found) == len(some)
+    for one, other in zip(found, some, strict=True):
+        assert isinstance(one, Handed)
+        assert same_command(one, other)
+        assert one.request_id == other.request_id
 
 
 @pytest.mark.parametrize("kind", COMMANDS)
@@ -102,7 +118,7 @@ def test_every_kind_of_command_travels_exactly(kind: type) -> None:
     @given(of(kind))
     def each(request: Any) -> None:
         handed = Handed(Command(request, "id", 7, "user:ada"), 1.5, 9)
-        assert same_command(handed_from(handed_bytes(handed), Classes()), handed)
+        assert same_command(travelled(handed), handed)
 
     each()
 
@@ -114,7 +130,7 @@ def test_every_kind_of_answer_travels_exactly(kind: type) -> None:
     @settings(max_examples=25, deadline=None)
     @given(of(answer_of(kind)), TOKENS)
     def each(answer: Any, token: Token) -> None:
-        assert told_from(told_bytes(Done(Reply(answer, token))), request) == Done(Reply(answer, token))
+        assert heard(Done(Reply(answer, token)), request) == Done(Reply(answer, token))
 
     each()
 
@@ -137,7 +153,7 @@ def errors() -> st.SearchStrategy[Any]:
 @settings(max_examples=300, deadline=None)
 @given(errors(), TOKENS)
 def test_an_error_is_the_same_class_with_the_same_members(error: Any, token: Token) -> None:
-    told = told_from(told_bytes(Refused(error, token)), DeleteSubject(Subject(".", "s")))
+    told = heard(Refused(error, token), DeleteSubject(Subject(".", "s")))
     assert isinstance(told, Refused)
     assert told.token == token
     assert type(told.error) is type(error)
@@ -151,9 +167,9 @@ def test_all_errors_of_a_registry_travel() -> None:
     }
 
 
-@pytest.mark.parametrize("told", [Moved(), Moved("http://b:1"), Late(), Failed("KeyError")], ids=str)
+@pytest.mark.parametrize("told", [Moved(), Moved("http://b:1"), Late(), Failed("KeyError"), Declined("full")], ids=str)
 def test_what_else_is_said_travels(told: Told) -> None:
-    assert told_from(told_bytes(told), DeleteSubject(Subject(".", "s"))) == told
+    assert heard(told, DeleteSubject(Subject(".", "s"))) == told
 
 
 # ------------------------------------------------------------------------------------------------------- refused
@@ -162,7 +178,9 @@ PLAIN = Handed(Command(Register(Subject(".", "s"), Draft("{}")), "id", 7, "user:
 
 
 def changed(**members: Any) -> bytes:
-    return json.dumps({**json.loads(handed_bytes(PLAIN)), **members}).encode()
+    """A batch whose middle command has other members."""
+    plain = handed_bytes(PLAIN)
+    return batch_bytes([plain, json.dumps({**json.loads(plain), **members}).encode(), plain])
 
 
 @pytest.mark.parametrize(
@@ -184,28 +202,75 @@ def changed(**members: Any) -> bytes:
         {"seconds": float("inf")},
         {"place": "nowhere"},
         {"last": "9"},
+        {"asked": None},
     ],
     ids=str,
 )
-def test_what_is_not_known_is_refused_and_not_passed_over(members: dict[str, Any]) -> None:
-    with pytest.raises(FormError) as refused:
-        handed_from(changed(**members), Classes())
-    assert not isinstance(refused.value, VersionError)
+def test_what_is_not_known_is_declined_and_not_passed_over_and_others_are_taken(members: dict[str, Any]) -> None:
+    before, declined, after = batch_from(changed(**members), Classes())
+    assert isinstance(declined, Declined)
+    assert declined.message
+    assert all(isinstance(one, Handed) and same_command(one, PLAIN) for one in (before, after))
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"\xff", b"[" * 100_000, b"null"])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"[]", b"\xff", b"[" * 100_000, b"null", b'{"version":2}', b'{"version":2,"commands":{},"told":{}}'],
+    ids=range(7),
+)
 def test_what_is_no_message_is_refused(data: bytes) -> None:
+    with pytest.raises(FormError) as refused:
+        batch_from(data, Classes())
+    assert not isinstance(refused.value, VersionError)
     with pytest.raises(FormError):
-        handed_from(data, Classes())
+        line_from(data)
+
+
+@pytest.mark.parametrize("told", [b"7", b"[7]", b'["7",{}]', b"[7,{},1]", b"[true,{}]"])
+def test_an_answer_has_a_place(told: bytes) -> None:
+    with pytest.raises(FormError, match="a place and what is said"):
+        line_from(b'{"version":2,"told":[' + told + b"]}")
+
+
+@pytest.mark.parametrize("said", [None, [], {}, {"done": 1}, {"late": False}, {"moved": "a", "more": 1}], ids=str)
+def test_what_says_nothing_is_refused(said: Any) -> None:
     with pytest.raises(FormError):
-        told_from(data, PLAIN.command.request)
+        batch.told_from(said, PLAIN.command.request)
+
+
+def test_a_command_that_is_none_is_declined() -> None:
+    plain = handed_bytes(PLAIN)
+    found = batch_from(batch_bytes([b"7", plain, b"null", b"{}"]), Classes())
+    assert [isinstance(one, Handed) for one in found] == [False, True, False, False]
+
+
+def test_half_characters_in_one_command_touch_no_other() -> None:
+    strange = replace(PLAIN, command=replace(PLAIN.command, command_id="\ud800"))
+    found = batch_from(batch_bytes(map(handed_bytes, [PLAIN, strange])), Classes())
+    assert all(same_command(one, other) for one, other in zip(found, [PLAIN, strange], strict=True))  # type: ignore[arg-type]  # see the id
+
+
+def test_no_more_commands_than_a_batch_may_have() -> None:
+    plain = handed_bytes(PLAIN)
+    assert len(batch_from(batch_bytes([plain] * PEER_BATCH), Classes())) == PEER_BATCH
+    with pytest.raises(FormError, match="PEER_BATCH"):
+        batch_from(batch_bytes([plain] * (PEER_BATCH + 1)), Classes())
+
+
+def test_an_answer_that_is_too_long_is_left_out_and_long_ones_have_lines_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batch, "PEER_BYTES", 1_000)
+    told = [(0, Moved("a" * 600)), (1, Moved("b" * 600)), (2, Moved("c" * 2_000)), (3, Moved("d"))]
+    lines = line_bytes(told).splitlines()
+    assert [[place for place, _ in line_from(line)] for line in lines] == [[0], [1, 3]]
 
 
 def test_another_version_is_refused_by_its_number() -> None:
-    with pytest.raises(VersionError, match=f"version 2 .* speaks {VERSION}"):
-        handed_from(changed(version=2), Classes())
+    with pytest.raises(VersionError, match=f"version 3 .* speaks {VERSION}"):
+        batch_from(b'{"version":3,"commands":[]}', Classes())
     with pytest.raises(VersionError):
-        told_from(b'{"late": true}', PLAIN.command.request)
+        line_from(b'{"told":[]}')
 
 
 def test_members_at_their_default_do_not_travel_so_that_an_older_node_can_read_a_newer_ones() -> None:
@@ -224,7 +289,7 @@ def test_the_same_rules_are_the_same_class_of_rights_and_few_are_kept() -> None:
     def of(name: str) -> Access | None:
         access = Access((Rule((name,), frozenset({"read"})),))
         command = replace(PLAIN.command, access=access)
-        return handed_from(handed_bytes(replace(PLAIN, command=command)), known).command.access
+        return travelled(replace(PLAIN, command=command), known).command.access
 
     assert of("a") is of("a")
     assert of("a") is not of("b")

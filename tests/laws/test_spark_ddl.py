@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.spark.plan.ddl import WORDS, type_ddl, type_of
+from treaty.plan.ddl import WORDS, type_ddl, type_of
 
 NAMES = st.text(min_size=1, max_size=8)
 SCALARS = st.sampled_from(sorted(set(WORDS) - {"variant"})).map(Scalar)

@@ -11,6 +11,9 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
 from tests.frames import header
+from treaty.arrow.decoded import Told
+from treaty.arrow.messages.rows import decoder_of
+from treaty.arrow.types import arrow_type
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -19,13 +22,11 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.runtime import pool
-from treaty.spark.engines.messages import Told, decoder_of
-from treaty.spark.plan.asking import model_of
-from treaty.spark.plan.ddl import type_of
-from treaty.spark.plan.making import make_plan
-from treaty.spark.plan.reasons import PlanError
-from treaty.spark.plan.value import DecodePlan
-from treaty.spark.types import arrow_type
+from treaty.plan.asking import model_of
+from treaty.plan.ddl import type_of
+from treaty.plan.making import make_plan
+from treaty.plan.reasons import PlanError
+from treaty.plan.value import DecodePlan
 
 HEAD = 'syntax = "proto3"; package shop; '
 V1 = HEAD + "message Order { string name = 1; int32 n = 2; Line first = 3; message Line { string sku = 1; } }"
@@ -64,6 +65,38 @@ def read(plan: DecodePlan, value: bytes | None) -> Told:
     record, code, said = decoder_of(plan, kind)(value)
     pa.array([record], kind)
     return record, code, said
+
+
+@pytest.mark.parametrize(
+    ("newer", "older", "column", "value"),
+    [("int32", "int64", "BIGINT", 2**40), ("int32", "uint32", "BIGINT", 2**32 - 1), ("sint32", "sint64", "BIGINT", -(2**40))],
+)  # fmt: skip
+def test_a_number_that_became_narrow_keeps_its_wide_values(
+    newer: str, older: str, column: str, value: int, registry: Connection
+) -> None:
+    texts = [f"{HEAD} message Order {{ {kind} n = 2; }}" for kind in (older, newer)]
+    ids = put(registry, *texts)
+    plan = make_plan(registry, "orders-value", reader="union")
+    assert plan.columns == (("n", column),)
+    decode = decoder_of(plan, arrow_type(type_of(plan.type)))
+    rows = [
+        decode(framed(schema_id, text, {"n": one}))[0]
+        for schema_id, text, one in zip(ids, texts, (value, 7), strict=True)
+    ]
+    assert rows == [{"n": value}, {"n": 7}]
+
+
+@pytest.mark.parametrize(
+    "place", ["int32 n = 2;", "Line line = 3; message Line { int32 n = 1; }", "map<string, int32> n = 2;"]
+)
+def test_a_narrow_reader_refuses_wide_writers_and_cuts_nothing(place: str, registry: Connection) -> None:
+    older, newer = put(registry, *(f"{HEAD} message Order {{ {one} }}" for one in (place.replace("32", "64"), place)))
+    plan = make_plan(registry, "orders-value", reader="latest")
+    assert [(one.schema_id, one.code) for one in plan.rejected] == [(older, "RESOLUTION")]
+    assert "int64 there and int32 in the reader" in plan.rejected[0].message
+    assert [one.schema_id for one in plan.writers] == [newer]
+    other = make_plan(registry, "orders-value", reader=1)
+    assert not other.rejected
 
 
 def test_every_version_is_read_by_all_of_them_together(registry: Connection) -> None:

@@ -6,14 +6,14 @@ import pytest
 
 from tests.frames import resolved
 from tests.histories import history
+from treaty.arrow.avro.rows import decoder_of
 from treaty.core.names import DEFAULT_CONTEXT
+from treaty.plan.asking import parsed
+from treaty.plan.avro.composing import compose
+from treaty.plan.avro.merging import merge
+from treaty.plan.avro.weaving import TAIL_VALUE
+from treaty.plan.known import Known
 from treaty.spark.engines.builtin import recipe_of
-from treaty.spark.engines.workers import decoder_of
-from treaty.spark.plan.asking import parsed
-from treaty.spark.plan.avro.composing import compose
-from treaty.spark.plan.avro.merging import merge
-from treaty.spark.plan.avro.weaving import TAIL_VALUE
-from treaty.spark.plan.known import Known
 
 HISTORIES = 150
 

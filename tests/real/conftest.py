@@ -14,7 +14,7 @@ from treaty.spark.session import QUICK, session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    started = session("treaty tests", master="local[2]", iceberg=True, java_options=QUICK)
+    started = session("treaty tests", master="local[2]", iceberg=True, kafka=True, java_options=QUICK)
     yield started
     started.stop()
 

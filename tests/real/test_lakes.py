@@ -1,5 +1,7 @@
 """Lake tables of every format: appends that happen once, and tables that grow only as far as they may."""
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from treaty.spark.lake import lakes
 from treaty.spark.lake.changes import EvolutionError
+from treaty.spark.lake.documents import Docs, documented
+from treaty.spark.lake.iceberg import settings
 from treaty.spark.lake.table import FORMATS, Batch, Table
 
 pytestmark = pytest.mark.jvm
@@ -29,27 +33,39 @@ def held(spark: SparkSession, table: Table) -> list[Any]:
 
 def test_a_batch_that_comes_twice_is_written_once(spark: SparkSession, table: Table) -> None:
     assert lakes.schema(spark, table) is None
-    first = rows(spark, "n INT", (1,), (2,))
+    first, nothing = rows(spark, "n INT", (1,), (2,)), rows(spark, "n INT")
     for batch in (Batch("a", 0), Batch("a", 0), Batch("b", 0), Batch("a", 1), Batch("a", 1), Batch("a", 0)):
         lakes.append(first, table, batch)
+    lakes.append(nothing, table, Batch("a", 2))
+    lakes.append(nothing, table, Batch("a", 2))
     assert [row["n"] for row in held(spark, table)] == [1, 1, 1, 2, 2, 2]
 
 
 def test_a_table_grows_in_breadth_and_width_and_old_rows_stay(spark: SparkSession, table: Table) -> None:
     small = "n INT, price DECIMAL(5, 2), inner STRUCT<a: INT>, many ARRAY<STRUCT<x: FLOAT>>, by MAP<STRING, INT>"
     large = (
-        "n BIGINT, price DECIMAL(9, 2), inner STRUCT<b: STRING, a: BIGINT>, many ARRAY<STRUCT<x: DOUBLE, y: INT>>,"
-        " by MAP<STRING, BIGINT>, note STRING"
+        "N BIGINT, price DECIMAL(9, 2), inner STRUCT<b: STRING, a: BIGINT>, many ARRAY<STRUCT<x: DOUBLE, y: INT>>,"
+        " by MAP<STRING, BIGINT>, note STRING, `two words` STRUCT<`a.b`: INT, `c,d=`: INT>"
     )
-    lakes.append(rows(spark, small, (1, None, (1,), [(0.5,)], {"k": 1})), table, Batch("a", 0))
-    lakes.append(rows(spark, large, (2**40, None, ("b", 2**40), [(0.5, 7)], {"k": 2**40}, "x")), table, Batch("a", 1))
-    lakes.append(rows(spark, small, (3, None, None, None, None)), table, Batch("a", 2))
+    said: Docs = ((("n",), "how many"), (("inner", "a"), "it's deep"), (("many", "[]", "x"), "an item"))
+    more: Docs = ((("N",), "how many now"), (("two words", "a.b"), "dotted"))
+    lakes.append(rows(spark, small, (1, None, (1,), [(0.5,)], {"k": 1})), table, Batch("a", 0), docs=said)
+    odd = (2**40, None, ("b", 2**40), [(0.5, 7)], {"k": 2**40}, "x", (1, 2))
+    lakes.append(rows(spark, large, odd), table, Batch("a", 1), docs=more)
+    empty = rows(spark, f"{small}, hollow VOID, husk STRUCT<v: VOID>", (3, None, None, [None], {"k": None}, None, None))
+    lakes.append(empty, table, Batch("a", 2))
+    old = {"price": None, "note": None, "two words": None}
     assert held(spark, table) == [
-        {"n": 1, "price": None, "inner": {"a": 1, "b": None}, "many": [{"x": 0.5, "y": None}], "by": {"k": 1}, "note": None},
-        {"n": 3, "price": None, "inner": None, "many": None, "by": None, "note": None},
-        {"n": 2**40, "price": None, "inner": {"a": 2**40, "b": "b"}, "many": [{"x": 0.5, "y": 7}], "by": {"k": 2**40}, "note": "x"},
+        {"n": 1, "inner": {"a": 1, "b": None}, "many": [{"x": 0.5, "y": None}], "by": {"k": 1}, **old},
+        {"n": 3, "inner": None, "many": [None], "by": {"k": None}, **old},
+        {"n": 2**40, "price": None, "inner": {"a": 2**40, "b": "b"}, "many": [{"x": 0.5, "y": 7}], "by": {"k": 2**40},
+         "note": "x", "two words": {"a.b": 1, "c,d=": 2}},
     ]  # fmt: skip
-    assert dict(lakes.read(spark, table).dtypes)["price"] == "decimal(9,2)"
+    found = lakes.schema(spark, table)
+    assert found is not None
+    assert found["price"].dataType.simpleString() == "decimal(9,2)"
+    told = documented(found, (*said[1:], (("n",), "how many now"), more[1]))
+    assert found == told, "the comments are those of the newest words, and the others are kept"
 
 
 def test_a_table_that_must_not_grow_does_not(spark: SparkSession, table: Table) -> None:
@@ -63,7 +79,48 @@ def test_a_table_that_must_not_grow_does_not(spark: SparkSession, table: Table) 
     lakes.append(more, table, Batch("a", 1), "none")
     with pytest.raises(EvolutionError, match=r"n is int in the table and string in the rows\..*write the table anew"):
         lakes.append(rows(spark, "n STRING", ("x",)), table, Batch("a", 2))
+    twins = rows(spark, "n INT, New INT, new INT", (4, 5, 6))
+    with pytest.raises(EvolutionError, match="New and new differ in nothing but upper and lower case"):
+        lakes.append(twins, table, Batch("a", 2))
     assert held(spark, table) == [{"n": 1}, {"n": 3}]
+
+
+def test_writers_at_one_time_lose_neither_rows_nor_columns(spark: SparkSession, table: Table) -> None:
+    lakes.append(rows(spark, "n INT", (0,)), table, Batch("first", 0))
+
+    def write(writer: int) -> None:
+        for turn in range(3):
+            number = 10 * writer + turn
+            frame = rows(spark, f"n INT, w{number} INT", (number, number))
+            lakes.append(frame, table, Batch(f"writer {writer}", turn))
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(write, writer) for writer in (1, 2)]:
+            done.result()
+    numbers = [10, 11, 12, 20, 21, 22]
+    found = held(spark, table)
+    assert [row["n"] for row in found] == [0, *numbers]
+    for row in found:
+        assert {name: value for name, value in row.items() if value is not None} == (
+            {"n": row["n"], f"w{row['n']}": row["n"]} if row["n"] else {"n": 0}
+        )
+        assert row.keys() == {"n", *(f"w{number}" for number in numbers)}
+
+
+def test_a_table_may_have_a_name_and_sql_writes_to_it_too(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql(f"CREATE DATABASE IF NOT EXISTS named LOCATION '{tmp_path}/named'")
+    for setting, value in settings("lake", f"{tmp_path}/lake").items():
+        spark.conf.set(setting, value)
+    try:
+        for table in (Table("named.orders", "delta"), Table("lake.shop.orders", "iceberg")):
+            for turn, kind in enumerate(("INT", "BIGINT")):
+                frame = rows(spark, f"n {kind}, day STRING", (turn, "a"))
+                lakes.append(frame, replace(table, partitions=("day",)), Batch("a", turn), docs=((("n",), "how many"),))
+            spark.sql(f"INSERT INTO {table.place} VALUES (7, 'b')")
+            assert held(spark, table) == [{"n": 0, "day": "a"}, {"n": 1, "day": "a"}, {"n": 7, "day": "b"}]
+            assert lakes.read(spark, table).schema["n"].metadata["comment"] == "how many"
+    finally:
+        spark.sql("DROP DATABASE named CASCADE")
 
 
 def test_partitions_and_comments_are_made_with_the_table(spark: SparkSession, tmp_path: Path) -> None:

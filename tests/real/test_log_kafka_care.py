@@ -152,6 +152,7 @@ async def test_a_topic_of_somebody_else_is_no_log(kafka: "Kafka", topic: str, wr
     else:
         assert await log.tip() == START, "records without the magic are nobody's"
         await put(log, row("a", "1"))
+        assert log.strangers == 3
     await log.close()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 
 @pytest.mark.timeout(400)
@@ -16,10 +16,19 @@ def test_a_small_demo_proves_its_counts_across_a_kill(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=380)
     log = (folder / "job.log").read_text()[-3000:] if (folder / "job.log").exists() else ""
     assert done.returncode == 0, done.stdout + done.stderr + log
-    for told in ("SIGKILL", "goes on from its checkpoint", "proved", "version 4 was refused", "3,000 events"):
+    for told in (
+        "SIGKILL",
+        "goes on from its checkpoint",
+        "proved",
+        "version 4 was refused",
+        "3,000 events",
+        "one join",
+        "weather 283 =",
+    ):
         assert told in done.stdout
     page = (folder / "report.html").read_text()
     assert page.count("<svg") >= 5
     assert "http" not in page.replace("http-equiv", "")
     assert "widened" in page
+    assert "Endeavor Air" in page
     assert not list(folder.glob("*.db-wal"))

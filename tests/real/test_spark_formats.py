@@ -19,8 +19,8 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.protobuf.runtime import pool
+from treaty.plan.asking import model_of
 from treaty.spark import Names, decode, explain, make_plan
-from treaty.spark.plan.asking import model_of
 
 pytestmark = pytest.mark.jvm
 

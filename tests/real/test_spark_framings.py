@@ -1,5 +1,6 @@
 """Frames of every kind before the same payloads: each is read as Confluent's prefix is, and what it can't say is a bad row."""
 
+import gzip
 import io
 import json
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -18,10 +20,10 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64, md5
+from treaty.plan import heads
+from treaty.plan.asking import parsed
+from treaty.plan.known import Known
 from treaty.spark import DecodePlan, Names, PlanError, decode, make_plan
-from treaty.spark.plan import heads
-from treaty.spark.plan.asking import parsed
-from treaty.spark.plan.known import Known
 
 pytestmark = pytest.mark.jvm
 
@@ -144,3 +146,21 @@ def test_a_framing_of_another_package(
     assert [row["record"] for row in rows] == [*READ, None]
     with pytest.raises(PlanError, match="'theirs' is no framing; there are header, md5, none, ours, prefix"):
         make_plan(registry, "orders-value", framing="theirs")
+
+
+def test_pravegas_encodings_say_schema_and_codec(spark: SparkSession, registry: Connection) -> None:
+    ids = [one.schema_id for one in put(registry, V1, V2)]
+    plan = make_plan(registry, "orders-value", framing={0: (ids[0], ""), 1: (ids[1], "gzip"), 300: (ids[0], "snappy")})
+    first, second = payloads()
+    snappy = pa.Codec("snappy").compress(first).to_pybytes()
+    values = [b"\1\0\0\0\0" + first, b"\1\0\0\0\1" + gzip.compress(second), b"\1\0\0\1\x2c" + snappy]
+    strange = {
+        b"\1\0\0\0\1" + gzip.compress(second)[:-3]: "MALFORMED", b"\1\0\0\0\1" + gzip.compress(second + b"x"): "TRAILING",
+        b"\1\0\0\1\x2c" + first: "MALFORMED", b"\1\0\0\0\7" + first: "UNKNOWN_ID", header(ids[0]) + first: "BAD_MAGIC", b"\1\0": "TOO_SHORT",
+    }  # fmt: skip
+    rows = read(spark, plan, *values, *strange, None)
+    assert [row["record"] for row in rows[:3]] == [READ[0], READ[1], READ[0]]
+    assert [row["id"] for row in rows[:3]] == [ids[0], ids[1], ids[0]]
+    assert [row["error"]["code"] for row in rows[3:-1]] == [*strange.values()]
+    assert all(row["error"]["message"] for row in rows[3:-1])
+    assert rows[-1]["error"] is None

@@ -115,11 +115,13 @@ def _parts(coordinate: str) -> list[str]:
 def main() -> None:
     """Fetch what the tests that start a JVM need."""
     from tests.servers.kafka import broker_classpath  # noqa: PLC0415 (it asks this module)
+    from treaty.spark.connector import token_jar  # noqa: PLC0415 (loads Spark)
     from treaty.spark.session import session, to_fetch  # noqa: PLC0415 (loads Spark)
 
     broker_classpath()
-    if to_fetch(iceberg=True):
-        session("treaty jars", master="local[1]", iceberg=True).stop()
+    token_jar()
+    if to_fetch(iceberg=True, kafka=True):
+        session("treaty jars", master="local[1]", iceberg=True, kafka=True).stop()
 
 
 if __name__ == "__main__":

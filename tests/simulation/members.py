@@ -23,15 +23,14 @@ from treaty.core.rows import Alien, Key, Row
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables, View
 from treaty.log.log import Log
-from treaty.node import queue
 from treaty.node.chain import Decide
 from treaty.node.grammar import Desk
 from treaty.node.node import Node
-from treaty.node.peers import handing
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
 from treaty.node.world import World
+from treaty.wire.peer.batch import Classes, batch_from
 from treaty.wire.peer.message import Handed, Told
 
 EPOCH = 1_700_000_000_000
@@ -41,7 +40,6 @@ MEMO_BYTES = 20_000
 
 HANDED = 40
 """Sequences within which another node may decide what it was handed: few, so that runs come to their end."""
-handing.HANDED_WITHIN = queue.HANDED_WITHIN = HANDED  # type: ignore[attr-defined]
 
 
 @dataclass(slots=True)
@@ -80,9 +78,11 @@ class _Carrier(Way):
         super().__init__(site.net)
         self._sent = site.sent
 
-    async def hand(self, address: str, handed: Handed, timeout: float) -> Told:
-        self._sent.add(handed.command.command_id)
-        return await super().hand(address, handed, timeout)
+    async def carry(
+        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+    ) -> None:
+        self._sent.update(one.command.command_id for one in batch_from(body, Classes()) if isinstance(one, Handed))
+        await super().carry(address, body, heard, timeout=timeout, request_id=request_id)
 
 
 class Site:

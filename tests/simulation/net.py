@@ -3,12 +3,13 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from treaty.node.node import Node
-from treaty.node.peers.carrier import PeerAwayError
-from treaty.wire.peer.message import Classes, Handed, Told, handed_bytes, handed_from, told_bytes, told_from
+from treaty.node.peers.taking import answer
+from treaty.wire.peer.batch import Classes, batch_from, line_bytes
+from treaty.wire.peer.message import Handed, PeerAwayError, Told
 
 
 @dataclass
@@ -18,11 +19,11 @@ class Net:
     chance: random.Random
     latency: float = 0.01
     lost: float = 0.0
-    """A command that does not arrive, and is known not to have."""
+    """A batch that does not arrive, and is known not to have."""
     deaf: float = 0.0
-    """An answer that does not come back; what was asked is done all the same."""
+    """A line of answers that does not come back, nor any after it; what was asked is done all the same."""
     twice: float = 0.0
-    """A command that arrives once more, later."""
+    """A batch that arrives once more, later."""
     nodes: dict[str, Node] = field(default_factory=dict)
     spawn: Callable[..., asyncio.Task[None]] = asyncio.create_task
     """Starts what goes on at the other end, whatever becomes of who asked."""
@@ -45,12 +46,22 @@ class Net:
     async def delay(self, factor: float = 1.0) -> None:
         await asyncio.sleep(self.latency * factor * self.chance.expovariate(1.0))
 
-    async def decided(self, node: Node, data: bytes, answer: "asyncio.Future[bytes]", factor: float = 1.0) -> None:
+    async def decided(self, node: Node, body: bytes, say: Callable[[bytes], None], factor: float = 1.0) -> None:
         """What happens at the other end."""
         await self.delay(factor)
-        told = await self.within(node, handed_from(data, Classes()))
-        if not answer.done():
-            answer.set_result(told_bytes(told))
+
+        async def said(told: Sequence[tuple[int, Told]]) -> None:
+            for line in line_bytes(told).splitlines():
+                say(line)
+
+        try:
+            await answer(batch_from(body, Classes()), lambda handed: self.within(node, handed), said)
+        finally:
+            say(b"")
+
+
+def unheard(_: bytes) -> None:
+    """Nobody listens to an answer."""
 
 
 @dataclass
@@ -59,30 +70,33 @@ class Way:
 
     net: Net
 
-    async def hand(self, address: str, handed: Handed, timeout: float) -> Told:
-        net = self.net
-        net.count["handed"] += 1
-        data = handed_bytes(handed)
+    async def carry(
+        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+    ) -> None:
+        net, count = self.net, len(batch_from(body, Classes()))
+        net.count["batches"] += 1
+        net.count["handed"] += count
+        net.count["in company"] += count > 1
         await net.delay()
         node = net.nodes.get(address)
         if node is None or net.chance.random() < net.lost:
             net.count["never arrived"] += 1
             raise PeerAwayError(f"{address} does not answer", left=False)
-        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        net.spawn(net.decided(node, data, answer))
+        lines: asyncio.Queue[bytes] = asyncio.Queue()
+        net.spawn(net.decided(node, body, lines.put_nowait))
         if net.chance.random() < net.twice:
             net.count["arrived twice"] += 1
-            net.spawn(net.decided(node, data, asyncio.get_running_loop().create_future(), 20))
+            net.spawn(net.decided(node, body, unheard, 20))
         try:
             async with asyncio.timeout(timeout):
-                told = await answer
-                await net.delay()
+                while line := await lines.get():
+                    await net.delay()
+                    if net.chance.random() < net.deaf:
+                        net.count["answers lost"] += 1
+                        raise PeerAwayError("the answer was lost", left=True)
+                    heard(line)
         except TimeoutError:
             raise PeerAwayError(f"{address} said nothing in time", left=True) from None
-        if net.chance.random() < net.deaf:
-            net.count["answers lost"] += 1
-            raise PeerAwayError("the answer was lost", left=True)
-        return told_from(told, handed.command.request)
 
     def request_id(self) -> str:
         return ""

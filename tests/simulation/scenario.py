@@ -333,6 +333,11 @@ class Scenario:
         self.counts += self.judge.counts
         return Run(self.seed, self._trace.hexdigest(), self.counts, self.trace, self._broken)
 
+    def forget(self) -> None:
+        """Let go of everything at once: it holds itself in circles, and looking for those takes long."""
+        for one in (self.history, self.judge, self.site, self.plot, self):
+            vars(one).clear()
+
 
 def run(seed: int, *, log: str = "", keep: bool = False) -> Run:
     """Run one seed on a discipline of the log; the same two give the same run, to the last line of its trace.
@@ -340,4 +345,8 @@ def run(seed: int, *, log: str = "", keep: bool = False) -> Run:
     Without a name the seed chooses between SQL's and memory's.
     """
     with grounded(seed):
-        return Scenario(seed, log, keep=keep).run()
+        life = Scenario(seed, log, keep=keep)
+        try:
+            return life.run()
+        finally:
+            life.forget()

@@ -54,6 +54,11 @@ def request_id_of(scope: Scope) -> bytes:
     return found
 
 
+def answering(request_id: str) -> None:
+    """Say to which request the rest of this task belongs: one that another node was asked, for its log lines."""
+    _REQUEST.set(request_id)
+
+
 def request_id() -> str:
     """Return the id of the request that this task answers; empty outside of one."""
     return _REQUEST.get()

@@ -93,6 +93,7 @@ HELP = {
     "refusing": "1 where the log took no write when the worker tried one last",
     "trouble": "1 where the worker can't reach its log now",
     "quarantined": "Rows of the log that the worker can't read",
+    "strangers": "Records of the log's topic that nobody of Treaty's wrote, and that are ignored",
     "state_file_age": "Seconds since the worker's state file was written",
     "subjects": "Subjects that the worker holds, deleted softly or not",
     "versions": "Versions that the worker holds, deleted softly or not",

@@ -42,6 +42,8 @@ COMMANDS = {
     "promote": Place("treaty.cli.transfer.promoting", "Copy subjects to another context or registry, checked first."),
     "log": Place("treaty.cli.log.group", "Look at, check, carry and mend a log."),
     "completion": Place("treaty.cli.completion", "Print the script that completes commands in your shell."),
+    "pipeline": Place("treaty.cli.pipeline.group", "Run streams of frames into tables, and look after them."),
+    "table": Place("treaty.cli.lake.table", "Make lake tables from subjects, evolve them, tell where they differ."),
     "spark": Place("treaty.cli.spark", "Packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""

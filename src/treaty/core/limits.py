@@ -106,10 +106,22 @@ DECODE_WRITERS = 1_000
 """Schema ids that one decode plan reads."""
 UNKNOWN_IDS = 100
 """Unknown schema ids that one batch of a stream asks the registry for; rows of further ones are bad rows."""
+ARROW_ROWS = 20_000
+"""Frames that are decoded to Arrow at once."""
+ARROW_BYTES = 8_000_000
+"""Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
+INFLATED_BYTES = 50_000_000
+"""Bytes that one compressed payload may become when a job or a program decodes it; a longer one is a bad row."""
 AVRO_ITEMS = 1_000_000
 """Items of one array or map that a Spark job decodes."""
+AVRO_NESTING = 32
+"""Records of a recursive Avro schema inside each other in one payload; without it, a long row ends the JVM or the Python worker."""
 AVRO_TEXT_BYTES = 50_000_000
 """Bytes of one string or bytes value that a Spark job decodes."""
+HISTORY_TROUBLES = 200
+"""Kinds of bad rows, by schema id and code, that a history check lists."""
+LAKE_TRIES = 8
+"""Times that a lake table is written to while others change it, before the write fails."""
 REGISTRY_TRIES = 6
 """Times that a batch asks a registry that can't answer, before the batch fails."""
 COMMIT_BYTES = 4_194_304
@@ -172,6 +184,12 @@ METADATA_KEYS = 100
 """Keys in a file for sensitive metadata."""
 PEER_BYTES = 16_777_216
 """Bytes of a command that one node hands to another, or of what that one says of it."""
+PEER_BATCH = 256
+"""Commands that one node hands to another in one request."""
+PEER_BATCH_BYTES = 1_048_576
+"""Bytes of commands in one such request; a larger command travels alone."""
+PEER_REQUESTS = 16
+"""Such requests that one node has under way to another; past it commands wait where they are."""
 HANDED_WITHIN = 5_000
 """Commits within which a command must be decided by the node that it is handed to; fewer than outcomes are remembered."""
 PEER_COMMANDS = 2_048

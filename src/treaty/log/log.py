@@ -68,6 +68,20 @@ class LogUnavailableError(Exception):
 class LogDamagedError(Exception):
     """The log's store is damaged or lost data; the message says what and what to do. Writes must stop."""
 
+    @property
+    def told(self) -> str:
+        """What to say to those who ask."""
+        return f"the log is damaged: {self}"
+
+
+class LogNewerError(LogDamagedError):
+    """The log is whole, and this version is too old to read it: writes must stop here, and go on at newer nodes."""
+
+    @property
+    def told(self) -> str:
+        """What to say to those who ask."""
+        return f"the log is {self}"
+
 
 class Log(Protocol):
     """One log. All methods are safe to call concurrently from one event loop.
@@ -83,6 +97,11 @@ class Log(Protocol):
     @property
     def exclusive(self) -> bool:
         """Whether `hold` works here: SQL and memory can, a Kafka log can't."""
+        ...
+
+    @property
+    def strangers(self) -> int:
+        """Records that were read and that nobody of Treaty's wrote: all nodes ignore them alike. 0 where none can be."""
         ...
 
     @property

@@ -80,6 +80,7 @@ class MemoryLog:
     """A `Log` on a shelf."""
 
     exclusive = True
+    strangers = 0
     owned = False
 
     def __init__(self, name: str = "", *, kept: int = APPENDS_KEPT) -> None:

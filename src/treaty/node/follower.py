@@ -51,6 +51,7 @@ class Follower:
         """When the look began that is on its way."""
         self._trouble = ""
         self.damage = ""
+        """Why the log can't be trusted or read here, as a sentence; it stays until the node is started anew."""
         self._log = source
         self._world = world
         self._counts = counts
@@ -118,7 +119,7 @@ class Follower:
                 raise
             except Exception as error:  # noqa: BLE001 - those who wait have to hear of it, whatever it is
                 if isinstance(error, LogDamagedError):
-                    self.damage = str(error)
+                    self.damage = error.told
                 elif isinstance(error, LogUnavailableError):
                     self._trouble = str(error)
                 waiters.set_exception(error)

@@ -126,7 +126,8 @@ class Node:
         self.counts.taken += 1
         begun = self._world.now()
         try:
-            await self._in_time(self._same_log(handed.place), Call(timeout=handed.seconds))
+            if not self._known(handed.place):
+                await self._in_time(self._same_log(handed.place), Call(timeout=handed.seconds))
             left = handed.seconds - (self._world.now() - begun)
             return Done(await self._queue.submit(handed.command, left, handed))
         except MovedError as moved:
@@ -156,7 +157,7 @@ class Node:
         except LogUnavailableError as error:
             raise Unavailable(f"the log can't be reached: {error}; {self.follower.standing}") from None
         except LogDamagedError as error:
-            raise Unavailable(f"the log is damaged: {error}", READ_ONLY_SECONDS) from None
+            raise Unavailable(error.told, READ_ONLY_SECONDS) from None
         except TimeoutError:
             reason = f" ({self.follower.trouble}; {self.follower.standing})" if self.follower.trouble else ""
             raise Unavailable(f"no answer within {call.timeout} seconds{reason}; nothing was written") from None
@@ -216,14 +217,9 @@ class Node:
 
     async def _reach(self, token: Token) -> None:
         """Wait until the tables show a token's place; refuse tokens of other logs, and those that lead nowhere."""
-        if token.sequence == 0:
+        if self._known(token):
             return
-        try:
-            shown = bool(self.follower.done) and self._shows(token)  # before the first look nothing here is proven
-        except Invalid:
-            shown = False  # the log may have been put back or replaced since the last look
-        if not shown:
-            await self.follower.look()
+        await self.follower.look()
         if not self._shows(token):
             waited = asyncio.timeout(TOKEN_SECONDS)
             try:
@@ -239,6 +235,13 @@ class Node:
                     raise foreign(token, here) from None
                 message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"
                 raise Unavailable(message) from None
+
+    def _known(self, token: Token) -> bool:
+        """Tell whether the tables show a token's place as it is; where not, a look may still find it."""
+        try:
+            return token.sequence == 0 or (bool(self.follower.done) and self._shows(token))  # a first look proves it
+        except Invalid:
+            return False  # the log may have been put back or replaced since the last look
 
     def _shows(self, token: Token) -> bool:
         here = self.follower.position
@@ -281,6 +284,7 @@ class Node:
             trouble=follower.trouble,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
+            strangers=self._log.strangers,
             sealed_with=self._vault.missing(self._tables),
             state_file_age=None if written is None else round(max(0, self._world.wall() - written) / 1000, 1),
             kept=Kept.of(self._tables),

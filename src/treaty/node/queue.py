@@ -54,7 +54,7 @@ class Queue:
     def read_only(self) -> str:
         """Why this node must not write, or nothing."""
         if self._follower.damage:
-            return f"the log is damaged: {self._follower.damage}"
+            return self._follower.damage
         tables = self._follower.tables
         quarantine = tables.quarantine
         if not quarantine:

@@ -108,6 +108,8 @@ class Status:
     """Rows that this version can't read."""
     quarantine: tuple[str, ...]
     """The first few of them, and why."""
+    strangers: int
+    """Records of the log's topic that nobody of Treaty's wrote; all nodes ignore them alike. Somebody else writes there."""
     sealed_with: tuple[str, ...]
     """Ids of keys that sealed sensitive metadata in this log and are not here: what they sealed can't be read by this
     node, and it writes none."""

@@ -9,6 +9,7 @@ from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
 from treaty.core.values import Outcome
 from treaty.log.log import Fate, Leader, Log, LogDamagedError, LogUnavailableError
+from treaty.node.ahead import read_ahead
 from treaty.node.chain import Chain, Decide, build
 from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
 from treaty.node.peers.handing import Handing
@@ -82,7 +83,7 @@ class Writer:
                 await self._world.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError as error:
-                self._follower.damage = str(error)
+                self._follower.damage = error.told
             except Exception:
                 log.exception("a chain was given up; its commands will be told at their deadline")
                 await self._world.sleep(pause)
@@ -133,6 +134,7 @@ class Writer:
         if self._conflicts < HOLD_AFTER or not self._log.exclusive:
             chain = self._build(batch)
             return chain, await self._fly(chain)
+        read_ahead(batch, self._follower.tables, self._decide)
         sent: tuple[Chain, Flight | None] | None = None
         try:
             async with self._log.hold():
@@ -179,7 +181,7 @@ class Writer:
         except LogUnavailableError as error:
             return Flight(append, look, None, error)
         except LogDamagedError as error:
-            self._follower.damage = str(error)
+            self._follower.damage = error.told
             return Flight(append, look, None, error)
 
     # ---------------------------------------------------------------------------------------------------- afterwards

@@ -1,44 +1,84 @@
 """The Spark room: decode plans, frames to rows and back, Delta tables that evolve, and the streaming job."""
 
-from treaty.spark.decode import Names, decode, from_registry, ids_of
-from treaty.spark.encode import to_registry
+from treaty.plan.encoding.making import make_encode_plan
+from treaty.plan.encoding.value import EncodePlan
+from treaty.plan.encoding.verdict import Verdict
+from treaty.plan.encoding.wish import DERIVED, Derive, EncodeWish
+from treaty.plan.making import extend, make_plan
+from treaty.plan.reasons import PlanError
+from treaty.plan.rows import Names
+from treaty.plan.value import DecodePlan
+from treaty.spark.decode import decode, from_registry, ids_of
+from treaty.spark.encoding.encode import Written, dry_run, encode, to_registry
+from treaty.spark.encoding.topic import Outgoing, to_topic
 from treaty.spark.explain import engine_of, explain
 from treaty.spark.functions import from_avro, view
 from treaty.spark.history import HistoryReport, check_history
+from treaty.spark.keyed.value import DEBEZIUM, Debezium, Keyed
 from treaty.spark.lake.table import Table
 from treaty.spark.packages import packages
+from treaty.spark.pipelines.counting.journal import Report
 from treaty.spark.pipelines.replay import Replayed, replay, still_bad
-from treaty.spark.pipelines.running import start
-from treaty.spark.pipelines.value import Pipeline, Step, TooManyBadRowsError
-from treaty.spark.plan.making import extend, make_plan
-from treaty.spark.plan.reasons import PlanError
-from treaty.spark.plan.value import DecodePlan
-from treaty.spark.session import session
+from treaty.spark.pipelines.reports.metrics import PipelineMetrics
+from treaty.spark.pipelines.reports.preview import Preview, preview
+from treaty.spark.pipelines.reports.status import Status, status
+from treaty.spark.pipelines.running import run, start
+from treaty.spark.pipelines.source import FilesSource, KafkaSource, SourceError
+from treaty.spark.pipelines.trigger import Trigger
+from treaty.spark.pipelines.value import Pipeline, PipelineError, Step, TooManyBadRowsError
+from treaty.spark.session import NotOnConnectError, session
 
 __all__ = [
+    "DEBEZIUM",
+    "DERIVED",
+    "Debezium",
     "DecodePlan",
+    "Derive",
+    "EncodePlan",
+    "EncodeWish",
+    "FilesSource",
     "HistoryReport",
+    "KafkaSource",
+    "Keyed",
     "Names",
+    "NotOnConnectError",
+    "Outgoing",
     "Pipeline",
+    "PipelineError",
+    "PipelineMetrics",
     "PlanError",
+    "Preview",
     "Replayed",
+    "Report",
+    "SourceError",
+    "Status",
     "Step",
     "Table",
     "TooManyBadRowsError",
+    "Trigger",
+    "Verdict",
+    "Written",
     "check_history",
     "decode",
+    "dry_run",
+    "encode",
     "engine_of",
     "explain",
     "extend",
     "from_avro",
     "from_registry",
     "ids_of",
+    "make_encode_plan",
     "make_plan",
     "packages",
+    "preview",
     "replay",
+    "run",
     "session",
     "start",
+    "status",
     "still_bad",
     "to_registry",
+    "to_topic",
     "view",
 ]

@@ -8,41 +8,20 @@ from pyspark.sql import functions as F
 
 from treaty.core.limits import UNKNOWN_IDS
 from treaty.core.registry import Registry
+from treaty.plan.ddl import quoted
+from treaty.plan.framing import PREFIX
+from treaty.plan.making import make_plan
+from treaty.plan.rows import NAMES, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
+from treaty.plan.value import DecodePlan
 from treaty.spark.engines.table import ENGINES
 from treaty.spark.explain import engine_of
 from treaty.spark.frames import claimed_id, frame_id, looked_up, starts
 from treaty.spark.framings import headless, reframed
-from treaty.spark.plan.ddl import quoted
-from treaty.spark.plan.framing import PREFIX
-from treaty.spark.plan.making import make_plan
-from treaty.spark.plan.value import DecodePlan
+from treaty.spark.shapes import shaped
 
-CODES = ("TOO_SHORT", "BAD_MAGIC", "UNKNOWN_ID", "WRONG_SUBJECT", "MALFORMED", "TRAILING", "INVALID", "RESOLUTION")
-"""Why a row is bad. A null value is none of these: it is a delete marker."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
 RECORD, CODE, SAID = "_treaty_record", "_treaty_code", "_treaty_said"
 FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
-UNKNOWN_ID = "the registry has no id %d, or not for this subject"
-SENTENCES = {
-    "TOO_SHORT": "fewer than the five bytes of a frame",
-    "BAD_MAGIC": "the first byte is not the magic 0",
-    "MALFORMED": "the payload is cut short or not what its schema says",
-    "TRAILING": "bytes follow the end of the record",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Names of the columns that decoding adds; an empty one is not added."""
-
-    record: str = "record"
-    error: str = "error"
-    schema_id: str = ""
-    version: str = ""
-    subject: str = ""
-
-
-NAMES = Names()
 
 
 def from_registry(
@@ -106,7 +85,7 @@ def decode(
         *([engine.said(plan).alias(SAID)] if engine.said else []),
     )
     added = {
-        names.record: F.col(RECORD),
+        names.record: shaped(plan, F.col(RECORD)),
         names.error: _error(plan, source, F.col(SAID) if engine.said else None),
         names.schema_id: frame_id(value),
         names.version: looked_up(value, {one.schema_id: F.lit(one.version) for one in plan.writers}),
@@ -145,15 +124,15 @@ def _error(plan: DecodePlan, source: _Source, told: Column | None) -> Column:
     code, number = F.col(CODE), claimed_id(value)
     message = F.when(code == "UNKNOWN_ID", F.format_string(UNKNOWN_ID, number))
     if source.added:
-        strange = F.lit(f"no schema of the plan has this head (framing {plan.framing.name})")
+        strange = F.lit(UNKNOWN_HEAD % plan.framing.name)
         message = F.when((code == "UNKNOWN_ID") & F.col(FRAME).isNull(), strange).when(
             code == "UNKNOWN_ID", F.format_string(UNKNOWN_ID, number)
         )
+    if told is not None:
+        message = message.when(told.isNotNull(), told)
     if plan.rejected:
         rejected = looked_up(value, {one.schema_id: F.lit(one.message) for one in plan.rejected})
         message = message.when(code.isin(sorted({one.code for one in plan.rejected})), rejected)
-    if told is not None:
-        message = message.when(told.isNotNull(), told)
     said = [F.lit(part) for pair in SENTENCES.items() for part in pair]
     parts = {
         "code": code,

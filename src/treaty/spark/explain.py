@@ -5,8 +5,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
+from treaty.plan.value import DecodePlan
 from treaty.spark.packages import AVRO, LIMITS
-from treaty.spark.plan.value import DecodePlan
 
 
 def engine_of(spark: SparkSession) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.spark.plan.avro.weaving import header
+from treaty.plan.avro.weaving import header
 
 
 def frame_id(value: Column) -> Column:

@@ -1,15 +1,15 @@
 """Other framings as columns: every frame becomes one with Confluent's prefix, which is what engines read."""
 
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import BinaryType
 
-from treaty.spark.plan.avro.weaving import header
-from treaty.spark.plan.framing import Framing
-from treaty.spark.plan.heads import MARK
-
-HEADERS: dict[str, str] = {"value": "__value_schema_id", "key": "__key_schema_id"}
-"""Which header of a record holds the guid, by the half of the record."""
-STAMP = 17
+from treaty.arrow.codecs import inflater
+from treaty.plan.avro.weaving import header
+from treaty.plan.framing import Framing
+from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
 
 
 def reframed(framing: Framing, value: Column, headers: Column | None, part: str) -> Column:
@@ -23,6 +23,8 @@ def reframed(framing: Framing, value: Column, headers: Column | None, part: str)
         return F.when(stamp.isNull(), value).when(right, inside)
     if framing.name == "none":
         return F.concat(F.lit(header(framing.heads[0][1])), value)
+    if framing.codecs:
+        return _unpacked(framing, value)
     lengths = sorted({len(head) // 2 for head, _ in framing.heads})
     ways = []
     for length in lengths:
@@ -40,9 +42,25 @@ def headless(framing: Framing, value: Column, headers: Column | None, part: str)
         return wrong.otherwise("UNKNOWN_ID")
     shortest = min((len(head) // 2 for head, _ in framing.heads), default=1)
     code = F.when(F.length(value) < shortest, "TOO_SHORT")
-    if framing.name == "single-object":
-        code = code.when(~F.startswith(value, F.lit(MARK)), "BAD_MAGIC")
+    if framing.name in MARKS:
+        code = code.when(~F.startswith(value, F.lit(MARKS[framing.name])), "BAD_MAGIC")
+    if framing.codecs:  # of a known head, what could not be unpacked
+        code = code.when(_looked_up(framing, F.substring(value, 1, HEAD)).isNotNull(), "MALFORMED")
     return code.otherwise("UNKNOWN_ID")
+
+
+def _unpacked(framing: Framing, value: Column) -> Column:
+    """The frame with its payload unpacked; only compressed ones go through Python."""
+    codecs = {bytes.fromhex(head): codec for head, codec in framing.codecs}
+    packed = F.substring(value, 1, HEAD).isin(list(codecs))
+
+    def inflated(frames: pa.Array) -> pa.Array:
+        inflate = inflater(codecs)
+        return pa.array([inflate(one) for one in frames.to_pylist()], pa.binary())
+
+    unpack = arrow_udf(inflated, BinaryType())  # type: ignore[call-overload]  # its stubs ask for a kind of function that it finds out
+    payload = F.when(packed, unpack(F.when(packed, value))).otherwise(F.substring(value, HEAD + 1, 2**31 - 1))
+    return F.concat(_looked_up(framing, F.substring(value, 1, HEAD)), payload)
 
 
 def _looked_up(framing: Framing, head: Column) -> Column:

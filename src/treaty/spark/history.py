@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ByteType,
@@ -18,23 +18,23 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from treaty.core.limits import HISTORY_TROUBLES
 from treaty.core.registry import Registry
-from treaty.spark.decode import Names, decode, ids_of
+from treaty.plan.ddl import quoted
+from treaty.plan.making import make_plan
+from treaty.plan.reasons import PlanError
+from treaty.plan.rows import Names
+from treaty.plan.value import DecodePlan
+from treaty.spark.decode import decode, ids_of
 from treaty.spark.explain import engine_of
-from treaty.spark.plan.ddl import quoted
-from treaty.spark.plan.making import make_plan
-from treaty.spark.plan.reasons import PlanError
-from treaty.spark.plan.value import DecodePlan
 
-SAMPLES = 3
-"""Rows of each kind of error that a report shows."""
 ERROR, ID, RECORD = "_error", "_id", "_record"
 NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType)
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Rows of one schema id that the candidate can't read for one reason; samples are payloads in hex."""
+    """Rows of one schema id that the candidate can't read for one reason; samples are some payloads, in hex."""
 
     schema_id: int | None
     code: str
@@ -65,6 +65,8 @@ class HistoryReport:
     empty: tuple[str, ...] = ()
     """Fields that no row has a value in."""
     narrowed: tuple[Narrowed, ...] = field(default=())
+    others: int = 0
+    """Rows that can't be read either, for reasons beyond the `HISTORY_TROUBLES` most frequent ones."""
 
     @property
     def fine(self) -> bool:
@@ -77,13 +79,22 @@ class HistoryReport:
 
 
 def check_history(
-    candidate: str, data: DataFrame, registry: Registry, subject: str, *, column: str = "value", message: str = ""
+    candidate: str,
+    data: DataFrame,
+    registry: Registry,
+    subject: str,
+    *,
+    column: str = "value",
+    message: str = "",
+    share: float = 1.0,
 ) -> HistoryReport:
     """Read data with a candidate as the reader's schema, and say what would become of it.
 
-    `data` has frames of the subject in a binary `column`, as they came from a topic. Raises what `make_plan` raises; a
-    candidate that can read no version at all is told as trouble, not raised.
+    `data` has frames of the subject in a binary `column`, as they came from a topic; of them a `share` (0 to 1) is looked at, chosen at
+    random but alike in every run. Raises what `make_plan` raises; a candidate that can read no version at all is told as
+    trouble, not raised.
     """
+    data = data.select(column) if share >= 1 else data.select(column).sample(share, seed=1)
     spark = data.sparkSession
     engine = engine_of(spark)
     union = make_plan(registry, subject, reader="union", ids=ids_of(data, column), engine=engine, message=message)
@@ -106,25 +117,36 @@ def check_history(
         *(F.count_if(leaf.isNotNull()).alias(f"leaf{place}") for place, (_, leaf, _) in enumerate(leaves)),
     ).first()
     assert counted is not None, "an aggregate has one row"
+    troubles, others = _troubles(found)
     empty = tuple(name for place, (name, _, _) in enumerate(leaves) if not counted[f"leaf{place}"] and counted["good"])
     return HistoryReport(
         subject,
         counted["rows"],
         counted["good"],
         counted["deletes"],
-        tuple(_troubles(found)),
+        troubles,
         empty,
         tuple(_narrowed(data, union, leaves, column)),
+        others,
     )
 
 
-def _troubles(found: DataFrame) -> Iterator[Trouble]:
+def _troubles(found: DataFrame) -> tuple[tuple[Trouble, ...], int]:
+    """The most frequent kinds, by id and code, and the rows of all the others."""
     bad = found.filter(F.col(ERROR).isNotNull()).select(ID, f"{ERROR}.*")
-    kinds = bad.groupBy(ID, "code").agg(F.count(F.lit(1)).alias("rows"), F.first("message").alias("message"))
-    for kind in kinds.orderBy(ID, "code").collect():
-        mine = bad.filter(F.col(ID).eqNullSafe(F.lit(kind[ID])) & (F.col("code") == kind["code"]))
-        samples = tuple(bytes(row["payload"]).hex() for row in mine.select("payload").limit(SAMPLES).collect())
-        yield Trouble(kind[ID], kind["code"], kind["rows"], kind["message"], samples)
+    some = {"first": F.first("payload"), "least": F.min("payload"), "greatest": F.max("payload")}
+    kinds = bad.groupBy(ID, "code").agg(
+        F.count(F.lit(1)).alias("rows"),
+        F.first("message").alias("message"),
+        *(made.alias(name) for name, made in some.items()),
+    )
+    all_rows = F.sum("rows").over(Window.partitionBy())
+    listed = kinds.withColumn("all", all_rows).orderBy(F.desc("rows"), ID, "code").limit(HISTORY_TROUBLES).collect()
+    troubles = []
+    for kind in sorted(listed, key=lambda row: (row[ID] is not None, row[ID], row["code"])):
+        samples = dict.fromkeys(bytes(kind[name]).hex() for name in some)
+        troubles.append(Trouble(kind[ID], kind["code"], kind["rows"], kind["message"], tuple(samples)))
+    return tuple(troubles), listed[0]["all"] - sum(one.rows for one in troubles) if listed else 0
 
 
 def _leaves(kind: DataType, column: Column, way: str) -> Iterator[tuple[str, Column, DataType]]:

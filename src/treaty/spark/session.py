@@ -7,12 +7,22 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from treaty.spark.connector import token_jar
 from treaty.spark.packages import JVM_OPTIONS, packages
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM options for short runs on a small machine: starting costs a third less, long runs are slower."""
 IVY_JARS = Path.home() / ".ivy2.5.2" / "jars"
 """Where Spark 4.1's Ivy puts what it fetched."""
+
+
+class NotOnConnectError(RuntimeError):
+    """Something needs the driver itself, and this session has only a connection to it; says what to do instead."""
+
+
+def on_connect(spark: SparkSession) -> bool:
+    """Whether a session is a Spark Connect server's."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def session(
@@ -22,16 +32,18 @@ def session(
     memory: str = "2g",
     delta: bool = True,
     iceberg: bool = False,
+    kafka: bool = False,
     java_options: str = "",
     settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Start Spark, or return the session that runs; `settings` and `java_options` are added to Treaty's own.
 
-    The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr.
+    The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr; `kafka` adds Spark's
+    own source and sink for topics. Raises `NotFetchedError` where the one jar that Ivy has to be told of can't be had.
     """
     # Python workers run in this interpreter, with its libraries; Spark has no other way of being told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # noqa: TID251
-    wanted = packages(delta=delta, iceberg=iceberg)
+    wanted = packages(delta=delta, iceberg=iceberg, kafka=kafka)
     builder = (
         SparkSession.builder.appName(name)
         .master(master)
@@ -46,15 +58,26 @@ def session(
     driver = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {java_options}".strip()}
     for key, value in {**wanted.settings, **driver, **(settings or {})}.items():
         builder = builder.config(key, value)
-    missing = to_fetch(delta=delta, iceberg=iceberg)
+    if kafka:
+        builder = builder.config("spark.jars", _with(token_jar(), (settings or {}).get("spark.jars", "")))
+    missing = to_fetch(delta=delta, iceberg=iceberg, kafka=kafka)
     if missing and SparkSession.getActiveSession() is None:
         sys.stderr.write(f"Spark fetches its packages (once, about 50 MB): {', '.join(missing)}\n")
     return builder.getOrCreate()
 
 
-def to_fetch(*, delta: bool = True, iceberg: bool = False) -> tuple[str, ...]:
+def is_running() -> bool:
+    """Whether this program has a session already."""
+    return SparkSession.getActiveSession() is not None
+
+
+def _with(jar: Path, others: str) -> str:
+    return ",".join(filter(None, (str(jar), others)))
+
+
+def to_fetch(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) -> tuple[str, ...]:
     """The packages that Ivy has not fetched yet into its usual folder."""
-    return tuple(one for one in packages(delta=delta, iceberg=iceberg).coordinates if not _fetched(one))
+    return tuple(one for one in packages(delta=delta, iceberg=iceberg, kafka=kafka).coordinates if not _fetched(one))
 
 
 def _fetched(coordinate: str) -> bool:

@@ -231,7 +231,8 @@ async def test_a_command_that_arrives_twice_is_done_once() -> None:
         it.net.twice = 1.0
         await asyncio.gather(*(it.nodes[name].ask(post(f"s{name}{place}")) for name in "bc" for place in range(20)))
         await asyncio.sleep(10)
-        assert it.net.count["arrived twice"] == 40
+        assert it.net.count["handed"] == 40
+        assert it.net.count["batches"] == it.net.count["arrived twice"] == 2
         assert written(it) == 40
 
 

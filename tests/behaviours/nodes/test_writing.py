@@ -11,6 +11,7 @@ from tests.behaviours.nodes.lives import FAIR, desk, living, post, virtual, way,
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.core.commit import Commit, make_append
+from treaty.core.grammar import Answer, Parse, Question
 from treaty.core.law import memory
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, Invalid, OutcomeUnknown, TooLarge, Unavailable
@@ -246,6 +247,29 @@ async def test_writers_who_keep_losing_hold_the_log() -> None:
         await asyncio.gather(write(a, "a"), write(b, "b"), write(c, "c"))
         assert a.counts.held + b.counts.held + c.counts.held > 0
     assert disk.tip.sequence == 45
+
+
+@virtual
+async def test_no_text_is_read_while_the_log_is_held() -> None:
+    disk, read = Disk(9), Counter[bool]()
+
+    async def write(node: Node, who: str) -> None:
+        held = node._log._holding  # type: ignore[attr-defined]  # it is a model
+        answer = node._desk.answer
+
+        def counted(question: Question) -> Answer:
+            read[held.mine] += isinstance(question, Parse)
+            return answer(question)
+
+        node._desk.answer = counted
+        for number in range(30):
+            await node.ask(post(f"{who}{number}", f'["{who}{number}"]'))
+
+    async with living(way(disk, seed=1), 1) as a, living(way(disk, seed=2), 2) as b:
+        await asyncio.gather(*(write(node, f"{place}{name}") for place, node in enumerate((a, b)) for name in "xyz"))
+        assert a.counts.held + b.counts.held > 30
+    assert read[True] == 0
+    assert read[False] >= 180
 
 
 @virtual

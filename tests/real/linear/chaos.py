@@ -23,8 +23,10 @@ SERVERS = 3
 CLIENTS = 6
 TURNS = 60
 """Operations before another subject comes into use, so that no history grows too long to check."""
-FROZEN, HARMED = 0.4, 0.4
-"""How often a server is frozen before another one is killed, and how often something happens to the log."""
+FROZEN, HARMED, RESTED = 0.4, 0.4, 0.7
+"""How often a server is frozen before another one is killed, how often something happens to the log, and how often there is rest."""
+PROGRESS, LONGEST_REST = 30, 20.0
+"""Operations that are done before the next harm where there is rest, and the seconds that it lasts at most."""
 
 
 @dataclass(slots=True)
@@ -91,6 +93,14 @@ class Chaos:
             self._count("kill")
             self.servers[place].kill()
             self.servers[place] = self._start(self.servers[place].port)
+            if chance.random() < RESTED:
+                self._rest()
+
+    def _rest(self) -> None:
+        """Wait until there was some progress, so that nodes are harmed at work and not only while they come back."""
+        since, end = len(self.recorder.events), time.monotonic() + LONGEST_REST
+        while time.monotonic() < end and sum(one["type"] == "ok" for one in self.recorder.events[since:]) < PROGRESS:
+            time.sleep(0.05)
 
     def _count(self, harm: str) -> None:
         self.harms[harm] += 1

@@ -38,7 +38,7 @@ class AnyStore:
     """One partition, judged by somebody who has read every record from the first one on, as it landed."""
 
     patience = 4.0
-    brevity = 1
+    brevity = 2
 
     def __init__(self, ground: Ground) -> None:
         self.landed: Callable[[Append], None] = lambda _: None
@@ -49,7 +49,7 @@ class AnyStore:
         self.storm = Storm(
             weather.latency,
             unavailable=weather.unavailable,
-            lost=weather.unknown or 0.05,
+            lost=1.5 * weather.unknown or 0.1,
             twice=weather.twice,
             slow=chance.choice([0, 0.1, 0.5]),
             stall=weather.stall,
@@ -57,11 +57,11 @@ class AnyStore:
         self.bounds = Bounds(
             kept=ground.remembered,
             window=chance.choice([2_000, 1_000_000]),
-            records=chance.choice([8, 30, 100]),
+            records=chance.choice([4, 15, 50]),
             margin=chance.choice([0, 0, 2, 10]),
         )
         self.fetched = chance.choice([10, 30, 200])
-        self.folding = chance.choice([0, 0.002, 0.01])
+        self.folding = chance.choice([0, 0.004, 0.02])
         """How often a node folds at a step of its conversation with the broker, due or not."""
         self._truth = History()
         self._calm = False

@@ -10,9 +10,9 @@ from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run
 from treaty.log.log import LogDamagedError
 
-SEEDS = 400
+SEEDS = 1_000
 SOAK = 10_000
-BLOCK = 100
+BLOCK = 125
 """Seeds in one test, so that the work can be shared."""
 PLANTED = 60
 """In how many seeds a planted bug must be found."""

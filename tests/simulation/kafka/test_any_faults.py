@@ -12,7 +12,7 @@ from tests.simulation.kafka.planted import FAULTS, Bug
 from treaty.core.commit import START, Append, Position
 from treaty.log.kafka.any import tailing
 from treaty.log.kafka.any.log import AnyLog
-from treaty.log.log import LogDamagedError
+from treaty.log.log import LogDamagedError, LogNewerError
 
 SECONDS = 20
 
@@ -43,10 +43,23 @@ async def newer(partition: Partition) -> None:
     log, sent = await filled(partition, 3)
     envelope = chain(sent[-1].position, [row("a", "4")]).envelope
     partition.append(envelope[:4] + b"\0\2" + envelope[6:])
-    with pytest.raises(LogDamagedError, match=r"format 2.*nothing is lost, upgrade this node"):
+    with pytest.raises(LogNewerError, match=r"format 2.*nothing is lost, upgrade this node") as told:
         await log.tip()
-    with pytest.raises(LogDamagedError, match="upgrade"):
+    assert told.value.told.startswith("the log is of a newer version of Treaty"), "nothing is damaged"
+    with pytest.raises(LogNewerError, match="upgrade"):
         await node(partition)[0].read(START)
+
+
+async def strange(partition: Partition) -> None:
+    log, sent = await filled(partition, 3)
+    partition.append(b"an order", None)
+    partition.append(None, None)
+    await shows(log, await put(log, row("b", "1")))
+    assert log.strangers == 2
+    other, _ = node(partition)
+    await other.read(START)
+    assert (await other.tip()).sequence == sent[-1].last + 1
+    assert other.strangers == 2
 
 
 async def truncated(partition: Partition) -> None:
@@ -108,6 +121,7 @@ async def again(partition: Partition) -> None:
 
 STORIES: Mapping[str, Callable[[Partition], Awaitable[None]]] = {
     "newer": newer, "truncated": truncated, "forked": forked, "front": front, "again": again,
+    "strange": strange,
 }  # fmt: skip
 
 

@@ -9,8 +9,11 @@ from functools import lru_cache
 
 import pytest
 
+from tests.simulation.members import HANDED
 from treaty.core import rows, tables
 from treaty.log.care import restore
+from treaty.node import queue
+from treaty.node.peers import handing
 
 RESTORE_BYTES = 1_500
 """So that a restore needs several appends."""
@@ -28,6 +31,8 @@ def grounded(seed: int) -> Iterator[None]:
         patch.setattr(os, "urandom", random.Random(f"tools/{seed}").randbytes)
         patch.setattr(restore, "RESTORE_BYTES", RESTORE_BYTES)
         patch.setattr(tables, "decode_row", _read)
+        patch.setattr(handing, "HANDED_WITHIN", HANDED)
+        patch.setattr(queue, "HANDED_WITHIN", HANDED)
         gc.set_threshold(YOUNG, *before[1:])
         try:
             yield

@@ -1,7 +1,8 @@
 """The process with Spark in it: runs the streaming job, tells each step on stdout, and does as it is told on stdin.
 
 Lines out are JSON objects with a member ``step``. After ``good`` the job waits for a line ``go``: this is the moment
-between the commits of the two tables. A line ``stop`` ends the stream; then follow ``figures`` and ``proof``.
+between the commits of the two tables. A line ``stop`` ends the stream; then follow ``dimensions`` (three more topics
+read to their ends), ``figures`` and ``proof``.
 """
 
 import json
@@ -12,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from treaty.assemble import connect
-from treaty.spark.flights.job import Places, figures, proof, run
+from treaty.spark.flights.dimensions import DIMENSIONS
+from treaty.spark.flights.job import dimensions, run
+from treaty.spark.flights.joining import airlines
+from treaty.spark.flights.places import Places
+from treaty.spark.flights.proof import figures, proof
 from treaty.spark.pipelines.value import Step
 from treaty.spark.session import QUICK, session
 
@@ -50,7 +55,10 @@ def main(folder: str, url: str, total: int) -> None:
     while words.empty():
         query.awaitTermination(_WAIT_SECONDS)  # raises what the stream died of
     query.stop()
-    _tell("figures", **figures(spark, places))
+    read = dimensions(spark, registry, places.root)
+    _tell("dimensions", rows=read)
+    proofs = {one.name: proof(spark, Places(places.root, one.name), read[one.name]) for one in DIMENSIONS}
+    _tell("figures", **figures(spark, places), airlines=airlines(spark, places.root), dimensions=proofs)
     _tell("proof", **proof(spark, places, total))
     registry.close()
     spark.stop()

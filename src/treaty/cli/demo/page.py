@@ -7,6 +7,7 @@ from typing import Any
 
 from treaty.cli.demo.charts import Bar, across, share, upright
 from treaty.cli.demo.stage import Story
+from treaty.spark.flights.dimensions import DIMENSIONS
 from treaty.spark.flights.schemas import STORY
 
 SENTENCES = {
@@ -29,6 +30,7 @@ def page(story: Story) -> str:
         _schema(story),
         _bad(story),
         _delays(story),
+        _joined(story),
         _refused(story),
     )
     style = files(__package__).joinpath("page.css").read_text("utf-8")
@@ -57,8 +59,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence
 
 def _head(story: Story) -> str:
     proof = story.proof
-    verdict = "every event is in exactly one table" if proof["holds"] else "the counts do not add up"
-    kind = "holds" if proof["holds"] else "fails"
+    verdict = "every event is in exactly one table" if story.holds else "the counts do not add up"
+    kind = "holds" if story.holds else "fails"
     crash = f", across a SIGKILL between the two commits of batch {story.killed}" if story.killed >= 0 else ""
     return (
         f"<header><p class='brand'>Treaty</p><h1>{proof['expected']:,} flights, three schema versions, two tables</h1>"
@@ -173,6 +175,38 @@ def _delays(story: Story) -> str:
         upright(hours, "delay by hour", "min"),
         "<h3>By carrier</h3>",
         across(carriers, "delay by carrier", left=80),
+    )
+
+
+def _joined(story: Story) -> str:
+    figures = story.figures
+    topics = [
+        (
+            f"<b>{escape(one.name)}</b>",
+            one.format.title(),
+            f"{len(one.versions)}",
+            *(f"{figures['dimensions'][one.name][name]:,}" for name in ("expected", "good", "bad", "misplaced")),
+        )
+        for one in DIMENSIONS
+    ]
+    rows = [
+        (
+            escape(row["airline"]),
+            f"{row['flights']:,}",
+            *("" if row[name] is None else f"{row[name]:.1f}" for name in ("dry", "rain", "age")),
+        )
+        for row in figures["airlines"]
+    ]
+    lead = (
+        "Weather came as Protobuf, planes and airlines as JSON, each with damage of its own, each into two tables. Joined with the flights "
+        "they say who is late, in which weather, and with planes how old."
+    )
+    head = ("airline", "flights", "minutes late, dry", "minutes late, rain", "years of age of the planes")
+    return _card(
+        "Three formats, one join",
+        lead,
+        _table(("topic", "format", "versions", "events", "good", "bad", "misplaced"), topics, (2, 3, 4, 5, 6)),
+        _table(head, rows, (1, 2, 3, 4)),
     )
 
 

@@ -36,4 +36,4 @@ def perform(folder: Path, rows: int, *, stay: bool) -> bool:
                     server.popen.wait()
         finally:
             server.stop()
-    return bool(story.proof["holds"])
+    return story.holds

@@ -33,6 +33,10 @@ class Screen:
         self.progress.update(self.decoding, completed=rows)
 
 
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
 @contextmanager
 def screen(console: Console, total: int) -> Iterator[Screen]:
     """Two bars for as long as the block runs."""
@@ -55,13 +59,27 @@ def report(console: Console, story: Story, page: str) -> None:
         reasons.add_column(name, justify="right" if name == "rows" else "left", overflow="fold")
     for row in figures["reasons"]:
         reasons.add_row(row["code"], f"{row['rows']:,}", row["message"])
+    airlines = Table(title="three formats, one join", title_justify="left", title_style="bold")
+    for name in ("airline (JSON)", "flights (Avro)", "late, dry", "late, rain (Protobuf)", "planes' age (JSON)"):
+        airlines.add_column(name, justify="left" if name.startswith("airline") else "right")
+    for row in figures["airlines"][:8]:
+        airlines.add_row(
+            row["airline"], f"{row['flights']:,}", *(_number(row[name]) for name in ("dry", "rain", "age"))
+        )
     refused = "\n".join(f"[red]✗[/red] {line}" for line in story.refused)
-    console.print(versions, reasons, Panel(refused, title="version 4 was refused", title_align="left", highlight=False))
-    sign = "[b green]✓ proved[/]" if proof["holds"] else "[b red]✗ NOT PROVED[/]"
+    console.print(
+        versions, reasons, airlines, Panel(refused, title="version 4 was refused", title_align="left", highlight=False)
+    )
+    sign = "[b green]✓ proved[/]" if story.holds else "[b red]✗ NOT PROVED[/]"
     kill = f"killed once in batch {story.killed} and resumed" if story.killed >= 0 else "not killed"
+    others = ", ".join(
+        f"{name} {one['expected']:,} = {one['good']:,} good + {one['bad']:,} bad"
+        for name, one in figures["dimensions"].items()
+    )
     console.print(
         f"{sign}  {proof['expected']:,} events = {proof['good']:,} good + {proof['bad']:,} bad, {proof['distinct']:,} distinct, "
         f"{proof['misplaced']} misplaced ({kill})\n"
+        f"   {others}\n"
         f"   {story.rate:,.0f} rows/s in the stream, {story.best_rate:,.0f} in its fastest batch, {story.seconds:,.0f} s in all. Report: {page}",
         highlight=False,
     )

@@ -14,7 +14,8 @@ from treaty.core.refusals import Incompatible
 from treaty.core.registry import Registry
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
-from treaty.spark.flights import data, schemas
+from treaty.spark.flights import data, dimensions, schemas
+from treaty.spark.flights.dimensions import DIMENSIONS
 from treaty.spark.flights.events import PHASES, Event, damaged, events, write
 from treaty.spark.session import to_fetch
 
@@ -47,8 +48,16 @@ class Story:
     refused: list[str] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
     proof: dict[str, Any] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
     encoding: float = 0.0
     seconds: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether every event of every topic is in exactly one table, where it belongs."""
+        others = self.figures.get("dimensions", {})
+        whole = all(name in others and others[name]["rows"] == rows for name, rows in self.written.items())
+        return bool(self.proof.get("holds")) and whole and all(one["holds"] for one in others.values())
 
     @property
     def rate(self) -> float:
@@ -86,9 +95,9 @@ class Stage:
         began = time.monotonic()
         subject = Subject(".", schemas.SUBJECT)
         self.registry.ask(SetConfig(Scope(subject.context, subject.name), Config(level="BACKWARD_TRANSITIVE")))
-        other = self.registry.ask(Register(Subject(".", schemas.OTHER_SUBJECT), Draft(schemas.OTHER))).answer.version
+        other = self.others()
         sound = events(data.flights(self.total), data.weather(), self.total, self.story.ids)
-        self.stream = damaged(sound, other.schema_id)
+        self.stream = damaged(sound, other)
         missing = to_fetch()
         if missing:
             self.audience.say(f"Spark fetches its packages first (once, about 50 MB): {', '.join(missing)}")
@@ -105,6 +114,23 @@ class Stage:
         self.story.seconds = time.monotonic() - began
         return self.story
 
+    def others(self) -> int:
+        """Register and write the topics that flights are joined with; an id of theirs."""
+        ids: dict[str, list[int]] = {}
+        for one in DIMENSIONS:
+            subject = Subject(".", one.subject)
+            drafts = [Draft(text, one.format) for text in one.versions]
+            ids[one.name] = [self.registry.ask(Register(subject, draft)).answer.version.schema_id for draft in drafts]
+        until = data.last_hour(self.total)
+        for one in DIMENSIONS:
+            foreign = next(found[0] for name, found in ids.items() if name != one.name)
+            batch = list(dimensions.events(one, ids[one.name], foreign, until))
+            write(batch, self.folder, one.name, "all")
+            self.story.written[one.name] = len(batch)
+            many = "a version" if len(one.versions) == 1 else f"{len(one.versions)} versions"
+            self.audience.say(f"[b]{one.name}[/b]: {many} in {one.format.title()}, {len(batch):,} events")
+        return ids["planes"][0]
+
     def next_phase(self) -> None:
         """Register the next version and write the next events, the versions so far interleaved."""
         number = self.phase + 1
@@ -117,7 +143,7 @@ class Stage:
         for part in range(FILES_PER_PHASE):
             left = FILES_PER_PHASE - part
             batch = list(islice(self.stream, (until - self.written) // left))
-            write(batch, self.folder, f"{self.phase}-{part}")
+            write(batch, self.folder, "flights", f"{self.phase}-{part}")
             self.written += len(batch)
             self.audience.wrote(self.written)
         self.story.encoding += time.monotonic() - began
@@ -158,6 +184,9 @@ class Stage:
                 )
             case "bad":
                 self.finished(job, step)
+            case "dimensions":
+                told = ", ".join(f"{rows:,} of {name}" for name, rows in step["rows"].items())
+                self.audience.say(f"the other topics are in their tables: {told}")
             case "figures":
                 self.story.figures = step
             case "proof":

@@ -42,7 +42,7 @@ def info(*, log: str, as_json: bool) -> None:
                 "kind": facts.kind,
                 "layout": facts.layout,
                 **_place(delta.tip),
-                "bytes": None if facts.bytes < 0 else facts.bytes,
+                **({} if facts.bytes < 0 else {"bytes": facts.bytes}),
                 "rows": facts.live,
                 "tombstones": facts.tombstones,
                 "appendsRemembered": facts.appends,

@@ -32,7 +32,8 @@ def compact(*, log: str, as_json: bool) -> None:
 
     before, after = run(work)
     if as_json:
-        screen.say_json({"bytesBefore": before.bytes, "bytes": after.bytes, "tombstones": after.tombstones})
+        sizes = {} if after.bytes < 0 else {"bytesBefore": before.bytes, "bytes": after.bytes}
+        screen.say_json({**sizes, "tombstones": after.tombstones})
     else:
         size = f"{before.bytes:,} bytes before, {after.bytes:,} now; " if after.bytes >= 0 else ""
         screen.say(f"{size}{after.tombstones:,} tombstones left", "green")

@@ -16,7 +16,7 @@ from treaty.core.policy import DEFAULT_LEVEL, LEVELS
 from treaty.formats.answer import Parser
 from treaty.formats.rule import POLICIES
 from treaty.formats.table import table
-from treaty.formats.verdict import history
+from treaty.formats.verdict import history as told
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,12 @@ class Place:
     normalize: bool
     git_base: str | None
     staged: bool
+    history: str | None = None
+    table_format: str | None = None
+    sample: float | None = None
+    column: str | None = None
+    message: str | None = None
+    conf: tuple[str, ...] = ()
 
     @property
     def base(self) -> str | None:
@@ -35,7 +41,10 @@ class Place:
         return "HEAD" if self.staged and self.git_base is None else self.git_base
 
 
-@click.command("check", epilog="Exit code 0: it fits. 1: it does not. 2: a text is not a schema, or can't be read.")
+@click.command(
+    "check",
+    epilog="Exit code 0: it fits. 1: it does not, or rows would be lost. 2: a text is not a schema, or can't be read.",
+)
 @click.argument("files", nargs=-1, metavar="[OLD]... NEW")
 @click.option(
     "--level",
@@ -67,6 +76,24 @@ class Place:
 )
 @click.option("--registry", envvar="TREATY_REGISTRY", metavar="URL", help="The registry for --subject.")
 @click.option("--normalize", is_flag=True, help="With --subject: check the normalized schema.")
+@click.option(
+    "--history",
+    metavar="PLACE",
+    help="Read the records that lie there with NEW: a table's path or name, or Parquet files.",
+)
+@click.option(
+    "--table-format",
+    type=click.Choice(["delta", "iceberg", "parquet", "files"]),
+    help="With --history; else told by the folder.",
+)
+@click.option(
+    "--sample", type=click.FloatRange(0, 1, min_open=True), help="With --history: look at this share of the rows."
+)
+@click.option(
+    "--column", metavar="NAME", help="With --history: the column with the frames; else value, payload, or the only one."
+)
+@click.option("--message", metavar="NAME", help="With --history: the Protobuf message.")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="With --history: a setting for Spark.")
 @options.as_json
 def command(
     *,
@@ -89,6 +116,7 @@ def command(
       treaty check new.avsc --subject orders-value --registry http://127.0.0.1:8081
       treaty check --git-base main
       treaty check --staged
+      treaty check new.avsc --history /lake/orders-raw --subject orders-value --sample 0.01
     """  # noqa: D301 - click wants the control character
     place = Place(**where)
     if place.subject is not None:
@@ -97,10 +125,14 @@ def command(
         one = _one(files)
         if not place.registry:
             raise click.UsageError("--subject needs --registry URL, for instance http://127.0.0.1:8081")
+        if place.history is not None:
+            _read(one, place, format_, as_json=as_json)
         from treaty.cli.schemas import remote  # noqa: PLC0415 (a client is needed for this alone)
 
         asked = remote.Asked(one, place.subject, place.registry, format_, references, place.normalize)
         sys.exit(remote.check(asked, as_json=as_json))
+    if place.history is not None:
+        raise click.UsageError("--history needs --subject NAME: the records were written under its versions")
     if place.normalize:
         raise click.UsageError(
             "--normalize belongs to --subject: compared by files, a schema means the same either way"
@@ -128,7 +160,29 @@ def judge(files: Sequence[str], format_: str | None, references: References, lev
     refuse_twice([*files, *(path for _, path in references.named)])
     found = sources(files, format_, formats)
     *olds, new = (references.meaning(one, formats) for one in found)
-    return Judged(level, policy, found[-1], tuple(found[:-1]), history(Parser(formats), olds, new, policy))
+    return Judged(level, policy, found[-1], tuple(found[:-1]), told(Parser(formats), olds, new, policy))
+
+
+def _read(file: str, place: Place, format_: str | None, *, as_json: bool) -> None:
+    """Read what is there with the new schema, tell what came of it, and end the program."""
+    from treaty.cli.schemas import history  # noqa: PLC0415 (Spark is needed for this alone)
+
+    assert place.history is not None
+    assert place.subject is not None
+    assert place.registry is not None
+    wanted = history.Wanted(
+        file,
+        place.subject,
+        place.registry,
+        place.history,
+        format_,
+        place.table_format or "",
+        place.sample or 1.0,
+        place.column or "",
+        place.message or "",
+        place.conf,
+    )
+    sys.exit(history.check(wanted, as_json=as_json))
 
 
 def _refuse(word: str, others: dict[str, object]) -> None:

@@ -3,19 +3,20 @@
 import asyncio
 import ipaddress
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
 import httpcore2
 
-from treaty.core.limits import PEER_BYTES
-from treaty.wire.peer.forms import FormError
+from treaty.wire.peer.batch import LINE_BYTES
 from treaty.wire.peer.headers import PATH, REFUSED, SECRET
-from treaty.wire.peer.message import Handed, PeerAwayError, Told, handed_bytes, told_from
+from treaty.wire.peer.message import PeerAwayError
 
 CONNECTIONS = 128
-"""Connections to other nodes; a command that finds none free waits for one."""
+"""Connections to other nodes; a batch that finds none free waits for one. Mostly there is one to each node."""
+SAID_BYTES = 300
+"""Bytes of an error that are told."""
 CONNECT_SECONDS = 3.0
 _NEVER_LEFT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
 _LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, TimeoutError, OSError)
@@ -53,13 +54,14 @@ class HttpCarrier:
         """Id of the request that is being answered; may be empty."""
         return self._passport.request_id()
 
-    async def hand(self, address: str, handed: Handed, timeout: float) -> Told:
-        """Have the node at an address decide a command; raises `PeerAwayError`, at the latest after `timeout` seconds."""
-        headers = self._headers(address, handed)
-        try:
-            body = handed_bytes(handed)
-        except FormError as wrong:
-            raise PeerAwayError(f"the command can't be sent to {address}: {wrong}", left=False) from None
+    async def carry(
+        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+    ) -> None:
+        """Send a body to the node at an address, and call `heard` with each line of its answer as it comes.
+
+        Raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard` raises.
+        """
+        headers = self._headers(address, request_id)
         wait = {**dict.fromkeys(("read", "write", "pool"), timeout), "connect": min(CONNECT_SECONDS, timeout)}
         url = f"{address.rstrip('/')}{PATH}"
         try:
@@ -67,31 +69,22 @@ class HttpCarrier:
                 asyncio.timeout(timeout),
                 self._pool.stream("POST", url, headers=headers, content=body, extensions={"timeout": wait}) as response,
             ):
-                data = bytearray()
-                async for chunk in response.aiter_stream():
-                    data += chunk
-                    if len(data) > PEER_BYTES:
-                        raise PeerAwayError(f"{address} says more than {PEER_BYTES} bytes", left=True)
+                chunks = response.aiter_stream()
+                if response.status != 200:
+                    raise await _refusal(address, response, chunks)
+                await _lines(address, chunks, heard)
         except _NEVER_LEFT as error:
             raise PeerAwayError(f"{address} can't be reached: {_why(error)}", left=False) from None
         except _LOST as error:
             raise PeerAwayError(f"{address} did not answer: {_why(error)}", left=True) from None
-        if response.status != 200:
-            took_none = any(name.lower() == REFUSED.encode() for name, _ in response.headers)
-            said = bytes(data[:300]).decode("utf-8", "replace")
-            raise PeerAwayError(_said(address, response.status, said), left=not took_none and response.status != 404)
-        try:
-            return told_from(bytes(data), handed.command.request)
-        except FormError as wrong:
-            raise PeerAwayError(f"{address} says what this node does not understand: {wrong}", left=True) from None
 
-    def _headers(self, address: str, handed: Handed) -> list[tuple[str, str]]:
+    def _headers(self, address: str, request_id: str) -> list[tuple[str, str]]:
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise PeerAwayError(f"{address[:200]!r} is no address of a node", left=False)
         headers = [("host", parts.netloc.rpartition("@")[2]), ("content-type", "application/json")]
-        if handed.request_id:
-            headers.append(("x-request-id", handed.request_id))
+        if request_id:
+            headers.append(("x-request-id", request_id))
         if self._passport.secret:
             if not (parts.scheme == "https" or self._passport.plaintext or _is_this_machine(parts)):
                 message = f"the secret is not sent to {address}: everybody on the way could read it (serve with TLS)"
@@ -110,6 +103,30 @@ def _is_this_machine(parts: SplitResult) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+async def _lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[bytes], None]) -> None:
+    """Tell line by line what comes; what ends without an end of line is no line."""
+    rest = bytearray()
+    async for chunk in chunks:
+        begin = len(rest)
+        rest += chunk
+        while (end := rest.find(b"\n", begin)) >= 0:
+            heard(bytes(rest[:end]))
+            del rest[: end + 1]
+            begin = 0
+        if len(rest) > LINE_BYTES:
+            raise PeerAwayError(f"{address} says more than {LINE_BYTES} bytes", left=True)
+
+
+async def _refusal(address: str, response: httpcore2.Response, chunks: AsyncIterator[bytes]) -> PeerAwayError:
+    """What an answer without lines says."""
+    said = b""
+    async for chunk in chunks:
+        said = (said + chunk)[:SAID_BYTES]
+    took_none = any(name.lower() == REFUSED.encode() for name, _ in response.headers)
+    left = not took_none and response.status != 404
+    return PeerAwayError(_said(address, response.status, said.decode("utf-8", "replace")), left=left)
 
 
 def _why(error: BaseException) -> str:

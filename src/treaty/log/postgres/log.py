@@ -48,6 +48,7 @@ class PostgresLog:
     """A `Log` in a schema of a PostgreSQL database."""
 
     exclusive = True
+    strangers = 0
     owned = False
 
     def __init__(self, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> None:

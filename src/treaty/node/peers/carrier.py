@@ -1,20 +1,25 @@
 """`Carrier`: how a node reaches others of its registry. HTTP stands behind it, or a model of the network."""
 
+from collections.abc import Callable
 from typing import Protocol
 
-from treaty.wire.peer.message import Handed, PeerAwayError, Told
-
-__all__ = ["Carrier", "PeerAwayError"]
+__all__ = ["Carrier"]
 
 
 class Carrier(Protocol):
-    """Carries commands to other nodes. Safe to call concurrently from one event loop; may be cancelled at any time.
+    """Carries batches of commands to other nodes. Safe to call concurrently from one event loop; may be cancelled.
 
-    At the other end `Node.take` answers. What was handed over may arrive late, twice, or after `hand` has ended.
+    At the other end `taking.lines` answers. What was sent may arrive late, twice, or after nobody waits any more.
     """
 
-    async def hand(self, address: str, handed: Handed, timeout: float) -> Told:
-        """Have the node at an address decide a command; raises `PeerAwayError`, at the latest after `timeout` seconds."""
+    async def carry(
+        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+    ) -> None:
+        """Send a body to the node at an address, and call `heard` with each line of its answer as it comes.
+
+        Returns when there are no more; raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard`
+        raises. `request_id` is for the other node's log lines.
+        """
         ...
 
     def request_id(self) -> str:

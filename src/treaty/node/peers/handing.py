@@ -17,11 +17,12 @@ from treaty.core.registry import Token
 from treaty.log.log import Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.chain import Decide
 from treaty.node.follower import FIRST_PAUSE, Follower
-from treaty.node.peers.carrier import Carrier, PeerAwayError
+from treaty.node.peers.carrier import Carrier
+from treaty.node.peers.courier import Courier, GivenUpError, Letter
 from treaty.node.pending import MovedError, Pending
 from treaty.node.queue import Queue
 from treaty.node.status import Counts
-from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, Refused, Told
+from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, PeerAwayError, Refused, Told
 
 log = logging.getLogger("treaty.node")
 
@@ -52,20 +53,23 @@ class Handing:
         self._queue = queue
         self._follower = follower
         self._log = log
-        self._carrier = carrier
+        self._courier = None if carrier is None else Courier(carrier)
         self._counts = counts
         self._decide = decide
         self._until = 0.0
         """Until when the last winner is asked; loop time."""
         self._rests: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._out: dict[Letter, tuple[Pending, str]] = {}
+        """Commands that are with other nodes, and with whom."""
+        self._watcher: asyncio.Task[None] | None = None
 
     async def where(self, conflicts: int) -> Leader | None:
         """Say who decides what waits here; None while nobody knows. Raises `LogUnavailableError`."""
         self._queue.hindrance = ""
         if self._log.owned:
             return await self._log.leader()
-        if self._carrier is None or self._log.exclusive:
+        if self._courier is None or self._log.exclusive:
             return HERE
         now = asyncio.get_running_loop().time()
         if conflicts >= HAND_AFTER:
@@ -89,7 +93,7 @@ class Handing:
         """Send commands to who decides them; those that have to wait are returned."""
         waiting: list[Pending] = []
         address = "" if leader is None else leader.address
-        self._queue.hindrance = _hindrance(leader, self._carrier)
+        self._queue.hindrance = _hindrance(leader, self._courier)
         for pending in batch:
             if self._settled(pending):
                 continue
@@ -97,12 +101,12 @@ class Handing:
                 pending.fail(OutcomeUnknown(pending.command.command_id))  # "ask there" would say that it is not here
             elif pending.taken:
                 pending.fail(MovedError(address))
-            elif leader is not None and self._carrier is None and not self._queue.is_open(pending):
+            elif leader is not None and self._courier is None and not self._queue.is_open(pending):
                 pending.fail(Unavailable(self._queue.hindrance, YIELD_SECONDS))
-            elif not address or self._carrier is None:
+            elif not address or self._courier is None:
                 waiting.append(pending)
             else:
-                task = asyncio.create_task(self._carry(pending, address, self._carrier), name="hand")
+                task = asyncio.create_task(self._carry(pending, address, self._courier), name="hand")
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
         return waiting
@@ -120,12 +124,12 @@ class Handing:
 
     # ---------------------------------------------------------------------------------------------------- carrying
 
-    async def _carry(self, pending: Pending, address: str, carrier: Carrier) -> None:
+    async def _carry(self, pending: Pending, address: str, courier: Courier) -> None:
         """Carry one command until it is answered, or has to go back into the line here."""
         hops = 0
         while True:
             try:
-                told = await self._asked(pending, address, carrier)
+                told = await self._asked(pending, address, courier)
             except Exception as fault:  # a fault must not leave the command waiting for nobody
                 log.exception("a command could not be handed to %s", address)
                 pending.fail(fault)
@@ -148,7 +152,7 @@ class Handing:
         pending.journeys = min(pending.journeys + 1, 10)
         self._queue.put_back(pending)
 
-    async def _asked(self, pending: Pending, address: str, carrier: Carrier) -> Told | None:
+    async def _asked(self, pending: Pending, address: str, courier: Courier) -> Told | None:
         """Ask a node once; None where its word did not come."""
         loop, here = asyncio.get_running_loop(), self._follower.position
         left = min(pending.deadline - loop.time(), LONGEST_SECONDS)
@@ -161,14 +165,21 @@ class Handing:
             here.token,
             pending.request_id,
         )
-        pending.elsewhere = max(before, last)
-        self._counts.handed += 1
-        asking = asyncio.create_task(carrier.hand(address, handed, max(0.0, left)), name="carry")
+
+        def leaves() -> bool:
+            if pending.over:
+                return False  # it was told that it has left nothing
+            pending.elsewhere = max(before, last)
+            self._counts.handed += 1
+            return True
+
+        letter = courier.hand(address, handed, max(0.0, left), leaves)
+        self._out[letter] = pending, address
+        self._watch()
         try:
-            while not (await asyncio.wait({asking}, timeout=WATCH_SECONDS))[0]:
-                if pending.over or await self._has_moved(address):
-                    return None
-            told = asking.result()
+            told = await letter.told
+        except GivenUpError:
+            return None
         except PeerAwayError as away:
             self._counts.lost += 1
             self._queue.hindrance = str(away)
@@ -176,10 +187,24 @@ class Handing:
                 pending.elsewhere = before
             return None
         finally:
-            asking.cancel()
+            del self._out[letter]
         if not isinstance(told, Done) and not (isinstance(told, Refused) and isinstance(told.error, OutcomeUnknown)):
             pending.elsewhere = before  # whatever it said, it will not be written by that node
         return told
+
+    def _watch(self) -> None:
+        """See that nobody waits in vain, as long as anybody waits."""
+        if self._watcher is None:
+            self._watcher = asyncio.create_task(self._watch_on(), name="watch")
+
+    async def _watch_on(self) -> None:
+        while self._out:
+            await asyncio.sleep(WATCH_SECONDS)
+            moved = {address: await self._has_moved(address) for address in {each for _, each in self._out.values()}}
+            for letter, (pending, address) in self._out.items():
+                if pending.over or moved.get(address):
+                    letter.lose(GivenUpError())
+        self._watcher = None
 
     async def _has_moved(self, address: str) -> bool:
         """Tell whether an owned log has another leader than the one that was asked."""
@@ -220,19 +245,19 @@ class Handing:
 
     async def close(self) -> None:
         """Stop carrying; what is on its way may be decided all the same."""
-        tasks = list(self._tasks)
+        tasks = [*self._tasks, *([self._watcher] if self._watcher is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._carrier is not None:
-            await self._carrier.close()
+        if self._courier is not None:
+            await self._courier.close()
 
 
-def _hindrance(leader: Leader | None, carrier: Carrier | None) -> str:
+def _hindrance(leader: Leader | None, courier: Courier | None) -> str:
     """Why commands can't be decided now."""
     if leader is None:
         return "no node is known to own the log"
-    if carrier is None:
+    if courier is None:
         return f"the log is owned by another node ({leader.address or 'which says no address'}), and this one has no way to it"
     if not leader.address:
         return "the log is owned by a node that says no address"

@@ -4,12 +4,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
+from treaty.plan.avro.weaving import TAIL, TAIL_VALUE, branch_number, header
+from treaty.plan.recipes import AvroRecipe
+from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, Engine, barrier
 from treaty.spark.engines.repair import repaired
 from treaty.spark.frames import looked_up
-from treaty.spark.plan.avro.weaving import TAIL, TAIL_VALUE, branch_number, header
-from treaty.spark.plan.recipes import AvroRecipe
-from treaty.spark.plan.value import DecodePlan
 
 
 def recipe_of(plan: DecodePlan) -> AvroRecipe:

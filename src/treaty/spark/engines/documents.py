@@ -1,32 +1,80 @@
-"""JSON by Spark's own `from_json`: a document that is not of the columns' types is a bad row, and never half a record."""
+"""JSON by Spark's own `from_json`: a document that is not of the columns' types is a bad row, and never half a record.
 
+`from_json` stops at the end of the first value and says nothing of what follows. So each payload is read as the only item of
+a list inside an object that has an end of its own: what is not exactly one value breaks one of the two.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from typing import cast
+
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
 
+from treaty.arrow.decoded import frames_of
+from treaty.arrow.documents.validity import checker
+from treaty.plan.ddl import quoted, struct_ddl
+from treaty.plan.recipes import JsonKind, JsonRecipe
+from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, Engine, barrier
 from treaty.spark.frames import looked_up
-from treaty.spark.plan.ddl import quoted
-from treaty.spark.plan.recipes import JsonRecipe
-from treaty.spark.plan.value import DecodePlan
 
-CORRUPT, WHOLE = "_treaty_corrupt", "_treaty_whole"
+CORRUPT, ITEMS, END = "_treaty_corrupt", "_treaty_items", "_treaty_end"
+BEFORE, BEHIND = f'{{"{ITEMS}":[', f'],"{END}":true}}'
+ONE, MINE, REST, WRONG = "_treaty_one", "_treaty_mine", "_treaty_rest", "_treaty_wrong"
 READ = {
     "mode": "PERMISSIVE",
     "columnNameOfCorruptRecord": CORRUPT,
     "allowNonNumericNumbers": "false",
+    "allowSingleQuotes": "false",
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSSSSS][XXX]",
 }
 
 
 def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
-    value = F.col(column)
-    mine = looked_up(value, {one.schema_id: F.lit(True) for one in plan.writers})
+    value, recipe = F.col(column), _recipe(plan)
     text = F.substring(value, 6, 2**31 - 1).cast("string")
+    made = [_read(plan, value, text, one).alias(one.column or ONE) for one in _kinds(plan)]
+    made.append(looked_up(value, {one.schema_id: F.lit(True) for one in plan.writers}).alias(MINE))
+    if recipe.rest:
+        made.append(_rest(plan, text).alias(REST))
+    if recipe.checks:
+        frame = frame.withColumn(WRONG, _checked(recipe)(value))
+        made.append(F.col(WRONG).alias(WRONG))
+    return frame.withColumn(DECODED, barrier(F.struct(*made)))
+
+
+def _checked(recipe: JsonRecipe) -> Callable[[Column], Column]:
+    """What the schemas have against documents, as a column; only the sentences leave the Python workers."""
+
+    def wrong(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        check = checker(recipe)
+        for one in frames:
+            yield pa.array([check(each) for each in frames_of(one)], pa.string())
+
+    return cast("Callable[[Column], Column]", arrow_udf(wrong, "string"))  # type: ignore[call-overload]  # its stub forgets words
+
+
+def _rest(plan: DecodePlan, text: Column) -> Column:
+    """Members that have no column, as the plan wants them."""
+    kinds = dict(plan.columns)
+    names = [F.lit(name) for name in kinds if name != _recipe(plan).rest]
+    members = F.try_parse_json(text).try_cast("MAP<STRING, VARIANT>")
+    others = F.map_filter(members, lambda name, _: ~F.array_contains(F.array(*names), name)) if names else members
+    if kinds[_recipe(plan).rest] == "VARIANT":
+        return F.to_variant_object(others)
+    return F.transform_values(others, lambda _, one: F.to_json(one))
+
+
+def _read(plan: DecodePlan, value: Column, text: Column, kind: JsonKind) -> Column:
+    """The columns of a record and `CORRUPT`, for the rows of a kind's ids; null for all others."""
+    ids = set(kind.ids)
+    mine = looked_up(value, {one.schema_id: F.lit(True) for one in plan.writers if one.schema_id in ids})
     # Bytes that are no UTF-8 would become replacement signs, and those a good row.
-    readable = F.when(mine & F.is_valid_utf8(text), text)
-    if _recipe(plan).whole:
-        readable = F.concat(F.lit(f'{{"{WHOLE}":'), readable, F.lit("}"))
-    return frame.withColumn(DECODED, barrier(F.from_json(readable, _type(plan), READ)))
+    readable = F.when(mine & F.is_valid_utf8(text), F.concat(F.lit(BEFORE), text, F.lit(BEHIND)))
+    return F.from_json(readable, f"STRUCT<{ITEMS}: ARRAY<{kind.type}>, {END}: BOOLEAN, {CORRUPT}: STRING>", READ)
 
 
 def _recipe(plan: DecodePlan) -> JsonRecipe:
@@ -34,35 +82,49 @@ def _recipe(plan: DecodePlan) -> JsonRecipe:
     return plan.recipe
 
 
-def _type(plan: DecodePlan) -> str:
-    columns = ((WHOLE, plan.type),) if _recipe(plan).whole else plan.columns
-    return ", ".join(f"{quoted(name)} {kind}" for name, kind in (*columns, (CORRUPT, "STRING")))
+def _kinds(plan: DecodePlan) -> tuple[JsonKind, ...]:
+    """The record types; a plan of one as one without a column of its own."""
+    recipe = _recipe(plan)
+    ids = tuple(one.schema_id for one in plan.writers)
+    read = struct_ddl(tuple(pair for pair in plan.columns if pair[0] != recipe.rest)) if recipe.rest else plan.type
+    return recipe.kinds or (JsonKind("", read, ids, recipe.whole),)
+
+
+def _readable(plan: DecodePlan) -> Column:
+    """Whether a row is one value of its columns' types and nothing else."""
+    return reduce(Column.__or__, (_read_whole(one, F.col(DECODED)[one.column or ONE]) for one in _kinds(plan)))
+
+
+def _read_whole(kind: JsonKind, part: Column) -> Column:
+    """Whether the payload was one value and nothing else; null may be one only where a document need not be an object."""
+    one = part.isNotNull() & part[CORRUPT].isNull() & part[END].isNotNull() & (F.size(part[ITEMS]) == 1)
+    return one if kind.whole else one & F.get(part[ITEMS], F.lit(0)).isNotNull()
 
 
 def _good(plan: DecodePlan) -> Column:
-    del plan
-    return F.col(DECODED).isNotNull() & F.col(DECODED)[CORRUPT].isNull()
+    fine = _readable(plan)
+    return fine & F.col(DECODED)[WRONG].isNull() if _recipe(plan).checks else fine
 
 
 def _record(plan: DecodePlan, value: Column) -> Column:
     del value
-    if _recipe(plan).whole:
-        return F.col(DECODED)[WHOLE]
-    return F.struct(*(F.col(DECODED)[name].alias(name) for name, _ in plan.columns))
+    recipe = _recipe(plan)
+    parts = [F.get(F.col(DECODED)[one.column or ONE][ITEMS], F.lit(0)) for one in _kinds(plan)]
+    if recipe.kinds:
+        return F.struct(*(part.alias(one.column) for one, part in zip(recipe.kinds, parts, strict=True)))
+    return parts[0].withField(quoted(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else parts[0]
 
 
 def _failed(plan: DecodePlan) -> Column:
-    del plan
-    return F.lit("MALFORMED")
+    return F.when(_readable(plan), "INVALID").otherwise("MALFORMED")
 
 
 def _said(plan: DecodePlan) -> Column:
-    del plan
-    return F.when(_broken(), "the payload is no JSON, or a value in it is not of its column's type")
-
-
-def _broken() -> Column:
-    return F.col(DECODED).isNull() | F.col(DECODED)[CORRUPT].isNotNull()
+    made = F.col(DECODED)
+    broken = F.when(
+        made[MINE] & ~_readable(plan), "the payload is no JSON, or a value in it is not of its column's type"
+    )
+    return broken.otherwise(made[WRONG]) if _recipe(plan).checks else broken
 
 
 DOCUMENTS = Engine(_decoded, _good, _record, _failed, _said)

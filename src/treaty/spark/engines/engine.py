@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from treaty.spark.plan.value import DecodePlan
+from treaty.plan.value import DecodePlan
 
 DECODED = "_treaty"
 """The column that `decoded` adds."""
@@ -32,4 +32,5 @@ class Engine:
 
 def barrier(decoded: Column) -> Column:
     """The same column, but one that a filter is not moved below: Spark would decode a second time for it."""
-    return F.when(F.monotonically_increasing_id() >= 0, decoded)
+    # The number of a partition is as good as any expression that is not deterministic, and a stream may have it too.
+    return F.when(F.spark_partition_id() >= 0, decoded)

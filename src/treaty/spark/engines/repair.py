@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.spark.plan.avro.weaving import header
-from treaty.spark.plan.recipes import AvroRecipe, Repair
-from treaty.spark.plan.value import DecodePlan
+from treaty.plan.avro.weaving import header
+from treaty.plan.recipes import AvroRecipe, Repair
+from treaty.plan.value import DecodePlan
 
 
 def repaired(envelope: Column, plan: DecodePlan, value: Column) -> Column:
@@ -17,7 +17,7 @@ def repaired(envelope: Column, plan: DecodePlan, value: Column) -> Column:
     mender = _Mender(plan.recipe, value)
     if plan.recipe.whole:
         return mender.at(envelope[plan.recipe.whole], ())
-    return F.struct(*(mender.field(envelope, (), name).alias(name) for name, _ in plan.columns))
+    return F.struct(*(mender.field(envelope, (), name).alias(name) for name, _ in plan.engine_columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,14 @@ def _each(column: Column, kind: str, change: Callable[[Column], Column]) -> Colu
 
 def _counted(leaf: Column, old: str, new: str) -> Column:
     if old.startswith("time-"):
-        return leaf.cast("bigint") * 1000 if new == "time-micros" else F.floor(leaf / 1000).cast("int")
+        return leaf.cast("bigint") * 1000 if new == "time-micros" else _thousandth(leaf).cast("int")
     if old.endswith("nanos"):
-        instant = F.timestamp_micros(F.floor(leaf / 1000).cast("bigint"))
+        instant = F.timestamp_micros(_thousandth(leaf))
         return instant.cast("timestamp_ntz") if new.startswith("local") else instant
     return F.unix_micros(leaf.cast("timestamp")) * 1000
+
+
+def _thousandth(leaf: Column) -> Column:
+    """A whole number's thousandth, rounded down. Spark's `/` goes through doubles, which lose a microsecond of today's nanoseconds."""
+    whole = leaf.cast("bigint")
+    return F.call_function("div", whole - F.pmod(whole, F.lit(1000)), F.lit(1000))

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from treaty.spark.engines.builtin import BUILTIN
 from treaty.spark.engines.documents import DOCUMENTS
 from treaty.spark.engines.engine import Engine
-from treaty.spark.engines.messages import MESSAGES
 from treaty.spark.engines.workers import WORKERS
 
 ENGINES: Mapping[tuple[str, str], Engine] = {
     ("AVRO", "spark"): BUILTIN,
     ("AVRO", "fastavro"): WORKERS,
-    ("PROTOBUF", "upb"): MESSAGES,
+    ("PROTOBUF", "ptars"): WORKERS,
+    ("PROTOBUF", "upb"): WORKERS,
     ("JSON", "spark"): DOCUMENTS,
 }

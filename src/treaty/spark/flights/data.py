@@ -5,6 +5,7 @@ The files are read where they lie; the package itself is not imported, because i
 
 import zipfile
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,26 @@ def weather() -> Mapping[tuple[str, int], Row]:
     return dict(zip(zip(table["origin"].to_pylist(), hours, strict=True), rows, strict=True))
 
 
+def last_hour(limit: int) -> int:
+    """The hour of the last of so many flights, in seconds since the epoch."""
+    return max(int(row["time_hour"]) for row in flights(limit))
+
+
+def hours(until: int) -> Iterator[Row]:
+    """The weather of each airport and hour up to one, in the order of the file; `hour` is in seconds since the epoch."""
+    return ({"origin": at[0], "hour": at[1], **row} for at, row in weather().items() if at[1] <= until)
+
+
+def airlines(_: int) -> Iterator[Row]:
+    """Every airline: its two letters and its name."""
+    return iter(csv.read_csv(folder() / "airlines.csv", convert_options=_convert()).to_pylist())
+
+
+def planes(_: int) -> Iterator[Row]:
+    """Every plane by its tail number; what is not known of it is None."""
+    return iter(csv.read_csv(folder() / "planes.csv", convert_options=_convert()).to_pylist())
+
+
 def flights(limit: int = TOTAL) -> Iterator[Row]:
     """The flights in the order of the file; numbers are whole, times are seconds since the epoch."""
     with zipfile.ZipFile(folder() / "flights.csv.zip") as archive, archive.open("flights.csv") as stream:
@@ -47,6 +68,11 @@ def flights(limit: int = TOTAL) -> Iterator[Row]:
         columns = [_whole(column).to_pylist() for column in batch.columns]
         for values in zip(*columns, strict=True):
             yield dict(zip(FLIGHT_COLUMNS, values, strict=True))
+
+
+def instant(seconds: int) -> datetime:
+    """Seconds since the epoch as a time in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _whole(column: pa.Array) -> pa.Array:

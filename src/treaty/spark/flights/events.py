@@ -119,8 +119,8 @@ def record_of(row: Row, version: int, weather: Mapping[tuple[str, int], Row]) ->
     return record
 
 
-def write(batch: Sequence[Event], folder: Path, name: str) -> None:
-    """Write events as one file, and what is true of them beside; a file appears as a whole."""
+def write(batch: Sequence[Event], folder: Path, topic: str, name: str) -> None:
+    """Write events of a topic as one file, and what is true of them beside; a file appears as a whole."""
     offsets = [event.offset for event in batch]
     for place, columns, schema in (
         ("events", [offsets, [event.value for event in batch]], EVENTS),
@@ -135,7 +135,7 @@ def write(batch: Sequence[Event], folder: Path, name: str) -> None:
             TRUTH,
         ),
     ):
-        target = folder / place / f"{name}.parquet"
+        target = folder / place / topic / f"{name}.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
         hidden = target.with_name(f".{target.name}")
         table = pa.table(

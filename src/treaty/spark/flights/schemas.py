@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 SUBJECT = "flights-value"
-OTHER_SUBJECT = "airlines-value"
 
 Fields = list[dict[str, Any]]
 
@@ -66,4 +65,3 @@ STORY = (
     "adds air_time (nullable), cancelled and data_source (with defaults)",
     "widens distance to long, renames dest to destination (alias), nests the weather of that hour",
 )
-OTHER = json.dumps({"type": "record", "name": "Airline", "namespace": "nyc", "fields": KEY[:1]})

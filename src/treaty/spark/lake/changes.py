@@ -1,4 +1,4 @@
-"""What must happen to a table before it can hold other rows: columns added, types widened, and what can't be done."""
+"""What must happen to a table before it can hold other rows: columns added, types widened, comments, and what can't be done."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,26 +18,44 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from treaty.plan.ddl import quoted
+
 ORDER: tuple[tuple[type[DataType], ...], ...] = ((ShortType, IntegerType, LongType), (FloatType, DoubleType))
 """Types that every format of tables widens, in steps from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that differs: ``add``, ``widen``, ``narrow`` (the rows' type is the smaller one) or ``clash``."""
+    """One thing that differs at `path`: ``add``, ``widen``, ``narrow`` (the rows' type is the smaller one), ``clash``, ``twin``
+    (two names that differ in case alone), ``comment`` (`old` and `new` are texts) or ``extra`` (only the table has it).
+    """
 
     kind: str
-    path: str
+    path: tuple[str, ...]
     old: str
     new: str
+    field: StructField | None = None
+    """The column as it shall be, where it is added or widened."""
+
+    @property
+    def column(self) -> str:
+        """The path as a column of SQL."""
+        return ".".join(map(quoted, self.path))
 
     def __str__(self) -> str:
+        name = ".".join(self.path)
         match self.kind:
             case "add":
-                return f"{self.path} {self.new} is new"
+                return f"{name} {self.new} is new"
             case "widen":
-                return f"{self.path} grows from {self.old} to {self.new}"
-        return f"{self.path} is {self.old} in the table and {self.new} in the rows"
+                return f"{name} grows from {self.old} to {self.new}"
+            case "twin":
+                return f"{self.old} and {self.new} differ in nothing but upper and lower case"
+            case "comment":
+                return f"the comment of {name} is {self.old!r}, and {self.new!r} in the rows"
+            case "extra":
+                return f"{name} {self.old} is in the table alone"
+        return f"{name} is {self.old} in the table and {self.new} in the rows"
 
 
 class EvolutionError(ValueError):
@@ -50,34 +68,59 @@ class EvolutionError(ValueError):
 
 
 def changes(table: StructType, rows: StructType) -> tuple[Change, ...]:
-    """What is different in `rows`, columns that only the table has left out."""
-    return tuple(_struct(table, rows, ""))
+    """What is different in `rows`; comments that rows do not have, and columns that only the table has, are left out."""
+    return tuple(one for one in drift(table, rows) if one.kind != "extra")
 
 
-def _struct(table: StructType, rows: StructType, way: str) -> Iterator[Change]:
+def drift(table: StructType, rows: StructType) -> tuple[Change, ...]:
+    """All that is different, columns that only the table has too."""
+    return tuple(_struct(table, rows, ()))
+
+
+def _struct(table: StructType, rows: StructType, way: tuple[str, ...]) -> Iterator[Change]:
     known = {one.name.lower(): one for one in table.fields}
+    seen: dict[str, str] = {}
     for one in rows.fields:
-        path = f"{way}{one.name}"
-        mine = known.get(one.name.lower())
+        path, low = (*way, one.name), one.name.lower()
+        if low in seen:
+            yield Change("twin", path, seen[low], one.name)
+            continue
+        seen[low] = one.name
+        mine = known.get(low)
         if mine is None:
-            yield Change("add", path, "", one.dataType.simpleString())
-        else:
-            yield from _type(mine.dataType, one.dataType, path)
+            yield Change("add", path, "", one.dataType.simpleString(), one)
+            continue
+        path = (*way, mine.name)
+        yield from _type(mine.dataType, one.dataType, path, one)
+        if comment_of(one) not in {"", comment_of(mine)}:
+            yield Change("comment", path, comment_of(mine), comment_of(one))
+    for low, mine in known.items():
+        if low not in seen:
+            yield Change("extra", (*way, mine.name), mine.dataType.simpleString(), "")
 
 
-def _type(table: DataType, rows: DataType, path: str) -> Iterator[Change]:
+def _type(table: DataType, rows: DataType, path: tuple[str, ...], field: StructField) -> Iterator[Change]:
     match table, rows:
         case StructType(), StructType():
-            yield from _struct(table, rows, f"{path}.")
+            yield from _struct(table, rows, path)
         case ArrayType(), ArrayType():
-            yield from _type(table.elementType, rows.elementType, f"{path}.element")
+            yield from _type(table.elementType, rows.elementType, (*path, "element"), _as(field, rows.elementType))
         case MapType(), MapType():
-            yield from _type(table.keyType, rows.keyType, f"{path}.key")
-            yield from _type(table.valueType, rows.valueType, f"{path}.value")
+            yield from _type(table.keyType, rows.keyType, (*path, "key"), _as(field, rows.keyType))
+            yield from _type(table.valueType, rows.valueType, (*path, "value"), _as(field, rows.valueType))
         case _:
             kind = _leaf(table, rows)
             if kind:
-                yield Change(kind, path, table.simpleString(), rows.simpleString())
+                yield Change(kind, path, table.simpleString(), rows.simpleString(), _as(field, rows))
+
+
+def _as(field: StructField, kind: DataType) -> StructField:
+    return StructField(field.name, kind)
+
+
+def comment_of(field: StructField) -> str:
+    """What a column's comment is; nothing where it has none."""
+    return str(field.metadata.get("comment") or "") if field.metadata else ""
 
 
 def _leaf(table: DataType, rows: DataType) -> str:
@@ -92,7 +135,7 @@ def _leaf(table: DataType, rows: DataType) -> str:
 
 
 def merged(table: StructType, rows: StructType) -> StructType:
-    """The columns of both, those of the table first, in their wider types. Only for what has no clash."""
+    """The columns of both, those of the table first, in their wider types and with the rows' comments. Only for what has no clash."""
     mine = {one.name.lower() for one in table.fields}
     theirs = {one.name.lower(): one for one in rows.fields}
     kept = [_field(one, theirs.get(one.name.lower())) for one in table.fields]
@@ -102,7 +145,8 @@ def merged(table: StructType, rows: StructType) -> StructType:
 def _field(one: StructField, other: StructField | None) -> StructField:
     if other is None:
         return one
-    return StructField(one.name, _wider(one.dataType, other.dataType), True, one.metadata or other.metadata)
+    told = {"comment": comment_of(other)} if comment_of(other) else {}
+    return StructField(one.name, _wider(one.dataType, other.dataType), True, {**(one.metadata or {}), **told})
 
 
 def _wider(table: DataType, rows: DataType) -> DataType:

@@ -1,10 +1,10 @@
-"""Rows as a table has them: columns in its order and of its types, missing ones null."""
+"""Rows as a table has them: columns in its order and of its types, missing ones null, those that hold nothing left out."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructField, StructType
 
-from treaty.spark.plan.ddl import quoted
+from treaty.plan.ddl import quoted
 
 
 def conformed(frame: DataFrame, target: StructType) -> DataFrame:
@@ -25,7 +25,7 @@ def conformed(frame: DataFrame, target: StructType) -> DataFrame:
 
 
 def _fitted(column: Column, have: DataType, want: DataType) -> Column:
-    if have == want:
+    if bare(have) == bare(want):
         return column
     match have, want:
         case StructType(), StructType():
@@ -46,3 +46,41 @@ def _fitted(column: Column, have: DataType, want: DataType) -> Column:
                 return values
             return F.transform_keys(values, lambda key, _: _fitted(key, have.keyType, want.keyType))
     return column.cast(want)
+
+
+def bare(kind: DataType) -> DataType:
+    """A type without comments, and with nulls allowed everywhere: what decides whether rows must be made anew."""
+    match kind:
+        case StructType():
+            return StructType([StructField(one.name, bare(one.dataType)) for one in kind.fields])
+        case ArrayType():
+            return ArrayType(bare(kind.elementType))
+        case MapType():
+            return MapType(bare(kind.keyType), bare(kind.valueType))
+    return kind
+
+
+def storable(kind: StructType) -> StructType:
+    """The columns without those that can hold nothing but nulls: no format of tables has a type for them."""
+    fields = []
+    for one in kind.fields:
+        made = _storable(one.dataType)
+        if made is not None:
+            fields.append(StructField(one.name, made, one.nullable, one.metadata))
+    return StructType(fields)
+
+
+def _storable(kind: DataType) -> DataType | None:
+    match kind:
+        case NullType():
+            return None
+        case StructType():
+            made = storable(kind)
+            return made if made.fields else None
+        case ArrayType():
+            element = _storable(kind.elementType)
+            return None if element is None else ArrayType(element, kind.containsNull)
+        case MapType():
+            key, value = _storable(kind.keyType), _storable(kind.valueType)
+            return None if key is None or value is None else MapType(key, value, kind.valueContainsNull)
+    return kind

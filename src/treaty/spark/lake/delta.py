@@ -4,9 +4,17 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from treaty.spark.lake.table import Batch, Table
+from treaty.plan.ddl import quoted
+from treaty.spark.lake.table import Batch, Table, absolute
 
 MISSING = {"DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND"}
+WRITER, TURN = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
+"""Settings of a session: whose transaction the next statement is."""
+
+
+def name(spark: SparkSession | None, table: Table) -> str:
+    """The table as SQL names it."""
+    return f"delta.{quoted(absolute(spark, table.folder))}" if table.is_path else table.place
 
 
 def read(spark: SparkSession, table: Table) -> DataFrame:
@@ -25,14 +33,20 @@ def schema(spark: SparkSession, table: Table) -> StructType | None:
 
 
 def append(frame: DataFrame, table: Table, batch: Batch) -> None:
-    """Append rows of one batch, and add or widen what the table lacks."""
-    options = {
-        "txnAppId": batch.writer,
-        "txnVersion": str(batch.number),
-        "mergeSchema": "true",
-        "delta.enableTypeWidening": "true",
-    }
+    """Append rows of one batch; a table that is not there is made."""
+    options = {"txnAppId": batch.writer, "txnVersion": str(batch.number), "delta.enableTypeWidening": "true"}
     writer = frame.write.format("delta").mode("append").options(**options)
     if table.partitions:
         writer = writer.partitionBy(*table.partitions)
     writer.save(table.folder) if table.is_path else writer.saveAsTable(table.place)
+
+
+def run(spark: SparkSession, table: Table, statement: str, batch: Batch) -> None:
+    """Run a statement that changes rows; one whose batch the table has seen changes nothing."""
+    spark.conf.set(WRITER, batch.writer)
+    spark.conf.set(TURN, str(batch.number))
+    try:
+        spark.sql(statement)
+    finally:
+        spark.conf.unset(WRITER)
+        spark.conf.unset(TURN)

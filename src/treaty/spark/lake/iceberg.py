@@ -1,4 +1,4 @@
-"""Iceberg tables: every snapshot says whose batch it is, and a batch that has one is not appended again.
+"""Iceberg tables: every snapshot says whose batch it is, and a batch that has one is not written again.
 
 A path is a table too: the folder above it is made a catalog of the session, which needs nothing but the files.
 """
@@ -10,34 +10,44 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from treaty.spark.lake.table import Batch, Table
-from treaty.spark.plan.ddl import quoted
+from treaty.plan.ddl import quoted
+from treaty.spark.lake.table import Batch, Table, absolute
 
 BATCH = "treaty-batch"
 """The property of a snapshot that names its batch."""
+PROPERTY = f"spark.sql.iceberg.snapshot-property.{BATCH}"
+"""The setting of a session that puts it into the snapshots it makes."""
 
 
-def _name(spark: SparkSession, table: Table) -> str:
+def name(spark: SparkSession | None, table: Table) -> str:
+    """The table as SQL names it; the catalog of a path is made known to the session, if there is one."""
     if not table.is_path:
         return table.place
-    above, _, name = table.folder.rpartition("/")
+    above, _, last = absolute(spark, table.folder).rpartition("/")
     catalog = f"treaty_{hashlib.sha256(above.encode()).hexdigest()[:16]}"
-    if spark.conf.get(f"spark.sql.catalog.{catalog}", "") == "":
-        spark.conf.set(f"spark.sql.catalog.{catalog}.type", "hadoop")
-        spark.conf.set(
-            f"spark.sql.catalog.{catalog}.cache-enabled", "false"
-        )  # streams write through sessions of theirs
-        spark.conf.set(f"spark.sql.catalog.{catalog}.warehouse", above or "/")
-        spark.conf.set(f"spark.sql.catalog.{catalog}", "org.apache.iceberg.spark.SparkCatalog")
-    return f"{catalog}.{quoted(name)}"
+    if spark is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", "") == "":
+        for setting, value in settings(catalog, above or "/").items():
+            spark.conf.set(setting, value)
+    return f"{catalog}.{quoted(last)}"
+
+
+def settings(catalog: str, warehouse: str) -> dict[str, str]:
+    """What makes a folder a catalog; its class comes last, so that it is never seen half made."""
+    mine = f"spark.sql.catalog.{catalog}"
+    return {
+        f"{mine}.type": "hadoop",
+        f"{mine}.cache-enabled": "false",  # streams write through sessions of theirs
+        f"{mine}.warehouse": warehouse,
+        mine: "org.apache.iceberg.spark.SparkCatalog",
+    }
 
 
 def read(spark: SparkSession, table: Table) -> DataFrame:
     """The table as it is now."""
-    name = _name(spark, table)
+    found = name(spark, table)
     if not table.is_path:
-        spark.catalog.refreshTable(name)
-    return spark.table(name)
+        spark.catalog.refreshTable(found)
+    return spark.table(found)
 
 
 def schema(spark: SparkSession, table: Table) -> StructType | None:
@@ -51,19 +61,31 @@ def schema(spark: SparkSession, table: Table) -> StructType | None:
 
 
 def append(frame: DataFrame, table: Table, batch: Batch) -> None:
-    """Append rows of one batch, and add or widen what the table lacks."""
-    spark, name = frame.sparkSession, _name(frame.sparkSession, table)
+    """Append rows of one batch; a table that is not there is made, empty first."""
+    spark, mine = frame.sparkSession, name(frame.sparkSession, table)
     if schema(spark, table) is None:
-        writer = spark.createDataFrame([], frame.schema).writeTo(name).using("iceberg")
-        writer = writer.tableProperty("write.spark.accept-any-schema", "true")
+        # Not with `accept-any-schema`: Spark resolves no INSERT and no MERGE of SQL against such a table.
+        writer = spark.createDataFrame([], frame.schema).writeTo(mine).using("iceberg")
         if table.partitions:
             writer = writer.partitionedBy(*(F.col(quoted(one)) for one in table.partitions))
         writer.create()
-    elif _written(spark, name, batch):
+    elif written(spark, mine, batch):
         return
-    frame.writeTo(name).option("mergeSchema", "true").option(f"snapshot-property.{BATCH}", str(batch)).append()
+    frame.writeTo(mine).option(f"snapshot-property.{BATCH}", str(batch)).append()
 
 
-def _written(spark: SparkSession, name: str, batch: Batch) -> bool:
-    snapshots = spark.table(f"{name}.snapshots")
+def run(spark: SparkSession, table: Table, statement: str, batch: Batch) -> None:
+    """Run a statement that changes rows; one whose batch the table has seen changes nothing."""
+    if written(spark, name(spark, table), batch):
+        return
+    spark.conf.set(PROPERTY, str(batch))
+    try:
+        spark.sql(statement)
+    finally:
+        spark.conf.unset(PROPERTY)
+
+
+def written(spark: SparkSession, mine: str, batch: Batch) -> bool:
+    """Whether a snapshot that is still kept is that of the batch."""
+    snapshots = spark.table(f"{mine}.snapshots")
     return not snapshots.filter(F.col("summary")[BATCH] == str(batch)).isEmpty()

@@ -2,14 +2,22 @@
 
 import hashlib
 import json
+from functools import reduce
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from treaty.plan.ddl import quoted
+from treaty.spark.lake.changes import merged
 from treaty.spark.lake.table import Batch, Table
 
 ROWS, COLUMNS, BATCH = "rows", "_columns", "_batch"
+
+
+def name(spark: SparkSession | None, table: Table) -> str:
+    """The folder of the rows as SQL names it, which reads what is there without the table's columns."""
+    return f"parquet.{quoted(f'{table.folder}/{ROWS}')}"
 
 
 def read(spark: SparkSession, table: Table) -> DataFrame:
@@ -17,37 +25,55 @@ def read(spark: SparkSession, table: Table) -> DataFrame:
     found = schema(spark, table)
     if found is None:
         return spark.read.parquet(table.folder)  # whose error says what is not there
-    return spark.read.schema(found).parquet(f"{table.folder}/{ROWS}").select(*found.names)
+    try:
+        rows = spark.read.schema(found).parquet(f"{table.folder}/{ROWS}")
+    except AnalysisException as missing:
+        if missing.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return spark.createDataFrame([], found)  # made, and nothing written yet
+    return rows.select(*map(quoted, found.names))
 
 
 def schema(spark: SparkSession, table: Table) -> StructType | None:
-    """The columns of the table; None where there is none."""
-    kept = _kept(spark, table)
-    return StructType.fromJson(kept[1]) if kept else None
+    """The columns of the table; None where there is none.
 
-
-def _kept(spark: SparkSession, table: Table) -> tuple[int, dict[str, object]] | None:
-
+    All sets of columns that were ever kept are put together, so that of two writers at one time none loses its columns.
+    """
     try:
         rows = spark.read.schema("number INT, columns STRING").json(f"{table.folder}/{COLUMNS}").collect()
     except AnalysisException as missing:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise
         return None
-    found = max(((row["number"], row["columns"]) for row in rows if row["columns"]), default=None)
-    return (found[0], json.loads(found[1])) if found else None
+    kept = sorted((row["number"], row["columns"]) for row in rows if row["columns"])
+    return reduce(merged, (StructType.fromJson(json.loads(text)) for _, text in kept)) if kept else None
+
+
+def keep(spark: SparkSession, table: Table, columns: StructType) -> None:
+    """Keep the columns that the table shall have, beside those it had."""
+    now = columns.json()
+    name_ = hashlib.sha256(now.encode()).hexdigest()[:16]
+    number = _kept(spark, table) + 1
+    row = spark.createDataFrame([(number, now)], "number INT, columns STRING").coalesce(1)
+    row.write.mode("overwrite").json(f"{table.folder}/{COLUMNS}/version={number}-{name_}")
+
+
+def _kept(spark: SparkSession, table: Table) -> int:
+    try:
+        rows = spark.read.schema("number INT").json(f"{table.folder}/{COLUMNS}").collect()
+    except AnalysisException as missing:
+        if missing.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return 0
+    return max((row["number"] for row in rows if row["number"] is not None), default=0)
 
 
 def append(frame: DataFrame, table: Table, batch: Batch) -> None:
-    """Write the rows of one batch into its folder, and keep the columns first where they are other ones now."""
-    spark, kept = frame.sparkSession, _kept(frame.sparkSession, table)
-    now = frame.schema.json()
-    if kept is None or StructType.fromJson(kept[1]) != frame.schema:
-        number = kept[0] + 1 if kept else 1
-        row = spark.createDataFrame([(number, now)], "number INT, columns STRING").coalesce(1)
-        row.write.mode("overwrite").json(f"{table.folder}/{COLUMNS}/version={number}")
+    """Write the rows of one batch into its folder; a table that is not there gets the frame's columns."""
+    if schema(frame.sparkSession, table) is None:
+        keep(frame.sparkSession, table, frame.schema)
     writer = frame.write.mode("overwrite")
     if table.partitions:
         writer = writer.partitionBy(*table.partitions)
-    name = hashlib.sha256(batch.writer.encode()).hexdigest()[:16]
-    writer.parquet(f"{table.folder}/{ROWS}/{BATCH}={name}-{batch.number:012}")
+    name_ = hashlib.sha256(batch.writer.encode()).hexdigest()[:16]
+    writer.parquet(f"{table.folder}/{ROWS}/{BATCH}={name_}-{batch.number:012}")

@@ -1,7 +1,12 @@
 """`Table`: where rows of a stream end up, and `Batch`: whose turn it is to write there."""
 
+import re
 from dataclasses import dataclass
+from typing import Any
 
+from pyspark.sql import SparkSession
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 FORMATS = ("delta", "iceberg", "parquet")
 
 
@@ -42,3 +47,21 @@ class Batch:
 
     def __str__(self) -> str:
         return f"{self.writer}/{self.number}"
+
+
+def absolute(spark: SparkSession | None, folder: str) -> str:
+    """A folder from the root on, where Spark itself would find it: in SQL a name that begins with no slash is a table's.
+
+    Without a session it stays as it is; nobody reads there by then.
+    """
+    if spark is None or folder.startswith("/") or _SCHEME.match(folder):
+        return folder
+    context = spark.sparkContext
+    path = _hadoop(context).Path(folder)
+    found: str = path.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(path).toString()  # noqa: SLF001 - as below
+    return found.removeprefix("file:")
+
+
+def _hadoop(context: Any) -> Any:
+    """Hadoop's file systems. Where relative paths begin is theirs to say, and nothing public asks them."""
+    return context._jvm.org.apache.hadoop.fs  # noqa: SLF001 - see above

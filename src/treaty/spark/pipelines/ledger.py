@@ -2,50 +2,87 @@
 
 from dataclasses import dataclass, field
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from treaty.plan.value import DecodePlan
 from treaty.spark.lake import lakes
 from treaty.spark.lake.table import Batch, Table
-from treaty.spark.plan.value import DecodePlan
 
 FIRST, LATE = 1, 2
 """A batch's first plan, and the one that was extended by the ids it brought."""
+PLANS = "treaty-plans"
+"""The table's folder in the checkpoint."""
+SETTLED = 4
+"""Batches of which it is kept that nothing was to be decided."""
+COLUMNS = "batch BIGINT, part INT, plan STRING, topic STRING"
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Plans of one stream. A plan holds from the batch it is stored under until the next one that is stored."""
+    """Plans of one stream, by topic where it has several. A plan holds from the batch it is stored under until the next one."""
 
     spark: SparkSession
     table: Table
     writer: str
-    plans: dict[tuple[int, int], DecodePlan] = field(default_factory=dict)
+    plans: dict[tuple[str, int, int], DecodePlan] = field(default_factory=dict)
+    settled: set[tuple[str, int]] = field(default_factory=set)
+    """Topics and batches whose strange ids the registry did not know."""
 
     def load(self) -> None:
         """Read what was stored before; a stream that never ran has nothing."""
         stored = lakes.schema(self.spark, self.table) is not None
         rows = lakes.read(self.spark, self.table).collect() if stored else []
-        self.plans = {(row["batch"], row["part"]): DecodePlan.from_json(row["plan"]) for row in rows}
+        for row in rows:
+            key = (row.asDict().get("topic") or "", row["batch"], row["part"])
+            if row["plan"]:
+                self.plans[key] = DecodePlan.from_json(row["plan"])
+            else:
+                self.settled.add(key[:2])
 
-    def first(self, batch: int) -> DecodePlan | None:
+    def first(self, batch: int, topic: str = "") -> DecodePlan | None:
         """The plan with which this batch begins: its own, else the last one of an earlier batch."""
-        keys = [key for key in self.plans if key <= (batch, FIRST)]
+        keys = [key for key in self.plans if key[0] == topic and key <= (topic, batch, FIRST)]
         return self.plans[max(keys)] if keys else None
 
-    def late(self, batch: int) -> DecodePlan | None:
-        """The plan that this batch was extended to, if it was."""
-        return self.plans.get((batch, LATE))
+    def own(self, batch: int, part: int, topic: str = "") -> DecodePlan | None:
+        """The plan that is stored under this batch itself, if one is."""
+        return self.plans.get((topic, batch, part))
 
-    def store(self, batch: int, part: int, plan: DecodePlan) -> None:
+    def is_settled(self, batch: int, topic: str = "") -> bool:
+        """Whether it was decided that this batch goes on without another plan."""
+        return (topic, batch) in self.settled
+
+    def store(self, batch: int, part: int, plan: DecodePlan, topic: str = "") -> None:
         """Keep a plan under a batch: in the table first, then here."""
-        row = self.spark.createDataFrame([(batch, part, plan.to_json())], "batch BIGINT, part INT, plan STRING")
-        lakes.append(row.coalesce(1), self.table, Batch(f"{self.writer}/plans/{part}", batch))
-        self.plans[batch, part] = plan
+        self._append((batch, part, plan.to_json(), topic), f"plans/{part}", batch)
+        self.plans[topic, batch, part] = plan
+
+    def settle(self, batch: int, topic: str = "") -> None:
+        """Keep that a batch goes on without another plan; only the last `SETTLED` of these are kept, since old batches never run again."""
+        self._append((batch, LATE, "", topic), "settled", batch % SETTLED)
+        self.settled.add((topic, batch))
+
+    def _append(self, row: tuple[int, int, str, str], name: str, number: int) -> None:
+        frame = self.spark.createDataFrame([row], COLUMNS).coalesce(1)
+        writer = f"{self.writer}/{row[3]}" if row[3] else self.writer
+        lakes.append(frame, self.table, Batch(f"{writer}/{name}", number))
+
+
+class NeverRanError(RuntimeError):
+    """A pipeline that never ran has no batches, and no rows that could be bad."""
 
 
 def query_id(spark: SparkSession, checkpoint: str) -> str:
-    """The id that Spark gave the query of a checkpoint; a checkpoint that is made anew at its place has another."""
-    stored = spark.read.json(f"{checkpoint}/metadata").first()
+    """The id that Spark gave the query of a checkpoint; a checkpoint made anew at its place has another. Raises `NeverRanError`."""
+    try:
+        stored = spark.read.json(f"{checkpoint}/metadata").first()
+    except AnalysisException as missing:
+        if missing.getCondition() != "PATH_NOT_FOUND":
+            raise
+        raise NeverRanError(
+            f"no stream has written to the checkpoint {checkpoint}; run the pipeline first"
+        ) from missing
     assert stored is not None, "Spark writes the query's id before its first batch"
     found: str = stored["id"]
     return found

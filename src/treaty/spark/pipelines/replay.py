@@ -10,27 +10,36 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from treaty.core.registry import Registry
+from treaty.plan.value import DecodePlan
 from treaty.spark.lake import lakes
 from treaty.spark.lake.table import Batch, Table
-from treaty.spark.pipelines.ledger import Ledger, query_id
-from treaty.spark.pipelines.rows import BAD_ID, BATCH, ERROR, RECORD, decoded_rows, good_rows
+from treaty.spark.pipelines.ledger import PLANS, Ledger, query_id
+from treaty.spark.pipelines.planning import Planning
+from treaty.spark.pipelines.route import Route, route_of
+from treaty.spark.pipelines.rows import BAD_ID, BATCH, ERROR, decoded_rows, place
 from treaty.spark.pipelines.value import Pipeline
-from treaty.spark.plan.making import make_plan
-from treaty.spark.plan.value import DecodePlan
 
 MARKS = "-replays"
 """What is put behind the place of a table of bad rows for the table of what became of them."""
+REPLAYS = "treaty-replays"
+"""The table in the checkpoint with the plans of replays."""
 PAYLOAD = "payload"
 REPLAY, PASSED = "replay", "passed"
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What a replay did: its number, the rows it looked at, and how many of them are good now."""
+    """What a replay did: its number, the rows it looked at, how many of them are good now, and why the others are not (code, rows).
+
+    Where a pipeline has several topics, `topics` are the replays of each, and the rest their sums.
+    """
 
     number: int
     rows: int
     passed: int
+    reasons: tuple[tuple[str, int], ...] = ()
+    topic: str = ""
+    topics: tuple["Replayed", ...] = ()
 
 
 def marks_of(bad: Table) -> Table:
@@ -54,50 +63,85 @@ def still_bad(spark: SparkSession, bad: Table) -> DataFrame:
 def replay(pipeline: Pipeline, registry: Registry, spark: SparkSession) -> Replayed:
     """Decode the bad rows of a pipeline again with what the registry knows now; a running stream is not disturbed.
 
-    Raises what `make_plan` raises, and `EvolutionError` where the table can't take the rows.
+    Raises `NeverRanError`, what `make_plan` raises, and `EvolutionError` where the table can't take the rows.
     """
-    bad, good = pipeline.bad_table, pipeline.good_table
-    writer = f"{query_id(spark, pipeline.checkpoint)}/replay"
-    ledger = Ledger(spark, Table(f"{pipeline.checkpoint}/treaty-replays", "parquet"), writer)
+    query = query_id(spark, pipeline.checkpoint)
+    ledger = Ledger(spark, Table(f"{pipeline.checkpoint}/{REPLAYS}", "parquet"), f"{query}/replay")
     ledger.load()
-    number, bound, plan = _intent(pipeline, registry, spark, ledger)
-    rows = still_bad(spark, bad).filter(F.col(BATCH) <= bound)
-    decoded = decoded_rows(_again(pipeline), rows, plan)
-    passed = good_rows(_again(pipeline, keep=pipeline.keep), decoded, plan)
-    lakes.append(passed, good, Batch(f"{writer}/good", number), pipeline.evolution)
-    told = decoded.select(
-        BAD_ID,
-        F.lit(number).alias(REPLAY),
-        F.col(RECORD).isNotNull().alias(PASSED),
-        F.col(ERROR)["code"].alias("code"),
-        F.col(ERROR)["message"].alias("message"),
-        F.current_timestamp().alias("at"),
-    )
-    lakes.append(told, marks_of(bad), Batch(f"{writer}/marks", number))
-    mine = lakes.read(spark, marks_of(bad)).filter(F.col(REPLAY) == number)
-    counted = mine.agg(F.count(F.lit(1)).alias("rows"), F.count_if(PASSED).alias("passed")).first()
-    assert counted is not None, "an aggregate has one row"
-    return Replayed(number, counted["rows"], counted["passed"])
+    before = Ledger(spark, Table(f"{pipeline.checkpoint}/{PLANS}", "parquet"), query)
+    before.load()
+    if not pipeline.by_topic:
+        return _Turn(Route(pipeline), registry, spark, ledger, before).replayed()
+    ways = [route_of(pipeline, one) for one in sorted({topic for topic, _, _ in before.plans})]
+    made = tuple(_Turn(one, registry, spark, ledger, before).replayed() for one in ways)
+    reasons: dict[str, int] = {}
+    for code, rows in (pair for one in made for pair in one.reasons):
+        reasons[code] = reasons.get(code, 0) + rows
+    number = max((one.number for one in made), default=0)
+    rows, passed = sum(one.rows for one in made), sum(one.passed for one in made)
+    return Replayed(number, rows, passed, tuple(sorted(reasons.items())), topics=made)
 
 
-def _again(pipeline: Pipeline, keep: tuple[str, ...] | None = None) -> Pipeline:
-    """The pipeline as it reads bad rows: their payload is the frame, and their name is kept."""
-    return replace(pipeline, column=PAYLOAD, keep=(BAD_ID, *pipeline.keep) if keep is None else keep)
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A replay of one route; `before` has the plans of its stream."""
 
+    route: Route
+    registry: Registry
+    spark: SparkSession
+    ledger: Ledger
+    before: Ledger
 
-def _intent(pipeline: Pipeline, registry: Registry, spark: SparkSession, ledger: Ledger) -> tuple[int, int, DecodePlan]:
-    """Number, last batch and plan of this replay: those of one that was cut short, else new ones, stored first."""
-    bad = pipeline.bad_table
-    done = 0
-    if lakes.schema(spark, marks_of(bad)) is not None:
-        found = lakes.read(spark, marks_of(bad)).agg(F.max(REPLAY).alias("last")).first()
-        done = found["last"] or 0 if found else 0
-    begun = max(ledger.plans, default=(0, 0))
-    if begun[0] > done:
-        return begun[0], begun[1], ledger.plans[begun]
-    last = lakes.read(spark, bad).agg(F.max(BATCH).alias("last")).first()
-    bound = last["last"] if last and last["last"] is not None else -1
-    plan = make_plan(registry, pipeline.subject, reader=pipeline.reader, message=pipeline.message)
-    number = max(done, begun[0]) + 1
-    ledger.store(number, bound, plan)
-    return number, bound, plan
+    def replayed(self) -> Replayed:
+        """Decode, write the good rows, then the marks; either may be done again."""
+        mine, topic = self.route.pipeline, self.route.topic
+        number, bound, plan = self._intent()
+        writer = self.route.writer(self.ledger.writer)
+        rows = self.route.of(still_bad(self.spark, mine.bad_table)).filter(F.col(BATCH) <= bound)
+        decoded = decoded_rows(self._reading((BAD_ID, *mine.keep)), rows, plan)
+        place(mine, decoded, plan, Batch(f"{writer}/good", number), PAYLOAD)
+        told = decoded.select(
+            BAD_ID,
+            F.lit(number).alias(REPLAY),
+            F.col(ERROR).isNull().alias(PASSED),
+            F.col(ERROR)["code"].alias("code"),
+            F.col(ERROR)["message"].alias("message"),
+            F.current_timestamp().alias("at"),
+            F.lit(topic).alias("topic"),
+        )
+        lakes.append(told, marks_of(mine.bad_table), Batch(f"{writer}/marks", number))
+        marks = lakes.read(self.spark, marks_of(mine.bad_table)).filter(F.col(REPLAY) == number)
+        counted = marks.groupBy(F.coalesce("code", F.lit("")).alias("code")).count().collect()
+        counts = {row["code"]: row["count"] for row in counted}
+        reasons = tuple(sorted((code, rows) for code, rows in counts.items() if code))
+        return Replayed(number, sum(counts.values()), counts.get("", 0), reasons, topic)
+
+    def _reading(self, keep: tuple[str, ...]) -> Pipeline:
+        """The pipeline as it reads bad rows: their payload is the frame, and their name is kept."""
+        return replace(self.route.pipeline, column=PAYLOAD, keep=keep)
+
+    def _intent(self) -> tuple[int, int, DecodePlan]:
+        """Number, last batch and plan of this replay: those of one that was cut short, else new ones, stored first."""
+        bad, topic = self.route.pipeline.bad_table, self.route.topic
+        last, mine = self._done()
+        begun = max((key[1:] for key in self.ledger.plans if key[0] == topic), default=(0, 0))
+        if begun[0] > mine:
+            return *begun, self.ledger.plans[topic, *begun]
+        found = lakes.read(self.spark, bad).agg(F.max(BATCH).alias("last")).first()
+        bound = found["last"] if found and found["last"] is not None else -1
+        planning = Planning(self.route.pipeline, self.registry)
+        plan = planning.fitting(self.spark, self.before.first(bound + 1, topic))
+        number = max(last, *(key[1] for key in self.ledger.plans), 0) + 1 if self.ledger.plans else last + 1
+        self.ledger.store(number, bound, plan, topic)
+        return number, bound, plan
+
+    def _done(self) -> tuple[int, int]:
+        """The last replay that is finished: of all topics, and of this one."""
+        bad = self.route.pipeline.bad_table
+        if lakes.schema(self.spark, marks_of(bad)) is None:
+            return 0, 0
+        marks = lakes.read(self.spark, marks_of(bad))
+        topics = F.coalesce("topic", F.lit("")) if "topic" in marks.columns else F.lit("")
+        mine = F.max(F.when(topics == self.route.topic, F.col(REPLAY)))
+        found = marks.agg(F.max(REPLAY).alias("last"), mine.alias("mine")).first()
+        return (found["last"] or 0, found["mine"] or 0) if found else (0, 0)

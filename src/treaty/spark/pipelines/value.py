@@ -3,20 +3,35 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from treaty.core.limits import REGISTRY_TRIES
+from treaty.plan.value import DecodePlan
+from treaty.spark.keyed.merging import refuse
+from treaty.spark.keyed.value import Keyed
 from treaty.spark.lake.table import Table
-from treaty.spark.plan.value import DecodePlan
+from treaty.spark.pipelines.source import KafkaSource, Source
+from treaty.spark.pipelines.trigger import Trigger
+
+AT_ONCE = Trigger()
+TOPIC = "{topic}"
+"""Stands in the place of a table for the name of the topic whose rows it has."""
+PARTS = ("value", "key")
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """Where rows come from and go to.
 
-    `column` holds the frames and `keep` names further columns of the source that both tables get. A table that is only a
+    `column` holds the frames (left out: the one that is called as the `part` is) and `keep` names further columns of the source that both tables get. A table that is only a
     path is a Delta table; the plans lie under the checkpoint, which is a path too. `with_id` and `with_version` name columns of the good
     table for the schema id and version of a row, empty for none. Delete markers (null values) are counted in the steps;
     a table that is only appended to has no place for them. `message` names a Protobuf message. `evolution` says what may
     happen to the table of good rows (see `treaty.spark.lake.lakes.EVOLUTIONS`). A batch with more than `most_bad` bad rows, or a larger
     share of them than `worst_share` (0 to 1), ends the stream once they are written.
+
+    `source` is opened by `run`; `start` takes any frame instead. Without a `subject` each topic has its own, ``topic-value`` or
+    ``topic-key`` by the `part` that is read, and with several topics ``{topic}`` stands in the place of the good table; a table of bad rows
+    for all of them needs ``topic`` in `keep`. `framing`, `depth` and `defaults` are those of `make_plan`. A registry that does not
+    answer is asked `tries` times; one that does not know an id yet is asked again for `patience` seconds before its rows are bad.
     """
 
     subject: str
@@ -24,7 +39,7 @@ class Pipeline:
     bad: str | Table
     checkpoint: str
     reader: str | int = "union"
-    column: str = "value"
+    column: str = ""
     keep: tuple[str, ...] = ()
     with_id: str = ""
     with_version: str = ""
@@ -32,6 +47,35 @@ class Pipeline:
     evolution: str = "widen"
     most_bad: int | None = None
     worst_share: float = 1.0
+    source: Source | None = None
+    trigger: Trigger = AT_ONCE
+    part: str = "value"
+    framing: str = "prefix"
+    depth: int = 3
+    defaults: bool = False
+    tries: int = REGISTRY_TRIES
+    patience: float = 0.0
+    keyed: Keyed | None = None
+    """One row per key (Delta and Iceberg): rows replace and delete; None: rows are appended."""
+
+    def __post_init__(self) -> None:
+        """Refuse what can't run: no subject without topics, topics that share a table of good rows."""
+        if self.part not in PARTS:
+            raise PipelineError(f"{self.part!r} is no part of a record; there are {', '.join(PARTS)}")
+        if self.keyed is not None:
+            refuse(self.good_table)
+        if self.subject:
+            return
+        if not isinstance(self.source, KafkaSource):
+            raise PipelineError(
+                "a pipeline without a subject reads topics of Kafka, whose subjects are named after them"
+            )
+        if self.source.many and TOPIC not in self.good_table.place:
+            raise PipelineError(f"several topics need a table each: put {TOPIC} into the place of the good table")
+        if self.source.many and TOPIC not in self.bad_table.place and "topic" not in self.keep:
+            raise PipelineError(
+                f"several topics that share a table of bad rows need 'topic' in keep, or {TOPIC} in its place"
+            )
 
     @property
     def good_table(self) -> Table:
@@ -43,11 +87,30 @@ class Pipeline:
         """Where bad rows go."""
         return _table(self.bad)
 
+    @property
+    def frames(self) -> str:
+        """The column that holds the frames."""
+        return self.column or self.part
+
+    @property
+    def by_topic(self) -> bool:
+        """Whether each topic has a subject of its own."""
+        return not self.subject
+
+    @property
+    def headers(self) -> bool:
+        """Whether rows are read with the headers of their records."""
+        return self.framing == "header"
+
 
 def _table(place: str | Table) -> Table:
     if isinstance(place, Table):
         return place
     return Table(place if "/" in place else f"./{place}")
+
+
+class PipelineError(ValueError):
+    """A pipeline that can't run as it is described; says what would be allowed."""
 
 
 class TooManyBadRowsError(RuntimeError):
@@ -56,13 +119,14 @@ class TooManyBadRowsError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a batch has just done: ``planned``, ``good``, ``extended``, ``late``, ``bad``; counts where they are known."""
+    """What a batch has just done: ``planned``, ``good``, ``extended``, ``late``, ``bad``, ``done``; counts where they are known."""
 
     batch: int
     name: str
     counts: tuple[tuple[str, int], ...] = ()
     seconds: float = 0.0
     plan: DecodePlan | None = None
+    topic: str = ""
 
 
 Watch = Callable[[Step], None]

@@ -123,6 +123,11 @@ class AnyLog:
             self._fold_if_due()
         return fate
 
+    @property
+    def strangers(self) -> int:
+        """Records without the magic, since the log was read as a whole."""
+        return self._tail.strangers
+
     async def leader(self) -> Leader | None:
         """The node whose append won last: it has the newest state, and a round trip less to lose."""
         await self._tail.begun()

@@ -12,7 +12,7 @@ from treaty.core.values import Fold
 from treaty.log.kafka.any.chunks import Chunk, FoldError, rows_of
 from treaty.log.kafka.any.records import Found, Odd
 from treaty.log.kafka.any.rule import History, Verdict
-from treaty.log.log import Fate, LogDamagedError
+from treaty.log.log import Fate, LogDamagedError, LogNewerError
 
 FOLD = "fold"
 """The state table whose rows name folds."""
@@ -129,8 +129,8 @@ class Reading:
                 f"the append at offset {found.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
             )
         if verdict is Verdict.NEWER:
-            raise LogDamagedError(
-                f"only for this version of Treaty, which is too old for it: the append at sequence {claim.first} has envelope "
+            raise LogNewerError(
+                f"of a newer version of Treaty than this node's: the append at sequence {claim.first} has envelope "
                 f"format {claim.format}, known here is {ENVELOPE_FORMAT}; nothing is lost, upgrade this node"
             )
         if verdict is Verdict.MISSING:
@@ -212,8 +212,8 @@ def state(chunks: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ..
         if chunks:
             rows = {(row.table, row.key): row for row in rows_of(chunks)}
     except FoldError as error:
-        raise LogDamagedError(
-            f"only for this version of Treaty: {error}; nothing is lost, upgrade this node"
+        raise LogNewerError(
+            f"of a newer version of Treaty than this node's: {error}; nothing is lost, upgrade this node"
         ) from error
     for one in appends:
         for row in one.rows():

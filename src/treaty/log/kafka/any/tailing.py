@@ -43,6 +43,11 @@ class Tail:
         return self._scanned.reading
 
     @property
+    def strangers(self) -> int:
+        """Records without the magic among those that were read."""
+        return 0 if self._scanned is None else self._scanned.reading.seen.aliens
+
+    @property
     def next(self) -> int:
         """The offset to be read next."""
         return self._next

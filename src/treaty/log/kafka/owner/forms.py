@@ -21,7 +21,11 @@ _DECODER = json.JSONDecoder()
 
 
 class MarkError(ValueError):
-    """A mark that can't be read: damaged, deleted, or of a newer version."""
+    """A mark that can't be read: damaged or deleted."""
+
+
+class NewerMarkError(MarkError):
+    """A mark of a newer version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,8 @@ def read_mark(value: bytes | None) -> Mark:
     try:
         members = json.loads(value)
         if members["v"] != MARK_FORMAT:
-            message = f"the record that says where the log ends has format {members['v']}, known is {MARK_FORMAT}: upgrade this node"
-            raise MarkError(message)
+            message = f"the record that says where the log ends has format {members['v']}, known is {MARK_FORMAT}"
+            raise NewerMarkError(message)
         identity, attempt, parent, digest = (
             bytes.fromhex(members[name]) for name in ("identity", "attempt", "parent", "digest")
         )

@@ -29,6 +29,7 @@ class OwnerLog:
     """
 
     exclusive = False
+    strangers = 0
     owned = True
 
     def __init__(

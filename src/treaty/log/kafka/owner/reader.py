@@ -5,8 +5,9 @@ import asyncio
 from treaty.core.commit import Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.log.kafka.link import CutAwayError, Ends, Link
+from treaty.log.kafka.owner.forms import NewerMarkError
 from treaty.log.kafka.owner.view import ForkError, GapError, View
-from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.log import LogDamagedError, LogNewerError, LogUnavailableError
 
 STEP_SECONDS = 1.0
 """How long one request for records waits for some at most."""
@@ -123,6 +124,10 @@ class Reader:
             view = View(ends.first, kept=self._kept)
             try:
                 await self._fill(view, ends, began + self._patience)
+            except NewerMarkError as newer:
+                raise LogNewerError(
+                    f"of a newer version of Treaty than this node's: {newer}; nothing is lost, upgrade this node"
+                ) from newer
             except ForkError as fork:
                 raise LogDamagedError(
                     f"{self._link.url} is damaged, or no log of Treaty with writers=owner: {fork}. "

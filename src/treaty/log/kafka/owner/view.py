@@ -3,7 +3,7 @@
 from treaty.core.commit import START, Position
 from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
 from treaty.log.kafka.link import Batch
-from treaty.log.kafka.owner.forms import MARK, Mark, MarkError, read_mark
+from treaty.log.kafka.owner.forms import MARK, Mark, MarkError, NewerMarkError, read_mark
 from treaty.log.kafka.owner.window import Window
 
 AFTER = 2
@@ -54,7 +54,9 @@ class View:
         return end <= self._marked + AFTER
 
     def feed(self, batch: Batch) -> None:
-        """Take records that follow those taken before. Raises `GapError`, or `ForkError` while loading; then it is void."""
+        """Take records that follow those taken before. Raises `GapError`; while loading `ForkError`
+        or `NewerMarkError`. Then it is void.
+        """
         for record in batch.records:
             if record.offset < self.offset:
                 continue
@@ -77,6 +79,8 @@ class View:
         try:
             mark = read_mark(value)
         except MarkError as error:
+            if self.loading and isinstance(error, NewerMarkError):
+                raise
             raise (ForkError if self.loading else GapError)(str(error)) from error
         follows = self._follows(mark) and self._is_whole(mark)
         if not follows and not self.loading:

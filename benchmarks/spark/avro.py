@@ -1,0 +1,68 @@
+"""Avro: mixed ids, bad rows, with and without the error column, beside Spark's own `from_avro` of the same records in one schema."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.avro.functions import from_avro
+
+from benchmarks.row import Row, against
+from benchmarks.spark.meter import measured
+from benchmarks.spark.orders import Mix, avro_of, put, schema, write
+from treaty.core.registry import Registry
+from treaty.spark import DecodePlan, Names, decode, make_plan
+
+COUNTS = (1, 5, 20, 50, 100)
+GOALS = {1: 1.1, 100: 1.5}
+SHARES = (0.001, 0.05)
+MIXED = 20
+"""Ids among which the error column and bad rows are measured."""
+LIMITS = {
+    "ids": "Avro's resolution of each writer in turn, the tail that proves the row whole, and the branch's number before it",
+    "one": "the tail that proves the row whole; the baseline takes damaged rows for good ones",
+    "bad": "an exception of Avro's per row that is cut short",
+}
+
+
+def _baseline(frame: DataFrame, plan: DecodePlan) -> DataFrame:
+    return frame.select(from_avro(F.substring("value", 6, 1 << 30), plan.reader, {"mode": "PERMISSIVE"}))
+
+
+def rows(spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
+    """All figures of Avro."""
+    for ids in COUNTS:
+        yield from _mixed(spark, registry, folder, ids, count)
+
+
+def _mixed(spark: SparkSession, registry: Registry, folder: Path, ids: int, count: int) -> Iterator[Row]:
+    subject = f"orders-{ids}-value"
+    texts = [schema(version + 1) for version in range(ids)]
+    numbers = put(registry, subject, "AVRO", texts)
+    shares = SHARES if ids == MIXED else ()
+    files = {"mixed": Mix(numbers, avro_of(texts)), "alone": Mix(numbers, avro_of(texts), alone=True)}
+    files |= {f"{share:.1%}": Mix(numbers, avro_of(texts), bad=share) for share in shares}
+    places = {name: write(folder / f"{ids}-{name}", mix, count) for name, mix in files.items()}
+    plan = make_plan(registry, subject)
+
+    def ours(name: str, names: Names = Names()) -> Callable[[], DataFrame]:  # noqa: B008 - a frozen value
+        columns = [one for one in (names.record, names.error) if one]
+        return lambda: decode(spark.read.parquet(str(places[name])), plan, names=names).select(*columns)
+
+    works = {"theirs": lambda: _baseline(spark.read.parquet(str(places["alone"])), plan), "mixed": ours("mixed")}
+    if shares:
+        works["no error"] = ours("mixed", Names(error=""))
+        works |= {f"{share:.1%}": ours(f"{share:.1%}") for share in shares}
+    found = measured(works, count)
+    what = "1 id" if ids == 1 else f"{ids} mixed ids"
+    goal = GOALS.get(ids, 1.35)
+
+    def row(name: str, sentence: str, limit: str, goal: float | None = None) -> Row:
+        title = f"Avro, {what}, {sentence}"
+        return against(title, found[name], found["theirs"], unit="µs CPU/row", goal=goal, limit=LIMITS[limit])
+
+    yield row("mixed", "error column included", "one" if ids == 1 else "ids", goal)
+    if shares:
+        yield row("no error", "no error column", "ids")
+        for share in shares:
+            yield row(f"{share:.1%}", f"{share:.1%} bad rows, error column included", "bad")

@@ -1,0 +1,93 @@
+"""Protobuf, JSON and the way back, beside a job that only carries the same rows through Python workers (`mapInArrow`)."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.row import Row, against
+from benchmarks.spark.meter import Work, measured
+from benchmarks.spark.orders import Mix, avro_of, document, documents_of, messages_of, proto, put, schema, write
+from treaty.core.registry import Registry
+from treaty.spark import DecodePlan, Derive, EncodePlan, EncodeWish, decode, encode, make_encode_plan, make_plan
+from treaty.spark.encoding.sources import columns_of
+
+IDS = 5
+LIMITS = {
+    "PROTOBUF": "Google's runtime judges whole batches, ptars makes columns of them, and the JVM takes them over",
+    "JSON": "Spark's JSON parser reads every byte; names stand in every row",
+    "encode": "`to_avro`, and a check of each field that may not fit",
+    "Protobuf": "each row becomes Python objects, which the constructor of Google's runtime takes in C",
+    "JSON text": "`to_json`; names stand in every row",
+    "JSON text, validated": "each document is read again in Python, for the validator",
+}
+GOALS = {"PROTOBUF": 2.9, "JSON": 2.5, "encode": 0.5}
+
+WISHES = {
+    "Protobuf": EncodeWish(derive=Derive("PROTOBUF"), register=True),
+    "JSON text": EncodeWish(derive=Derive("JSON"), register=True),
+    "JSON text, validated": EncodeWish(derive=Derive("JSON"), register=True, validate=True),
+}
+"""Other ways to write the rows of the table, under schemas that are derived from it."""
+
+
+def through(frame: DataFrame) -> DataFrame:
+    """The same rows, carried to Python workers and back."""
+
+    def same(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+
+    return frame.mapInArrow(same, frame.schema)
+
+
+def rows(spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
+    """All figures of these."""
+    for name, texts, encoder in (
+        ("PROTOBUF", [proto(one) for one in range(IDS)], messages_of),
+        ("JSON", [document(one) for one in range(IDS)], documents_of),
+    ):
+        subject = f"{name.lower()}-value"
+        place = write(folder / name, Mix(put(registry, subject, name, texts), encoder(texts)), count)
+        plan = make_plan(registry, subject, reader="union")
+        works = _works(spark, place, plan)
+        found = measured(works, count)
+        title = f"{name.title() if name == 'PROTOBUF' else name}, {IDS} mixed ids, error column included"
+        yield against(title, found["ours"], found["through"], unit="µs CPU/row", goal=GOALS[name], limit=LIMITS[name])
+    yield from _encoded(spark, registry, folder, count)
+
+
+def _works(spark: SparkSession, place: Path, plan: DecodePlan) -> dict[str, Work]:
+    def frame() -> DataFrame:
+        return spark.read.parquet(str(place))
+
+    return {"through": lambda: through(frame()), "ours": lambda: decode(frame(), plan).select("record", "error")}
+
+
+def _encoded(spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
+    """Rows that lie in a table, as frames of every format."""
+    text = schema(1)
+    frames = write(folder / "encode", Mix(put(registry, "encode-value", "AVRO", [text]), avro_of([text])), count)
+    decoded = decode(spark.read.parquet(str(frames)), make_plan(registry, "encode-value"), flatten=True).drop(
+        "value", "error"
+    )
+    decoded.write.parquet(str(folder / "table"))
+
+    def table() -> DataFrame:
+        return spark.read.parquet(str(folder / "table"))
+
+    def writing(plan: EncodePlan) -> Work:
+        return lambda: encode(table(), plan).select("value", "error")
+
+    columns = columns_of(table().schema)
+    plans = {"Avro": make_encode_plan(registry, "encode-value", columns)}
+    for name, wish in WISHES.items():
+        plans[name] = make_encode_plan(registry, f"encode {name}", columns, wish)
+    works = {"through": lambda: through(table()), **{name: writing(plan) for name, plan in plans.items()}}
+    found = measured(works, count)
+    for name in plans:
+        key = "encode" if name == "Avro" else name
+        yield against(
+            f"Encode {name}, error column included", found[name], found["through"], unit="µs CPU/row",
+            goal=GOALS.get(key), limit=LIMITS[key],
+        )  # fmt: skip

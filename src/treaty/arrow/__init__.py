@@ -1,0 +1,21 @@
+"""The Arrow room: frames to tables of Arrow, pandas and Polars by decode plans, without Spark."""
+
+from treaty.arrow.decode import batches, decode, from_registry
+from treaty.arrow.tables import to_pandas, to_polars
+from treaty.plan.making import extend, make_plan
+from treaty.plan.reasons import PlanError
+from treaty.plan.rows import Names
+from treaty.plan.value import DecodePlan
+
+__all__ = [
+    "DecodePlan",
+    "Names",
+    "PlanError",
+    "batches",
+    "decode",
+    "extend",
+    "from_registry",
+    "make_plan",
+    "to_pandas",
+    "to_polars",
+]

@@ -1,0 +1,1 @@
+"""Avro frames to Arrow, read by fastavro along a plan."""

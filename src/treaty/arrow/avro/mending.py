@@ -1,0 +1,69 @@
+"""From an envelope to its record: fields whose value came through a hidden field take it from there, converted."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from treaty.plan.avro.weaving import header
+from treaty.plan.recipes import AvroRecipe, Repair
+
+Mend = Callable[[Any, bytes], Any]
+"""From an envelope and the five bytes of its frame to the record."""
+
+
+def mender(recipe: AvroRecipe) -> Mend:
+    """What takes the record out of an envelope. Hidden fields stay in it: Arrow passes over what has no column."""
+    by_head: dict[bytes, list[Repair]] = {}
+    for one in sorted(recipe.repairs, key=lambda one: -len(one.path)):
+        for number in one.ids:
+            by_head.setdefault(header(number), []).append(one)
+
+    def mend(envelope: Any, head: bytes) -> Any:
+        record = envelope[recipe.whole] if recipe.whole else envelope
+        for one in by_head.get(head, ()):
+            for owner in _owners(record, one.path):
+                owner[one.field] = _converted(owner[one.hidden], one)
+        return record
+
+    return mend
+
+
+def _owners(part: Any, path: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The records at `path`."""
+    if part is None:
+        return
+    if not path:
+        yield part
+    elif path[0] == "[]":
+        for item in part:
+            yield from _owners(item, path[1:])
+    elif path[0] == "{}":
+        for _, item in part:
+            yield from _owners(item, path[1:])
+    else:
+        yield from _owners(part[path[0]], path[1:])
+
+
+def _converted(hidden: Any, one: Repair) -> Any:
+    """The value of a hidden field, as Arrow takes it, in the unit of the field that it stands for."""
+    old, new = one.how.split(",")[0].split(":")[:2]
+    change = _change(old, new)
+    return hidden if change is None else _each(hidden, one.type, change)
+
+
+def _each(value: Any, kind: str, change: Callable[[int], int]) -> Any:
+    if value is None:
+        return None
+    if kind.startswith("ARRAY<"):
+        return [_each(item, kind[6:-1], change) for item in value]
+    if kind.startswith("MAP<STRING, "):
+        return [(key, _each(item, kind[12:-1], change)) for key, item in value]
+    return change(value)
+
+
+def _change(old: str, new: str) -> Callable[[int], int] | None:
+    """None where the two are one to Arrow: decimals of two scales, timestamps of milliseconds and microseconds."""
+    if old.startswith("time-"):
+        return (lambda leaf: leaf * 1000) if new == "time-micros" else (lambda leaf: leaf // 1000)
+    if old.endswith("nanos"):
+        return None if new.endswith("nanos") else (lambda leaf: leaf // 1000)
+    return (lambda leaf: leaf * 1000) if new.endswith("nanos") else None

@@ -1,0 +1,200 @@
+"""Frames to rows without Spark: a decode plan over Arrow's columns, to the rows that Spark has of them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from treaty.arrow.decoded import Decoded, Reader, frames_of
+from treaty.arrow.framings import reframer
+from treaty.arrow.readers import reader_of
+from treaty.arrow.shapes import final_kind, shaped
+from treaty.arrow.types import kind_of
+from treaty.core.limits import ARROW_ROWS
+from treaty.core.registry import Registry
+from treaty.plan.avro.weaving import header
+from treaty.plan.framing import PREFIX
+from treaty.plan.making import make_plan
+from treaty.plan.rows import NAMES, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
+from treaty.plan.value import DecodePlan
+
+ERROR = pa.struct(
+    [("code", pa.string()), ("message", pa.string()), ("schema_id", pa.int32()), ("payload", pa.binary())]
+)
+"""The type of an error."""
+Frames = Any
+"""An array, a chunked array, a record batch or a table."""
+
+
+def from_registry(
+    frames: Frames,
+    registry: Registry,
+    subject: str | None = None,
+    *,
+    reader: str | int = "latest",
+    ids: Iterable[int] = (),
+    message: str = "",
+    column: str = "value",
+    names: Names = NAMES,
+    flatten: bool = False,
+) -> pa.Table:
+    """Decode a binary column of registry frames: `make_plan` and `decode` in one call. Raises what `make_plan` raises."""
+    plan = make_plan(registry, subject, reader=reader, ids=ids, engine="fastavro", message=message)
+    return decode(frames, plan, column=column, names=names, flatten=flatten)
+
+
+def decode(
+    frames: Frames,
+    plan: DecodePlan,
+    *,
+    column: str = "value",
+    names: Names = NAMES,
+    flatten: bool = False,
+    headers: str = "headers",
+    part: str = "value",
+) -> pa.Table:
+    """The rows of frames as a table: the columns that there were, the record and the error.
+
+    A good row has a record and no error; a bad row an error ``{code, message, schema_id, payload}`` and no record; a
+    null value neither. An array of frames is taken for a table with the one column `column`. With `flatten` the
+    record's fields stand as columns of their own. With the framing ``header`` the guid stands in the column `headers`
+    (pairs of key and value), under the name for this `part` of a record. Raises `PlanError` for a plan whose reader is
+    ``variant``: Arrow has no such type.
+    """
+    table = _table(frames, column)
+    kind = final_kind(plan)
+    judge = _Judge(plan, reader_of(plan, kind_of(plan)))
+    wanted = table.column_names
+    made: list[pa.RecordBatch] = []
+    for batch in table.to_batches(max_chunksize=ARROW_ROWS):
+        there = batch.column(headers).to_pylist() if plan.framing.name == "header" and headers in wanted else None
+        record, error, source = judge.rows(batch.column(column).cast(pa.binary()), there, part)
+        added = {names.record: shaped(plan, record, kind), names.error: error} | _told(plan, names, source)
+        kept = [name for name in added if name]
+        columns = [*batch.columns, *(added[name] for name in kept)]
+        made.append(pa.RecordBatch.from_arrays(columns, names=[*wanted, *kept]))
+    found = pa.Table.from_batches(made) if made else _empty(table, plan, kind, names)
+    return _flat(found, names.record) if flatten and plan.columns else found
+
+
+def _table(frames: Frames, column: str) -> pa.Table:
+    if isinstance(frames, pa.RecordBatch):
+        return pa.Table.from_batches([frames])
+    return frames if isinstance(frames, pa.Table) else pa.table({column: frames})
+
+
+def _empty(table: pa.Table, plan: DecodePlan, kind: pa.DataType, names: Names) -> pa.Table:
+    added = {names.record: pa.nulls(0, kind), names.error: pa.nulls(0, ERROR)} | _told(plan, names, [])
+    for name, array in added.items():
+        table = table.append_column(name, array) if name else table
+    return table
+
+
+def _flat(table: pa.Table, record: str) -> pa.Table:
+    at = table.column_names.index(record)
+    fields = pa.Table.from_batches(
+        [pa.RecordBatch.from_struct_array(chunk) for chunk in table.column(at).chunks],
+        pa.schema(list(table.schema.field(at).type)),
+    )
+    table = table.remove_column(at)
+    for name in fields.column_names:
+        table = table.append_column(name, fields.column(name))
+    return table
+
+
+def _told(plan: DecodePlan, names: Names, frames: list[bytes | None]) -> dict[str, pa.Array]:
+    """What a frame says of itself, as columns."""
+    heads = [None if one is None else one[:5] for one in frames]
+    versions = {header(one.schema_id): one.version for one in plan.writers}
+    subjects = {header(one.schema_id): one.subject for one in plan.writers}
+    claimed = [_claimed(one) if one is not None and one[:1] == b"\0" else None for one in heads]
+    found: dict[str, Callable[[], pa.Array]] = {
+        names.schema_id: lambda: pa.array(claimed, pa.int32()),
+        names.version: lambda: pa.array([versions.get(one) if one else None for one in heads], pa.int32()),
+        names.subject: lambda: pa.array([subjects.get(one) if one else None for one in heads], pa.string()),
+    }
+    return {name: make() for name, make in found.items() if name}
+
+
+def _claimed(frame: bytes) -> int | None:
+    """The id that a frame claims, whatever its magic; None where there are too few bytes, or no id is so large."""
+    number = int.from_bytes(frame[1:5], "big") if len(frame) >= 5 else 2**31
+    return number if number < 2**31 else None
+
+
+class _Judge:
+    """Reads batches, and says why a row is none: of all reasons the first in the order of a frame's parts."""
+
+    __slots__ = ("_known", "_plan", "_read", "_rejected")
+
+    def __init__(self, plan: DecodePlan, read: Reader) -> None:
+        self._plan = plan
+        self._read = read
+        self._known = frozenset(header(one.schema_id) for one in plan.writers)
+        self._rejected = {header(one.schema_id): (one.code, one.message) for one in plan.rejected}
+
+    def rows(self, values: pa.Array, headers: list[Any] | None, part: str) -> tuple[pa.Array, pa.Array, list[Any]]:
+        """Records, errors, and the frames with Confluent's prefix."""
+        lost: list[str | None] = [None] * len(values)
+        frames = values
+        if self._plan.framing != PREFIX:
+            reframe = reframer(self._plan.framing, part)
+            pairs = zip(frames_of(values), headers or [None] * len(values), strict=True)
+            remade = [reframe(value, one) for value, one in pairs]
+            frames, lost = pa.array([one for one, _ in remade], pa.binary()), [code for _, code in remade]
+        found = self._read(frames)
+        bad = found.record.is_null().to_numpy(zero_copy_only=False).nonzero()[0].tolist()
+        errors: list[dict[str, Any] | None] = [None] * len(values)
+        payloads = _Late(lambda: frames_of(values))
+        sources = _Late(lambda: frames_of(frames))
+        for at in bad:
+            if (payload := payloads.value[at]) is not None:
+                errors[at] = self._error(payload, sources.value[at], lost[at], found, at)
+        return found.record, pa.array(errors, ERROR), sources.value if self._plan.framing != PREFIX else payloads.value
+
+    def _error(self, payload: bytes, frame: bytes | None, lost: str | None, found: Decoded, at: int) -> Any:
+        if frame is None:
+            message = SENTENCES.get(lost or "") or UNKNOWN_HEAD % self._plan.framing.name
+            return {"code": lost, "message": message, "schema_id": None, "payload": payload}
+        number = _claimed(frame)
+        why, sentence = self._reason(frame, found, at)
+        if why is None:
+            return None
+        starts = frame[:1] == b"\0"
+        return {"code": why, "message": sentence, "schema_id": number if starts else None, "payload": payload}
+
+    def _reason(self, frame: bytes, found: Decoded, at: int) -> tuple[str | None, str | None]:
+        head = frame[:5]
+        if len(head) < 5:
+            return "TOO_SHORT", SENTENCES["TOO_SHORT"]
+        if head[0]:
+            return "BAD_MAGIC", SENTENCES["BAD_MAGIC"]
+        if head in self._known:
+            code = found.code[at].as_py()
+            return code, found.said[at].as_py() or SENTENCES.get(code or "")
+        if head in self._rejected:
+            return self._rejected[head]
+        number = _claimed(frame)
+        return "UNKNOWN_ID", UNKNOWN_ID % number if number is not None else UNKNOWN_ID.replace("%d", "null")
+
+
+class _Late:
+    """A list that is made when somebody looks."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], list[bytes | None]]) -> None:
+        self._make = make
+        self._made: list[bytes | None] | None = None
+
+    @property
+    def value(self) -> list[bytes | None]:
+        """The list."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
+def batches(frames: Iterable[pa.RecordBatch], plan: DecodePlan, **more: Any) -> Iterator[pa.Table]:
+    """`decode` batch by batch, so that no more than one is in memory; `more` is what `decode` takes."""
+    return (decode(one, plan, **more) for one in frames)

@@ -1,0 +1,1 @@
+"""JSON frames to Arrow, to the same values as Spark's `from_json` makes of them."""

@@ -1,0 +1,59 @@
+"""Members of a document that have no column, as the JSON texts that Spark's VARIANT makes of them."""
+
+import json
+from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from typing import Any
+
+from treaty.arrow.documents.values import Pairs, Rough, double, quoted, sound
+
+_DIGITS = 38
+_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+
+
+def rest_of(document: Pairs, columns: AbstractSet[str]) -> list[tuple[str, str]] | None:
+    """Names and texts of the members that have no column, in the order of names; None where a name comes twice.
+
+    A VARIANT has no object in which a name comes twice, and its members are in the order of their names.
+    """
+    try:
+        texts = [(name, _text(value)) for name, value in _ordered(document)]
+    except _TwiceError:
+        return None
+    return [(sound(name), text) for name, text in texts if name not in columns]
+
+
+class _TwiceError(ValueError):
+    """A name comes twice in one object."""
+
+
+def _ordered(members: Pairs) -> list[tuple[str, Any]]:
+    found = dict(members)
+    if len(found) < len(members):
+        raise _TwiceError
+    return sorted(found.items(), key=lambda one: one[0].encode("utf-16-be", "surrogatepass"))
+
+
+def _text(value: Any) -> str:
+    if type(value) is Pairs:
+        return "{" + ",".join(f"{quoted(name)}:{_text(one)}" for name, one in _ordered(value)) + "}"
+    if type(value) is list:
+        return "[" + ",".join(map(_text, value)) + "]"
+    if type(value) is str:
+        return quoted(value)
+    if type(value) is int and not _LOWEST <= value <= _HIGHEST:
+        return str(value) if len(str(abs(value))) <= _DIGITS else double(float(value))
+    if isinstance(value, Rough):
+        return double(float(value))
+    if isinstance(value, Decimal):
+        return _number(value)
+    return json.dumps(value)
+
+
+def _number(value: Decimal) -> str:
+    """A number with a point: exact where 38 digits hold it, else a double."""
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int), "a finite number"
+    if max(len(digits), -exponent) > _DIGITS:
+        return double(float(value))
+    return f"{value.normalize():f}" if value else "0"

@@ -1,0 +1,39 @@
+"""Whether JSON documents are valid, by the schemas that they were written with."""
+
+from collections.abc import Callable
+from functools import cache
+
+from treaty.core.finding import Fault
+from treaty.formats.table import table
+from treaty.plan.asking import model_of
+from treaty.plan.avro.weaving import header
+from treaty.plan.recipes import JsonRecipe
+
+Check = Callable[[bytes | None], str | None]
+"""From a frame to what its schema has against it: the first reason with path and keyword; None where there is none."""
+
+
+def checker(recipe: JsonRecipe) -> Check:
+    """The check of a plan's documents; whatever is no frame of theirs, or no text, has nothing against it."""
+    texts = {header(number): text for number, text in recipe.checks}
+    check = table()["JSON"].check
+    assert check is not None, "JSON documents can be checked"
+    model = cache(lambda head: model_of("JSON", texts[head]))
+
+    def found(value: bytes | None) -> str | None:
+        if value is None or value[:5] not in texts:
+            return None
+        try:
+            text = value[5:].decode()
+        except UnicodeDecodeError:
+            return None
+        return _told(check(model(value[:5]), text))
+
+    return found
+
+
+def _told(faults: tuple[Fault, ...]) -> str | None:
+    if not faults:
+        return None
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return f"{faults[0]}{more}"

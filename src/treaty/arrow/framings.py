@@ -1,0 +1,72 @@
+"""Other framings in Python: every frame becomes one with Confluent's prefix, which is what readers read."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from treaty.arrow.codecs import inflater
+from treaty.plan.avro.weaving import header
+from treaty.plan.framing import Framing
+from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
+
+Reframed = tuple[bytes | None, str | None]
+"""A frame, or the code of a row whose head means no schema that the plan knows; two times None for a null value."""
+
+
+def reframer(framing: Framing, part: str) -> Callable[[bytes | None, Any], Reframed]:
+    """A function from a value and the headers of its record (pairs, or objects with key and value)."""
+    heads = {bytes.fromhex(head): header(number) for head, number in framing.heads}
+    if framing.name == "header":
+        return lambda value, headers: _stamped(heads, value, _stamp(headers, HEADERS[part]))
+    if framing.name == "none":
+        return lambda value, _: (None if value is None else header(framing.heads[0][1]) + value, None)
+    if framing.codecs:
+        return _unpacking(framing, heads)
+    return lambda value, _: _begun(framing.name, heads, value)
+
+
+def _unpacking(framing: Framing, heads: dict[bytes, bytes]) -> Callable[[bytes | None, Any], Reframed]:
+    """Frames of which some are compressed."""
+    packed = {bytes.fromhex(head): codec for head, codec in framing.codecs}
+    inflate = inflater(packed)
+
+    def reframe(value: bytes | None, headers: Any) -> Reframed:
+        del headers
+        if value is None or value[:HEAD] not in packed:
+            return _begun(framing.name, heads, value)
+        payload = inflate(value)
+        return (None, "MALFORMED") if payload is None else (heads[value[:HEAD]] + payload, None)
+
+    return reframe
+
+
+def _stamped(heads: dict[bytes, bytes], value: bytes | None, stamp: bytes | None) -> Reframed:
+    if value is None or stamp is None:
+        return value, None
+    if len(stamp) < STAMP:
+        return None, "TOO_SHORT"
+    if not stamp.startswith(b"\1"):
+        return None, "BAD_MAGIC"
+    head = heads.get(stamp[1:STAMP])
+    return (None, "UNKNOWN_ID") if head is None else (head + stamp[STAMP:] + value, None)
+
+
+def _stamp(headers: Sequence[Any] | None, name: str) -> bytes | None:
+    for one in headers or ():
+        key, value = (one["key"], one["value"]) if isinstance(one, dict) else one
+        if key == name:
+            return None if value is None else bytes(value)
+    return None
+
+
+def _begun(name: str, heads: dict[bytes, bytes], value: bytes | None) -> Reframed:
+    if value is None:
+        return None, None
+    lengths = sorted({len(head) for head in heads})
+    for length in lengths:
+        head = heads.get(value[:length])
+        if head is not None:
+            return head + value[length:], None
+    if len(value) < min(lengths, default=1):
+        return None, "TOO_SHORT"
+    mark = MARKS.get(name)
+    return None, "BAD_MAGIC" if mark and not value.startswith(mark) else "UNKNOWN_ID"

@@ -1,0 +1,207 @@
+"""From columns of a message's bare fields to the columns of a plan: whole arrays at once.
+
+A change is a function from an array and a `Blame` to an array. It blames the places whose value only Protobuf's own
+runtime may tell: those that are wrong, and those that say something twice.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from google.protobuf.descriptor import Descriptor, EnumDescriptor
+from google.protobuf.message_factory import GetMessageClass
+
+from treaty.arrow.messages.values import MICROS, SECONDS, Shape, UnreadableValueError
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Blame = Callable[[Mask], None]
+Change = Callable[[pa.Array, Blame], pa.Array]
+
+
+def same(array: pa.Array, blame: Blame) -> pa.Array:
+    """The array itself."""
+    del blame
+    return array
+
+
+def cast(kind: pa.DataType) -> Change:
+    """Unsigned numbers, which Spark has not, as the next wider type."""
+    return lambda array, _: array.cast(kind)
+
+
+def filled(inner: Change, default: Any) -> Change:
+    """The default where a field is not set."""
+    return lambda array, blame: inner(array, blame).fill_null(default)
+
+
+def symbols(enum: EnumDescriptor) -> Change:
+    """Names of an enum's numbers; a number without a name is blamed in a closed enum, and its text in an open one."""
+    numbers = pa.array(sorted(enum.values_by_number), pa.int32())
+    names = pa.array([enum.values_by_number[number].name for number in sorted(enum.values_by_number)], pa.string())
+    closed = bool(enum.is_closed)
+
+    def change(array: pa.Array, blame: Blame) -> pa.Array:
+        places = pc.index_in(array, numbers)
+        found = names.take(places)
+        if found.null_count == array.null_count:
+            return found
+        if closed:
+            blame(_mask(pc.and_(array.is_valid(), places.is_null())))
+        return pc.coalesce(found, array.cast(pa.string()))
+
+    return change
+
+
+def wrapped(inner: Change) -> Change:
+    """The one field of a message that stands for a scalar."""
+
+    def change(array: pa.Array, blame: Blame) -> pa.Array:
+        made = inner(array.field(0), blame)
+        return pc.if_else(array.is_valid(), made, pa.scalar(None, made.type)) if array.null_count else made
+
+    return change
+
+
+def timestamp(kind: pa.DataType) -> Change:
+    """Seconds and nanoseconds as microseconds."""
+
+    def change(array: pa.Array, blame: Blame) -> pa.Array:
+        seconds, nanos = _numbers(array.field(0)), _numbers(array.field(1)).astype(np.int64)
+        there = _mask(array.is_valid())
+        far = ((seconds > SECONDS) | (seconds < -SECONDS)) & there
+        if far.any():
+            blame(far)
+            seconds = np.where(far, 0, seconds)
+        micros = seconds * MICROS + nanos // 1000
+        return pa.array(micros, pa.int64(), mask=~there).view(kind)
+
+    return change
+
+
+def date(array: pa.Array, blame: Blame) -> pa.Array:
+    """Year, month and day as a date; null where they are none."""
+    del blame
+    year, month, day = (_numbers(array.field(place)).astype(np.int64) for place in range(3))
+    right = _mask(array.is_valid()) & (year >= 1) & (year <= 9999) & (month >= 1) & (month <= 12) & (day >= 1)
+    months = np.where(right, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
+    days = months.astype("datetime64[D]").astype(np.int64)
+    right &= day <= (months + np.timedelta64(1, "M")).astype("datetime64[D]").astype(np.int64) - days
+    return pa.array((days + np.where(right, day, 1) - 1).astype(np.int32), mask=~right).view(pa.date32())
+
+
+def told(descriptor: Descriptor, shape: Shape, kind: pa.DataType, *, parts: bool) -> Change:
+    """Values of messages that are read one by one, from their bytes; `parts`: from all bytes that a field has."""
+    made = GetMessageClass(descriptor)
+
+    def change(array: pa.Array, blame: Blame) -> pa.Array:
+        values, wrong = [], np.zeros(len(array), bool)
+        for place, found in enumerate(array.to_pylist()):
+            data = b"".join(found) if parts and found else found
+            try:
+                values.append(None if not found and (parts or found is None) else shape(made.FromString(data)))
+            except UnreadableValueError:
+                wrong[place] = True
+                values.append(None)
+        if wrong.any():
+            blame(wrong)
+        return pa.array(values, kind)
+
+    return change
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Members of a oneof, of which the last one counts; `many` are those whose bytes stand in lists."""
+
+    members: tuple[str, ...]
+    many: frozenset[str]
+
+
+def struct(changes: Sequence[tuple[str, Change]], kind: pa.StructType, groups: Sequence[Group]) -> Change:
+    """The fields of a message that have columns, by their names in the outline; two members of a oneof are blamed."""
+    fields = [kind.field(place) for place in range(kind.num_fields)]
+
+    def change(array: pa.Array, blame: Blame) -> pa.Array:
+        for group in groups:
+            count = np.zeros(len(array), np.int8)
+            for name in group.members:
+                one = array.field(name)
+                there = pc.greater(pc.list_value_length(one), 0) if name in group.many else one.is_valid()
+                count += _mask(there.fill_null(False))
+            if len(count) and count.max() > 1:
+                blame(count > 1)
+        parts = [one(array.field(name), blame) for name, one in changes]
+        gone = array.is_null() if array.null_count else None
+        if not parts:
+            return pa.array([None if one else {} for one in _mask(array.is_null()).tolist()], kind)
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=gone)
+
+    return change
+
+
+def items(inner: Change, kind: pa.DataType) -> Change:
+    """The items of a repeated field."""
+
+    def change(array: pa.Array, blame: Blame) -> pa.Array:
+        found = inner(array.values, _within(array, blame))
+        return pa.ListArray.from_arrays(array.offsets, found, type=kind)
+
+    return change
+
+
+def entries(key: Change, value: Change, kind: pa.DataType, *, message: bool) -> Change:
+    """The entries of a map; a key that comes twice is blamed, and a message that is missing where it should be empty."""
+
+    def change(array: pa.Array, blame: Blame) -> pa.Array:
+        inside, within = array.values, _within(array, blame)
+        keys = key(inside.field(0), within)
+        found = inside.field(1)
+        listed = pa.types.is_list(found.type)
+        missing = _mask(pc.equal(pc.list_value_length(found), 0) if listed else found.is_null())
+        if message and missing.any():
+            within(missing)
+        codes = _numbers(keys.dictionary_encode().indices).astype(np.int64)
+        owners = _owners(array) * (len(keys) + 1) + codes
+        _, first, counts = np.unique(owners, return_inverse=True, return_counts=True)
+        if len(counts) < len(owners):
+            within(counts[first] > 1)
+        return pa.MapArray.from_arrays(array.offsets, keys, value(found, within), type=kind)
+
+    return change
+
+
+def _owners(array: pa.Array) -> Any:
+    """For each item of a list array the place of its list."""
+    return np.repeat(np.arange(len(array)), np.diff(_numbers(array.offsets)))
+
+
+def _within(array: pa.Array, blame: Blame) -> Blame:
+    """Blame for the items of lists: the lists are blamed."""
+
+    def told_on(mask: Mask) -> None:
+        lists = np.zeros(len(array), bool)
+        lists[_owners(array)[mask]] = True
+        blame(lists)
+
+    return told_on
+
+
+def _numbers(array: pa.Array) -> Any:
+    return array.fill_null(0).to_numpy(zero_copy_only=False) if array.null_count else array.to_numpy()
+
+
+def _mask(array: pa.Array) -> Mask:
+    found: Mask = array.to_numpy(zero_copy_only=False)
+    return found
+
+
+KNOWN: Mapping[str, Callable[[pa.DataType], Change]] = {
+    "google.protobuf.Timestamp": timestamp,
+    "google.type.Date": lambda _: date,
+}
+"""Messages with a column type of their own whose fields are read at once."""
+PARTS: Mapping[str, int] = {"google.protobuf.Timestamp": 2, "google.type.Date": 3}
+"""How many fields those have, numbered from 1."""

@@ -1,0 +1,67 @@
+"""The judge of Protobuf payloads: its own runtime, asked about a whole batch at once.
+
+A batch becomes one message with a repeated field of the message that is read. That one is read exactly if each of them
+is, and one call into the runtime costs less than many.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+
+from treaty.arrow.decoded import frames_of
+from treaty.formats.protobuf.encoding.wire import varint
+
+TAG = b"\x0a"
+"""Field 1, a length and bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Says which payloads the runtime takes; the classes are those of the batch and of one message."""
+
+    batch: Any
+    message: Any
+
+    def good(self, payloads: pa.Array) -> Any:
+        """A mask of the payloads (none of them null) that can be read, and in which all required fields are set."""
+        joined = held(payloads, TAG)
+        ends = np.frombuffer(joined.buffers()[1], np.int32)
+        whole = memoryview(joined.buffers()[2] or b"")[ends[joined.offset] : ends[joined.offset + len(joined)]]
+        if self._takes(self.batch(), whole):
+            return np.ones(len(payloads), bool)
+        message = self.message()
+        return np.array([self._takes(message, one) for one in frames_of(payloads)], bool)
+
+    def _takes(self, message: Any, data: Any) -> bool:
+        try:
+            message.ParseFromString(data)
+        except DecodeError:
+            return False
+        return bool(message.IsInitialized())
+
+
+def held(payloads: pa.Array, tag: bytes) -> pa.Array:
+    """Each payload as a field with this tag: tag, length, payload."""
+    found = pc.binary_length(payloads).dictionary_encode()
+    fronts = pa.array([tag + varint(one) for one in found.dictionary.to_pylist()], pa.binary())
+    return pc.binary_join_element_wise(fronts.take(found.indices), payloads, b"")
+
+
+def judge_of(descriptor: Descriptor, pool: DescriptorPool) -> Judge:
+    """The judge for a message of the pool, to which the message of a batch is added."""
+    file = FileDescriptorProto(name="treaty/batch.proto", package="treaty.batch", syntax="proto2")
+    file.dependency.append(descriptor.file.name)
+    made = file.message_type.add(name="Batch")
+    rows = made.field.add(name="rows", number=1)
+    rows.label, rows.type = FieldDescriptorProto.LABEL_REPEATED, FieldDescriptorProto.TYPE_MESSAGE
+    rows.type_name = f".{descriptor.full_name}"
+    pool.Add(file)
+    return Judge(GetMessageClass(pool.FindMessageTypeByName("treaty.batch.Batch")), GetMessageClass(descriptor))

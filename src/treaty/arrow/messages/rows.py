@@ -1,0 +1,94 @@
+"""Protobuf row by row, by its own runtime: the reader's message reads the payloads of all its writers."""
+
+import base64
+from typing import Any
+
+import pyarrow as pa
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
+
+from treaty.arrow.decoded import NOTHING, Row, Told
+from treaty.arrow.messages.unknown import unknown
+from treaty.arrow.messages.values import UnreadableValueError, record_of
+from treaty.formats.protobuf.encoding.wire import LENGTH, varint
+from treaty.plan.avro.weaving import header
+from treaty.plan.recipes import ProtobufRecipe
+from treaty.plan.value import DecodePlan
+
+
+def message_of(recipe: ProtobufRecipe) -> tuple[Descriptor, DescriptorPool]:
+    """The message that a plan reads, in a pool of its own."""
+    pool = DescriptorPool()
+    for text in recipe.files:
+        pool.Add(FileDescriptorProto.FromString(base64.b64decode(text)))
+    return pool.FindMessageTypeByName(recipe.message), pool
+
+
+def decoder_of(plan: DecodePlan, kind: pa.StructType) -> Row:
+    """A function from a frame to its record as Arrow takes it (`kind`), or to why there is none."""
+    recipe = plan.recipe
+    assert isinstance(recipe, ProtobufRecipe)
+    descriptor, _ = message_of(recipe)
+    made = GetMessageClass(descriptor)
+    shape = record_of(descriptor, known_of(recipe, kind), defaults=recipe.defaults)
+    there = frozenset(descriptor.fields_by_number)
+    fronts = {
+        header(one.schema_id): (
+            tuple(bytes.fromhex(front) for front in one.mine),
+            tuple((bytes.fromhex(front), name) for front, name in one.others),
+            {bytes.fromhex(front): varint(number << 3 | LENGTH) for front, number in one.fields},
+        )
+        for one in recipe.heads
+    }
+
+    def decode(value: bytes | None) -> Told:
+        found = fronts.get(value[:5]) if value is not None else None
+        if value is None or found is None:
+            return NOTHING
+        front = next((one for one in found[0] if value.startswith(one, 5)), None)
+        if front is None:
+            return _strange(value, found[1], "another message" if found[2] else recipe.message)
+        message: Any = made()
+        try:
+            payload = _payload(value, front, found[2])
+            message.ParseFromString(payload)
+        except DecodeError:
+            return None, "MALFORMED", None
+        if not message.IsInitialized():
+            missing = ", ".join(message.FindInitializationErrors()[:3])
+            return None, "INVALID", f"required fields are missing: {missing}"
+        try:
+            record = shape(message)
+        except UnreadableValueError as wrong:
+            return None, "INVALID", str(wrong)
+        except UnicodeDecodeError as wrong:  # proto2 lets any bytes be a string
+            return None, "INVALID", f"a string is no UTF-8: {wrong}"
+        if recipe.unknown:
+            record[recipe.unknown] = unknown(payload, there)
+        return record, None, None
+
+    return decode
+
+
+def known_of(recipe: ProtobufRecipe, kind: pa.StructType) -> pa.StructType:
+    """The columns that are fields of the message."""
+    return pa.struct([one for one in kind if one.name != recipe.unknown]) if recipe.unknown else kind
+
+
+def _payload(value: bytes, front: bytes, fields: dict[bytes, bytes]) -> bytes:
+    """The bytes of the reader's message: those of the frame, or a field of a message that holds them."""
+    payload = value[5 + len(front) :]
+    return fields[front] + varint(len(payload)) + payload if fields else payload
+
+
+def _strange(value: bytes, others: tuple[tuple[bytes, str], ...], wanted: str) -> Told:
+    """A row whose message indexes are not those of the reader's message."""
+    found = sorted((name for front, name in others if value.startswith(front, 5)), key=len)
+    if found:
+        return None, "RESOLUTION", f"the row is a message {found[-1]}, and {wanted} is read"
+    if len(value) == 5:
+        return None, "MALFORMED", "the message indexes are missing"
+    return None, "MALFORMED", "the message indexes lead to no message of the schema"

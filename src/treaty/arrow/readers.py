@@ -1,0 +1,26 @@
+"""Every way to read a batch of frames, by the format and the engine of a plan."""
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+
+from treaty.arrow.avro import rows as avro
+from treaty.arrow.decoded import Reader, by_row
+from treaty.arrow.documents import rows as documents
+from treaty.arrow.messages import rows as messages
+from treaty.arrow.messages.batches import quick
+from treaty.plan.value import DecodePlan
+
+_READERS: Mapping[tuple[str, str], Callable[[DecodePlan, pa.DataType], Reader]] = {
+    ("AVRO", "fastavro"): lambda plan, kind: by_row(avro.reader_of(plan), kind),
+    ("AVRO", "spark"): lambda plan, kind: by_row(avro.reader_of(plan), kind),
+    ("PROTOBUF", "upb"): lambda plan, kind: by_row(messages.decoder_of(plan, kind), kind),
+    ("PROTOBUF", "ptars"): quick,
+    ("JSON", "spark"): lambda plan, kind: by_row(documents.reader_of(plan), kind),
+}
+"""A plan for Spark's own functions is read to the same rows in Python."""
+
+
+def reader_of(plan: DecodePlan, kind: pa.DataType) -> Reader:
+    """The reader of a plan; `kind` is the Arrow type of its record."""
+    return _READERS[plan.format, plan.engine](plan, kind)

@@ -1,0 +1,49 @@
+"""Rows of several record types: what a reader gives as a column for each type, in the shape that the plan wants."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from treaty.arrow.types import arrow_type
+from treaty.plan.ddl import type_of
+from treaty.plan.reasons import PlanError
+from treaty.plan.recipes import Types
+from treaty.plan.types.wide import widened
+from treaty.plan.value import DecodePlan
+
+
+def final_kind(plan: DecodePlan) -> pa.DataType:
+    """The type of a record as the plan's columns have it. Raises `PlanError` for VARIANT, which Arrow has not."""
+    if any(kind == "VARIANT" for _, kind in plan.columns):
+        raise PlanError(
+            "Arrow has no VARIANT: make the plan with reader='types' or 'wide' and not 'variant', with rest='map'"
+        )
+    return arrow_type(type_of(plan.type))
+
+
+def shaped(plan: DecodePlan, record: pa.StructArray, kind: pa.DataType) -> pa.Array:
+    """The records in the shape of the plan; `record` is the reader's, `kind` the type they shall have."""
+    if plan.types is None:
+        return record
+    marker = pa.nulls(len(record), pa.string())
+    for one in plan.types.kinds:
+        marker = pc.if_else(record.field(one.column).is_valid(), one.name, marker)
+    parts = [marker, *(_wide if plan.types.shape == "wide" else _structs)(plan.types, record, kind)]
+    fields = [kind.field(place) for place in range(kind.num_fields)]
+    return pa.StructArray.from_arrays(parts, fields=fields, mask=record.is_null())
+
+
+def _structs(types: Types, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
+    del kind
+    return (record.field(one.column) for one in types.kinds)
+
+
+def _wide(types: Types, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
+    for place, one in enumerate(widened(types.kinds, types.marker)):
+        parts = []
+        for column, field in one.sources:
+            owner = record.field(column)
+            found = pc.struct_field(owner, field) if field else owner  # null where its owner is
+            parts.append(found.cast(kind.field(place + 1).type))
+        yield parts[0] if len(parts) == 1 else pc.coalesce(*parts)

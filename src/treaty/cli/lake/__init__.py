@@ -1,0 +1,1 @@
+"""What commands about lake tables share."""

@@ -1,0 +1,1 @@
+"""`treaty pipeline …`: streams of frames into tables, from a TOML file."""

@@ -1,0 +1,16 @@
+"""`treaty pipeline …`: run, look at and replay streams of frames into tables."""
+
+import click
+
+from treaty.cli.pipeline.looking import plan, status
+from treaty.cli.pipeline.replaying import replay
+from treaty.cli.pipeline.running import run
+
+
+@click.group("pipeline")
+def command() -> None:
+    """Streams of frames into tables, each described by a TOML file (docs/howto/pipelines.md)."""
+
+
+for one in (run, plan, status, replay):
+    command.add_command(one)

@@ -1,0 +1,181 @@
+"""`treaty pipeline run FILE.toml`: the stream, with its progress on the terminal and its numbers for Prometheus."""
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treaty.cli.pipeline import surroundings
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import as_json
+from treaty.cli.terminal.source import UnusableError
+
+if TYPE_CHECKING:
+    from treaty.spark.pipelines.counting.journal import Report
+    from treaty.spark.pipelines.reports.lag import Progress
+    from treaty.spark.pipelines.reports.watching import Watched
+
+POLL = 1
+"""Seconds between two looks at a running stream."""
+EXIT = "Exit code 0: the stream ended by itself, or was told to. 1: it failed. 2: unusable input."
+
+
+@click.command("run", epilog=EXIT)
+@surroundings.file
+@surroundings.registry
+@click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT",
+              help="Numbers for Prometheus on this port of the loopback (0: a free one, which is told).")  # fmt: skip
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Where that port listens.")
+@as_json
+def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: str, as_json: bool) -> None:
+    """Run the stream that FILE.toml describes, or go on from its checkpoint.
+
+    SIGTERM and SIGINT end it after the running batch; a second one ends it at once, which loses nothing either: the batch
+    runs again. With --json every batch is a line of JSON on stdout.
+
+    \b
+    Examples:
+      treaty pipeline run orders.toml
+      treaty pipeline run orders.toml --metrics-port 9464 --registry http://127.0.0.1:8081
+    """  # noqa: D301 - click wants the control character
+    from treaty.spark.pipelines import running  # noqa: PLC0415 (these load Spark, which --help must not need)
+    from treaty.spark.pipelines.reports.watching import StreamFailedError, Watched  # noqa: PLC0415
+    from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415
+
+    ending = Event()
+    with surroundings.opened(file, registry) as (told, spark, found), ExitStack() as stack:
+        numbers = _Numbers(told.name, as_json=as_json)
+        if metrics_port is not None:
+            stack.callback(_served(numbers, metrics_port, metrics_host))
+        stack.enter_context(_signals(ending))
+        try:
+            query = running.run(told.pipeline, found, spark, told=numbers.told, ending=ending)
+        except SourceError as error:
+            raise UnusableError(str(error)) from error
+        stream = numbers.stream = Watched(query, ending)
+        show = stack.enter_context(_bar(bounded=told.pipeline.trigger.bounded and not as_json))
+        try:
+            while not stream.wait(POLL):
+                show(numbers)
+        except StreamFailedError as failed:
+            raise FailedError(f"the stream failed: {failed}") from failed
+        show(numbers)
+        stack.pop_all().close()
+        numbers.say_end(stopped=ending.is_set())
+
+
+class FailedError(click.ClickException):
+    """The stream failed: its reason, as one sentence."""
+
+    exit_code = surroundings.FAILED
+
+
+class _Numbers:
+    """What batches did, for the terminal, for JSON lines and for Prometheus."""
+
+    def __init__(self, name: str, *, as_json: bool) -> None:
+        from treaty.spark.pipelines.reports.metrics import PipelineMetrics  # noqa: PLC0415 (loads Spark)
+
+        self.metrics = PipelineMetrics(name, self.lag)
+        self.as_json = as_json
+        self.stream: Watched | None = None
+        self.rows = self.good = self.bad = self.deletes = 0
+
+    def told(self, report: "Report") -> None:
+        """Take over a batch, in the stream's own thread."""
+        from treaty.spark.pipelines.counting.journal import listed, whole  # noqa: PLC0415
+
+        self.metrics.told(report)
+        seen = whole(report.rows)
+        self.rows, self.good = self.rows + seen.rows, self.good + seen.good
+        self.bad, self.deletes = self.bad + seen.bad, self.deletes + seen.deletes
+        if self.as_json:
+            counts = {"rows": seen.rows, "good": seen.good, "bad": seen.bad, "deletes": seen.deletes}
+            line = {"batch": report.batch, "seconds": round(report.seconds, 3), **counts, "by": listed(report.rows)}
+            click.echo(_line(line))
+        elif not sys.stderr.isatty():
+            said = f"batch {report.batch}: {seen.rows:,} rows, {seen.bad:,} bad, {report.seconds:.1f} s"
+            screen.say(said, err=True)
+
+    def progress(self) -> "Progress | None":
+        """How much of the topics was read, as Spark tells it."""
+        return self.stream.progress() if self.stream is not None else None
+
+    def lag(self) -> int | None:
+        """Records that were not read, for a scrape."""
+        found = self.progress()
+        return found.lag if found else None
+
+    def say_end(self, *, stopped: bool) -> None:
+        """What this run did, in words."""
+        if self.as_json:
+            return
+        parts = [f"{self.bad:,} bad"] if self.bad else []
+        parts += [f"{self.deletes:,} delete markers"] if self.deletes else []
+        more = f" ({', '.join(parts)})" if parts else ""
+        batches = screen.counted(self.metrics.batches, "batch").replace("batchs", "batches")
+        said = f"{screen.counted(self.rows, 'row')}{more} in {batches}"
+        screen.say(f"{'Stopped: ' if stopped else ''}{said}.", "yellow" if self.bad else "green", err=True)
+
+
+def _served(numbers: _Numbers, port: int, host: str) -> Callable[[], None]:
+    try:
+        end, taken = numbers.metrics.serve(port, host)
+    except OSError as error:
+        raise UnusableError(f"{host}:{port} can't be listened on: {error.strerror or error}") from error
+    screen.say(f"metrics on http://{host}:{taken}/metrics", err=True)
+    return end
+
+
+@contextmanager
+def _signals(ending: Event) -> Iterator[None]:
+    """The first SIGTERM or SIGINT asks the stream to end, a second one does what it always does."""
+    before: dict[signal.Signals, Any] = {}
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        ending.set()
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+    for one in (signal.SIGTERM, signal.SIGINT):
+        before[one] = signal.signal(one, asked)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+@contextmanager
+def _bar(*, bounded: bool) -> Iterator[Callable[[_Numbers], None]]:
+    """A progress bar on stderr, where a person looks at a stream that ends."""
+    if not bounded or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None, said="starting")
+
+        def show(numbers: _Numbers) -> None:
+            found = numbers.progress()
+            said = f"{numbers.rows:,} rows, {numbers.bad:,} bad, {numbers.metrics.batches} batches"
+            bar.update(
+                task, total=found.total if found else None, completed=found.done if found else numbers.rows, said=said
+            )
+
+        yield show
+
+
+def _line(members: dict[str, object]) -> str:
+    return json.dumps({**members, "time": round(time.time(), 3)})

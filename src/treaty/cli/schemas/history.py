@@ -1,0 +1,87 @@
+"""`treaty check --history`: the records that are there, read with a new schema, before it is registered."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.cli.lake.started import room, started
+from treaty.cli.nouns import asking
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import UnusableError, sources
+from treaty.formats.table import table
+
+FINE, LOST = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was asked for on the command line."""
+
+    file: str
+    subject: str
+    registry: str
+    place: str
+    format: str | None
+    table_format: str
+    share: float
+    column: str
+    message: str
+    conf: tuple[str, ...]
+
+
+def check(wanted: Wanted, *, as_json: bool) -> int:
+    """Read, print, and return the exit code."""
+    with asking.asked(wanted.registry) as registry:
+        latest = registry.version(wanted.subject)
+        (candidate,) = sources([wanted.file], wanted.format, table(), latest.format)
+        report = _report(wanted, candidate.text, registry)
+    if as_json:
+        screen.say_json({"place": wanted.place, "share": wanted.share, **json.loads(report.to_json())})
+    else:
+        _say(report, wanted)
+    return FINE if report.fine and not any(one.rows for one in report.narrowed) else LOST
+
+
+def _report(wanted: Wanted, candidate: str, registry: Any) -> Any:
+    history, finding = room("history"), room("lake.finding")
+    known = wanted.table_format or finding.format_of(wanted.place)
+    iceberg = known == "iceberg" or any("iceberg" in one for one in wanted.conf)
+    with started(f"history of {wanted.subject}", wanted.conf, delta=known != "iceberg", iceberg=iceberg) as spark:
+        try:
+            data = finding.found(spark, wanted.place, wanted.table_format)
+        except room("lake.lakes").UNREADABLE as wrong:
+            raise UnusableError(f"{wanted.place} can't be read: {str(wrong).splitlines()[0]}") from wrong
+        try:
+            column = finding.frames_in(data, wanted.column)
+            return history.check_history(
+                candidate, data, registry, wanted.subject, column=column, message=wanted.message, share=wanted.share
+            )
+        except ValueError as wrong:  # no such column, a text that is no schema, a plan that can't be made
+            raise UnusableError(str(wrong)) from wrong
+
+
+def _say(report: Any, wanted: Wanted) -> None:
+    looked = "" if wanted.share >= 1 else f", a sample of {wanted.share:.2%}"
+    facts = {
+        "rows": f"{report.rows:,}{looked}",
+        "good": f"{report.good:,}",
+        "deletes": f"{report.deletes:,}",
+        "lost": f"{report.rows - report.good - report.deletes:,}",
+    }
+    screen.say_facts(facts)
+    for one in report.troubles:
+        screen.say(f"{one.rows:,} of id {one.schema_id}: {one.code}: {one.message}", "red")
+        for sample in one.samples:
+            screen.say(f"   {sample[:120]}{'…' if len(sample) > 120 else ''}")
+    if report.others:
+        screen.say(f"{screen.counted(report.others, 'row')} for other reasons", "red")
+    for one in report.narrowed:
+        colour = "red" if one.rows else None
+        screen.say(
+            f"{one.field} becomes {one.new} from {one.old}: {screen.counted(one.rows, 'value')} would not fit", colour
+        )
+    if report.empty:
+        screen.say(f"always null: {', '.join(report.empty)}", "yellow")
+    fine = report.fine and not any(one.rows for one in report.narrowed)
+    word = "reads all of it" if fine else "would lose rows or values"
+    screen.say(f"{wanted.file} {word}.", "green" if fine else "red")

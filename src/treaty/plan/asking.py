@@ -1,0 +1,83 @@
+"""What the planner asks a registry: the versions of a subject, a schema by id, and the texts behind references."""
+
+import re
+from typing import Any
+
+from treaty.client.meaning import meaning_of
+from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.meaning import Meaning
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.refusals import NotFound
+from treaty.core.registry import Registry
+from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects, ListVersions, UsesOf
+from treaty.formats.avro.model import Schema
+from treaty.formats.avro.parse import parse
+from treaty.formats.table import table
+from treaty.plan.avro.flat import flat
+from treaty.plan.known import Known
+
+
+def versions(registry: Registry, subject: Subject) -> tuple[Known, ...]:
+    """All versions of a subject, oldest first, softly deleted ones too: their rows may still be in the stream.
+
+    Raises `SubjectNotFound`, or `Unavailable` where the registry can't say now.
+    """
+    numbers = registry.ask(ListVersions(subject, visible="all")).answer.numbers
+    found = [registry.ask(GetVersion(subject, number, deleted=True)).answer for number in numbers]
+    return tuple(_known(registry, one, one.subject, subject.context) for one in found)
+
+
+def subjects(registry: Registry, pattern: Subject) -> tuple[Subject, ...]:
+    """The subjects of a context whose names are the pattern's, where ``*`` is any text; softly deleted ones too."""
+    parts = pattern.name.split("*")
+    wanted = re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
+    found = registry.ask(ListSubjects(Subject(pattern.context, parts[0]), visible="all")).answer.names
+    places = (subject_of(name) for name in found)
+    return tuple(one for one in places if wanted.fullmatch(one.name))
+
+
+def version(registry: Registry, subject: Subject, number: int = LATEST) -> Known:
+    """One version of a subject. Raises `NotFound` or `Unavailable`."""
+    found = registry.ask(GetVersion(subject, number)).answer
+    return _known(registry, found, found.subject, subject.context)
+
+
+def by_id(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> Known | None:
+    """The schema with this id, or None where there is no such id. Raises `Unavailable`."""
+    place = Subject(context, "")
+    try:
+        found = registry.ask(GetSchema(schema_id, place)).answer
+    except NotFound:
+        return None
+    return _known(registry, found, found.subject, context)
+
+
+def uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> tuple[tuple[str, int], ...]:
+    """Every (qualified subject, version number) that has this schema, softly deleted ones too."""
+    return registry.ask(UsesOf(schema_id, Subject(context, ""), visible="all")).answer.uses
+
+
+def parsed(text: str) -> Schema:
+    """An Avro text as the planner works on it. Raises `InvalidSchemaError`."""
+    return flat(parse(Meaning("AVRO", text), False))
+
+
+def model_of(format_: str, text: str) -> Any:
+    """A schema text without references as the planners work on it. Raises `InvalidSchemaError`."""
+    return model(Meaning(format_, text))
+
+
+def model(meaning: Meaning) -> Any:
+    """A schema with the texts behind its references as the planners work on it; None for a format without one. Raises `InvalidSchemaError`."""
+    form = table().find(meaning.format)
+    if form is None:
+        return None
+    made = form.parse(meaning, False)
+    return flat(made) if meaning.format == "AVRO" else made
+
+
+def _known(registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str) -> Known:
+    meaning = meaning_of(registry, found.format, found.text, found.references, Subject(context, ""))
+    return Known(
+        found.schema_id, subject, found.number, found.format, model(meaning), not found.deleted, meaning, found.guid
+    )

@@ -1,0 +1,148 @@
+"""Recursive readers cut to a bound: a table's columns nest to a fixed depth."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from treaty.core.limits import AVRO_NESTING, AVRO_TEXT_BYTES
+from treaty.formats.avro.model import ABSENT, Array, Field, Fixed, Map, Named, Record, Reference, Schema, Type, Union
+
+
+def bounded(schema: Schema, depth: int) -> Schema:
+    """The schema with every recursive record opened `depth` levels deep; what lies deeper is left out.
+
+    A field whose whole type lies deeper is dropped, of a union the branch. A schema without recursion is unchanged.
+    """
+    rings = circular(schema)
+    if not rings:
+        return schema
+    return _Opener(schema, rings, depth).run()
+
+
+def walled(schema: Schema) -> Schema:
+    """A writer's schema with its recursive records opened `AVRO_NESTING` levels deep; a payload that goes on has no end.
+
+    What lies deeper is a fixed of as many bytes as Avro's limits allow, so that a decoder stops there and not when its stack
+    is full.
+    """
+    rings = circular(schema)
+    return _Opener(schema, rings, AVRO_NESTING, wall=True).run() if rings else schema
+
+
+def circular(schema: Schema) -> frozenset[str]:
+    """Names of records that contain themselves: those in a ring of uses (Tarjan's strongly connected components)."""
+    uses = {full: sorted(_uses(node)) for full, node in schema.names.items()}
+    found: set[str] = set()
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    waiting: list[str] = []
+    inside: set[str] = set()
+    for start, first in uses.items():
+        work = [(start, iter(first))] if start not in order else []
+        while work:
+            name, rest = work[-1]
+            if name not in order:
+                order[name] = lowest[name] = len(order)
+                waiting.append(name)
+                inside.add(name)
+            below = next((one for one in rest if one in uses), None)
+            if below is None:
+                work.pop()
+                if work:
+                    lowest[work[-1][0]] = min(lowest[work[-1][0]], lowest[name])
+                if lowest[name] == order[name]:
+                    found |= _ring(waiting, inside, name, uses)
+            elif below not in order:
+                work.append((below, iter(uses[below])))
+            elif below in inside:
+                lowest[name] = min(lowest[name], order[below])
+    return frozenset(found)
+
+
+def _ring(waiting: list[str], inside: set[str], name: str, uses: Mapping[str, Sequence[str]]) -> set[str]:
+    """Take a finished component off the stack; it is a ring if it has several members or uses itself."""
+    members = set()
+    while name in inside:
+        one = waiting.pop()
+        members.add(one)
+        inside.discard(one)
+    return members if len(members) > 1 or name in uses[name] else set()
+
+
+def _uses(node: Named) -> set[str]:
+    return set[str]().union(*(_inside(field.type) for field in node.fields)) if isinstance(node, Record) else set()
+
+
+def _inside(node: Type) -> set[str]:
+    match node:
+        case Record() | Reference():
+            return {node.full}
+        case Array():
+            return _inside(node.items)
+        case Map():
+            return _inside(node.values)
+        case Union():
+            return set[str]().union(*map(_inside, node.branches))
+    return set()
+
+
+class _Opener:
+    """Copies a schema; a recursive record at level n is called ``n<n>.<its name>``."""
+
+    def __init__(self, schema: Schema, circular: frozenset[str], depth: int, *, wall: bool = False) -> None:
+        self.schema, self.circular, self.depth, self.wall = schema, circular, depth, wall
+        self.names: dict[str, Named] = {}
+        self.level = 0
+
+    def run(self) -> Schema:
+        root = self.opened(self.schema.root)
+        assert root is not None, "the first level is never too deep"
+        return Schema(root, self.names)
+
+    def opened(self, node: Type) -> Type | None:
+        match node:
+            case Array():
+                items = self.opened(node.items)
+                return items and replace(node, items=items)
+            case Map():
+                values = self.opened(node.values)
+                return values and replace(node, values=values)
+            case Union():
+                kept = tuple(found for branch in node.branches if (found := self.opened(branch)) is not None)
+                useful = any(self._kind(branch) != "null" for branch in kept)
+                return Union(kept) if useful or len(kept) == len(node.branches) else None
+            case Record() | Reference():
+                return self.named(self.schema.names[node.full])
+        return node
+
+    def _kind(self, node: Type) -> str:
+        return self.names[node.full].kind if isinstance(node, Reference) else node.kind
+
+    def named(self, node: Named) -> Type | None:
+        if not isinstance(node, Record):
+            self.names[node.full] = node
+            return Reference(node.full)
+        turns = node.full in self.circular
+        if turns and self.level >= self.depth:
+            return self.beyond(node) if self.wall else None
+        full = f"n{self.level}.{node.full}" if turns and self.level else node.full
+        if full not in self.names:
+            self.names[full] = replace(node, full=full)
+            self.level += turns
+            fields = tuple(kept for field in node.fields if (kept := self.field(field)) is not None)
+            self.level -= turns
+            self.names[full] = replace(node, full=full, fields=fields)
+        return Reference(full)
+
+    def beyond(self, node: Record) -> Type:
+        full = f"beyond.{node.full}"
+        self.names[full] = Fixed(full, AVRO_TEXT_BYTES)
+        return Reference(full)
+
+    def field(self, field: Field) -> Field | None:
+        kind = self.opened(field.type)
+        if kind is None:
+            return None
+        cut = (
+            isinstance(kind, Union) and isinstance(field.type, Union) and len(kind.branches) < len(field.type.branches)
+        )
+        return replace(field, type=kind, default=ABSENT if cut and field.default is not None else field.default)

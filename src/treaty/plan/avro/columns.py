@@ -1,0 +1,73 @@
+"""The Spark type of an Avro type, as DDL: the same mapping that Spark's own `from_avro` has."""
+
+from collections.abc import Mapping
+
+from treaty.formats.avro.model import Array, Fixed, Map, Named, Primitive, Record, Schema, Type, Union
+from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.logical import INSTANTS, WALLS, held
+from treaty.plan.ddl import quoted
+
+PLAIN = {
+    "null": "VOID",
+    "boolean": "BOOLEAN",
+    "int": "INT",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "bytes": "BINARY",
+    "string": "STRING",
+    "enum": "STRING",
+    "fixed": "BINARY",
+}
+
+
+def columns(schema: Schema) -> tuple[tuple[str, str], ...]:
+    """Name and Spark type of each top-level column; none for a schema that is not a record."""
+    root = schema.resolve(schema.root)
+    return tuple((one.name, ddl(one.type, schema.names)) for one in root.fields) if isinstance(root, Record) else ()
+
+
+def ddl(node: Type, names: Mapping[str, Named]) -> str:
+    """The Spark type of one Avro type; nullability is left out."""
+    match node:
+        case Array():
+            return f"ARRAY<{ddl(node.items, names)}>"
+        case Map():
+            return f"MAP<STRING, {ddl(node.values, names)}>"
+        case Union():
+            return _union(node, names)
+        case Primitive() | Fixed():
+            return _leaf(node)
+        case Record():
+            inside = ", ".join(f"{quoted(one.name)}: {ddl(one.type, names)}" for one in node.fields)
+            return f"STRUCT<{inside}>"
+    found = names[node.full]
+    return ddl(found, names) if isinstance(found, Record | Fixed) else "STRING"
+
+
+def _leaf(node: Primitive | Fixed) -> str:
+    logical = held(node)
+    if logical is None:
+        return PLAIN[node.kind]
+    if logical.name == "decimal":
+        return f"DECIMAL({logical.precision}, {logical.scale})"
+    if INSTANTS.get(logical.name, 9) < 9:
+        return "TIMESTAMP"
+    if WALLS.get(logical.name, 9) < 9:
+        return "TIMESTAMP_NTZ"
+    return "DATE" if logical.name == "date" else PLAIN[node.kind]
+
+
+def _union(node: Union, names: Mapping[str, Named]) -> str:
+    parts = [one for one in node.branches if not is_null(one)]
+    if not parts:
+        return "VOID"
+    if len(parts) == 1:
+        return ddl(parts[0], names)
+    kinds = {one.kind if isinstance(one, Primitive) else "" for one in parts}
+    if len(parts) == 2 and kinds == {"int", "long"}:
+        return "BIGINT"
+    if len(parts) == 2 and kinds == {"float", "double"}:
+        return "DOUBLE"
+    inside = ", ".join(f"`member{place}`: {ddl(one, names)}" for place, one in enumerate(parts))
+    return f"STRUCT<{inside}>"

@@ -1,0 +1,110 @@
+"""From Avro writers and a reader to a plan: each writer is fitted to the reader, and all are woven into one."""
+
+from collections.abc import Iterable, Sequence
+
+from treaty.formats.avro.canonical import print_schema
+from treaty.formats.avro.compatibility import compare
+from treaty.formats.avro.data.columns import columns as table_columns
+from treaty.formats.avro.model import Array, Map, Record, Reference, Schema, Type, Union
+from treaty.plan.avro.bounds import bounded, walled
+from treaty.plan.avro.columns import columns, ddl
+from treaty.plan.avro.fitting import Fitted, Hidden, fit
+from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.merging import MergeError, merge_two
+from treaty.plan.avro.weaving import weave
+from treaty.plan.ddl import docs_of
+from treaty.plan.known import Known
+from treaty.plan.reasons import left_out, nothing_readable, refused
+from treaty.plan.recipes import AvroRecipe, Layout, Repair
+from treaty.plan.value import DecodePlan, Rejected, Writer
+
+
+def union(known: Sequence[Known]) -> tuple[Schema, list[Rejected]]:
+    """All versions as one reader, oldest first, and those that have no part in it."""
+    merged, losers = known[0].schema, []
+    assert merged is not None
+    for one in known[1:]:
+        assert one.schema is not None
+        try:
+            merged = merge_two(merged, one.schema)
+        except MergeError as wrong:
+            losers.append(left_out(one, wrong))
+    return merged, losers
+
+
+def compose(known: Iterable[Known], reader: Schema, depth: int = 3) -> DecodePlan:
+    """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read."""
+    opened = bounded(reader, depth)
+    writers: list[Writer] = []
+    fitted: list[Fitted] = []
+    rejected: list[Rejected] = []
+    for one in {one.schema_id: one for one in known}.values():
+        assert one.schema is not None
+        shape = fit(walled(one.schema), opened, f"w{len(writers)}")
+        findings = (*compare(reader, one.schema), *shape.findings)
+        if findings:
+            rejected.append(refused(one, findings))
+        else:
+            writers.append(Writer(one.schema_id, one.subject, one.version, print_schema(one.schema)))
+            fitted.append(shape)
+    if not writers:
+        raise nothing_readable(rejected)
+    woven = weave(fitted, opened)
+    repairs = tuple(_repairs(opened, writers, fitted))
+    return DecodePlan(
+        subject="",
+        format="AVRO",
+        reader_name="given",
+        reader=print_schema(reader),
+        type=ddl(opened.root, opened.names),
+        columns=columns(opened),
+        writers=tuple(writers),
+        rejected=tuple(rejected),
+        recipe=AvroRecipe(
+            woven.writer, woven.reader, woven.union, woven.tail, woven.whole, repairs, tuple(_layouts(opened, repairs))
+        ),
+        depth=depth,
+        docs=tuple(docs_of(table_columns(opened, depth))),
+    )
+
+
+def _repairs(reader: Schema, writers: Sequence[Writer], fitted: Sequence[Fitted]) -> Iterable[Repair]:
+    """Every place of the reader where a hidden field stands, with the ids that fill it."""
+    users: dict[Hidden, list[int]] = {}
+    for writer, one in zip(writers, fitted, strict=True):
+        for secret in one.hidden:
+            users.setdefault(secret, []).append(writer.schema_id)
+    if not users:
+        return
+    for path, record in _records(reader, reader.root, ()):
+        for secret, ids in users.items():
+            if secret.record == record.full:
+                kind = next(field.type for field in record.fields if field.name == secret.field)
+                yield Repair(path, secret.field, secret.name, tuple(ids), secret.how, ddl(kind, reader.names))
+
+
+def _layouts(reader: Schema, repairs: Sequence[Repair]) -> Iterable[Layout]:
+    paths = {one.path[:end] for one in repairs for end in range(len(one.path) + 1)}
+    if not paths:
+        return
+    for path, record in _records(reader, reader.root, ()):
+        if path in paths:
+            yield Layout(path, tuple(field.name for field in record.fields))
+
+
+def _records(reader: Schema, node: Type, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], Record]]:
+    match node:
+        case Reference():
+            found = reader.names[node.full]
+            if isinstance(found, Record):
+                yield path, found
+                for field in found.fields:
+                    yield from _records(reader, field.type, (*path, field.name))
+        case Array():
+            yield from _records(reader, node.items, (*path, "[]"))
+        case Map():
+            yield from _records(reader, node.values, (*path, "{}"))
+        case Union():
+            parts = [part for part in node.branches if not is_null(part)]
+            for place, part in enumerate(parts):
+                yield from _records(reader, part, path if len(parts) == 1 else (*path, f"member{place}"))

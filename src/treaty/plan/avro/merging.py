@@ -1,0 +1,269 @@
+"""The reader of all versions: the union of a subject's schemas, in which nothing is dropped or narrowed.
+
+A column keeps the first name it had; later names reach it through aliases. Types widen (int to long, float to double,
+decimals to more digits), unions and enums grow, records and what lies inside arrays and maps merge likewise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from treaty.core.finding import Finding
+from treaty.formats.avro.model import (
+    ABSENT,
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Primitive,
+    Props,
+    Record,
+    Reference,
+    Schema,
+    Type,
+    Union,
+)
+from treaty.formats.literal import Json
+from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.logical import Logical, logical_of, united
+from treaty.plan.avro.pairing import Side, branch, fields
+
+NULL = Primitive("null")
+NUMBERS = ("int", "long", "float", "double")
+
+
+class MergeError(ValueError):
+    """Two versions have no schema that reads both without loss; `finding` says where."""
+
+    def __init__(self, finding: Finding) -> None:
+        """Keep the finding."""
+        super().__init__(finding.sentence)
+        self.finding = finding
+
+
+def merge(versions: Sequence[Schema]) -> Schema:
+    """One schema that reads every version, oldest first. Raises `MergeError`."""
+    merged = versions[0]
+    for newer in versions[1:]:
+        merged = merge_two(merged, newer)
+    return merged
+
+
+def merge_two(older: Schema, newer: Schema) -> Schema:
+    """One schema that reads both. Raises `MergeError`."""
+    work = _Merger(older, newer, dict(older.names))
+    root = work.both(older.root, newer.root, "")
+    return Schema(root, work.names)
+
+
+@dataclass(slots=True)
+class _Merger:
+    older: Schema
+    newer: Schema
+    names: dict[str, Named]
+    seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def both(self, left: Type, right: Type, path: str) -> Type:
+        """The type that reads a left and a right."""
+        old, new = self.older.resolve(left), self.newer.resolve(right)
+        if isinstance(old, Union) or isinstance(new, Union):
+            return self._unions(left, right, path)
+        if isinstance(old, Array) and isinstance(new, Array):
+            return replace(old, items=self.both(old.items, new.items, f"{path}/[]"))
+        if isinstance(old, Map) and isinstance(new, Map):
+            return replace(old, values=self.both(old.values, new.values, f"{path}/{{}}"))
+        if isinstance(old, Record | Enum | Fixed) and type(old) is type(new):
+            return self._named(old, new, path)
+        if isinstance(old, Primitive) and isinstance(new, Primitive):
+            return self._primitives(old, new, path)
+        raise _conflict(path, old.kind, new.kind)
+
+    def _primitives(self, old: Primitive, new: Primitive, path: str) -> Type:
+        logical = united(old, new)
+        if isinstance(logical, str):
+            raise _conflict(path, f"{old.kind} ({logical_of(old)})", f"{new.kind} ({logical_of(new)})")
+        if old.kind == new.kind:
+            return Primitive(old.kind, _props(logical)) if logical else old
+        if {old.kind, new.kind} == {"string", "bytes"}:
+            return old  # each reads the other, and a column doesn't change its type for that
+        if old.kind not in NUMBERS or new.kind not in NUMBERS or (logical and logical.name != "time-micros"):
+            raise _conflict(path, old.kind, new.kind)
+        if "long" in {old.kind, new.kind} and {old.kind, new.kind} & {"float", "double"}:
+            raise _conflict(
+                path, old.kind, new.kind
+            )  # a double holds no long exactly, and no table widens one to the other
+        wide = max(old.kind, new.kind, key=NUMBERS.index)
+        # An int does not fit into a float without loss, but into a double.
+        return Primitive("double" if wide == "float" else wide, _props(logical))
+
+    def _unions(self, left: Type, right: Type, path: str) -> Type:
+        olds, news = _branches(self.older.resolve(left), left), _branches(self.newer.resolve(right), right)
+        made = list(olds)
+        for part in news:
+            sides = [Side(Schema(one, self.names), one) for one in made]
+            place = branch(Side(self.newer, part), sides)
+            if place is None:
+                place = self._narrower(part, olds)
+            if place is not None:
+                made[place] = self.both(olds[place], part, path) if place < len(olds) else made[place]
+            else:
+                made.append(self.adopted(part, path))
+        solid, grown = (sum(not is_null(one) for one in some) for some in (olds, made))
+        if solid == 1 and grown > 1:
+            raise _conflict(path, "one type", "a choice of several, which is another column")
+        return made[0] if len(made) == 1 else Union(tuple(made))
+
+    def _narrower(self, part: Type, olds: Sequence[Type]) -> int | None:
+        """The place of an older number that the newer one widens."""
+        new = self.newer.resolve(part)
+        for place, one in enumerate(olds):
+            old = self.older.resolve(one)
+            if old.kind in NUMBERS and new.kind in NUMBERS:
+                return place
+        return None
+
+    def _named(self, old: Named, new: Named, path: str) -> Reference:
+        if (old.full, new.full) in self.seen:
+            return Reference(old.full)
+        self.seen.add((old.full, new.full))
+        known = self.names[old.full]
+        aliases = _names(known.aliases, (new.full, *new.aliases), old.full)
+        if isinstance(known, Fixed) and isinstance(new, Fixed):
+            self.names[old.full] = replace(known, aliases=aliases, props=self._fixed(known, new, path))
+        elif isinstance(known, Enum) and isinstance(new, Enum):
+            symbols = tuple(dict.fromkeys((*known.symbols, *new.symbols)))
+            default = known.default if new.default is None else new.default
+            self.names[old.full] = replace(known, aliases=aliases, symbols=symbols, default=default)
+        elif isinstance(known, Record) and isinstance(new, Record):
+            made = self._record(known, new, path)
+            self.names[old.full] = replace(known, aliases=aliases, fields=made)
+        return Reference(old.full)
+
+    def _fixed(self, old: Fixed, new: Fixed, path: str) -> Props:
+        if old.size != new.size:
+            raise _conflict(path, f"fixed of {old.size} bytes", f"fixed of {new.size} bytes")
+        logical = united(old, new)
+        if isinstance(logical, str):
+            raise _conflict(path, str(logical_of(old)), str(logical_of(new)))
+        return _props(logical) if logical else old.props
+
+    def _record(self, old: Record, new: Record, path: str) -> tuple[Field, ...]:
+        pairs = {target.name: one for one in new.fields for target in [self._same(old, new).get(one.name)] if target}
+        made = []
+        for one in old.fields:
+            partner = pairs.get(one.name)
+            if partner is None:
+                made.append(_maybe(one))
+                continue
+            kind = self.both(one.type, partner.type, f"{path}/{one.name}")
+            default = partner.default if partner.default is not ABSENT else one.default
+            aliases = _names(one.aliases, (partner.name, *partner.aliases), one.name)
+            both = replace(one, type=kind, aliases=aliases, doc=partner.doc or one.doc)
+            made.append(_with_default(both, default, self.names))
+        matched = {one.name for one in pairs.values()}
+        taken = {one.name for one in made} | {alias for one in made for alias in one.aliases}
+        for one in new.fields:
+            if one.name not in matched:
+                fresh = tuple(alias for alias in one.aliases if alias not in taken)
+                added = replace(one, type=self.adopted(one.type, f"{path}/{one.name}"), aliases=fresh)
+                made.append(_maybe(added))
+        return tuple(made)
+
+    @staticmethod
+    def _same(old: Record, new: Record) -> dict[str, Field]:
+        """The older field that each newer one continues: by name, by its own aliases, or by a name it had before."""
+        found = fields(new, old)
+        free = [one for one in old.fields if one.name not in {field.name for field in found.values()}]
+        for one in new.fields:
+            if one.name not in found:
+                target = next(
+                    (each for each in free if each.name in one.aliases or set(each.aliases) & set(one.aliases)), None
+                )
+                if target is not None:
+                    found[one.name] = target
+                    free.remove(target)
+        return found
+
+    def adopted(self, node: Type, path: str) -> Type:
+        """A newer type as the merged schema has it: its named types join those of the same name."""
+        match node:
+            case Array():
+                return replace(node, items=self.adopted(node.items, path))
+            case Map():
+                return replace(node, values=self.adopted(node.values, path))
+            case Union():
+                return Union(tuple(self.adopted(one, path) for one in node.branches))
+            case Primitive():
+                return node
+        named = self.newer.names[node.full]
+        known = self.names.get(named.full)
+        if known is not None and type(known) is type(named):
+            return self._named(known, named, path)
+        if known is not None:
+            raise _conflict(path, known.kind, named.kind)
+        self.names[named.full] = named
+        self.seen.add((named.full, named.full))
+        if isinstance(named, Record):
+            made = tuple(replace(one, type=self.adopted(one.type, f"{path}/{one.name}")) for one in named.fields)
+            self.names[named.full] = replace(named, fields=made)
+        return Reference(named.full)
+
+
+def _branches(solid: Type, node: Type) -> tuple[Type, ...]:
+    return solid.branches if isinstance(solid, Union) else (node,)
+
+
+def _names(known: tuple[str, ...], more: tuple[str, ...], own: str) -> tuple[str, ...]:
+    return tuple(name for name in dict.fromkeys((*known, *more)) if name != own)
+
+
+def _props(logical: Logical | None) -> Props:
+    if logical is None:
+        return ()
+    digits: Props = (("precision", logical.precision), ("scale", logical.scale)) if logical.name == "decimal" else ()
+    return (("logicalType", logical.name), *digits)
+
+
+def _maybe(one: Field) -> Field:
+    """A field that some versions lack: null for them, unless it has a default."""
+    if one.default is not ABSENT:
+        return one
+    rest = tuple(part for part in _branches(one.type, one.type) if not is_null(part))
+    return replace(one, type=Union((NULL, *rest)), default=None)
+
+
+def _with_default(one: Field, default: Json | object, names: dict[str, Named]) -> Field:
+    """The field with this default; in a union the branch that it belongs to moves to the front, as Avro asks."""
+    if default is ABSENT:
+        return replace(one, default=ABSENT)
+    if not isinstance(one.type, Union):
+        return replace(one, default=default)  # type: ignore[arg-type]
+    parts = list(one.type.branches)
+    first = next((part for part in parts if _suits(part, default, names)), parts[0])
+    parts.remove(first)
+    return replace(one, type=Union((first, *parts)), default=default)  # type: ignore[arg-type]
+
+
+def _suits(node: Type, value: object, names: dict[str, Named]) -> bool:
+    kind = names[node.full].kind if isinstance(node, Reference) else node.kind
+    match value:
+        case None:
+            return kind == "null"
+        case bool():
+            return kind == "boolean"
+        case int():
+            return kind in NUMBERS
+        case float():
+            return kind in {"float", "double"}
+        case str():
+            return kind in {"string", "bytes", "enum", "fixed"}
+        case list():
+            return kind == "array"
+    return kind in {"map", "record"}
+
+
+def _conflict(path: str, old: str, new: str) -> MergeError:
+    remedy = "a type that can be read as the older one, or a new field beside it"
+    sentence = f"at {path or '/'}: {new} cannot share a column with {old}"
+    return MergeError(Finding("UNION_CONFLICT", path, sentence, "", old, new, remedy))

@@ -1,0 +1,117 @@
+"""Many writers in one: the two schemas that Spark's `from_avro` is handed, and what is put before and after a payload.
+
+The writer is a union with one envelope per id: the five bytes of the frame, the writer's own fields, and a double. The
+reader is an envelope too: the reader's fields and the double. A row becomes *branch number + frame + tail*: one
+concatenation. The tail comes back unharmed only if the payload was neither too short nor too long. Its bytes are odd
+and below 0x80, so that a damaged length that lies in the tail is a small negative number and asks for no memory; read
+as a double they are a plain number. Where a schema is no record, the envelope has one field for the whole of it.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from treaty.formats.avro.canonical import print_schema
+from treaty.formats.avro.model import Field, Fixed, Named, Primitive, Record, Reference, Schema, Type, Union
+from treaty.plan.avro.fitting import Fitted, Hidden, with_hidden
+from treaty.plan.avro.flat import flat
+from treaty.plan.avro.logical import held
+
+TAIL = bytes.fromhex("3f5d2b714d1b6735")
+TAIL_VALUE: float = struct.unpack("<d", TAIL)[0]
+"""The tail as Avro reads it: a little-endian double."""
+FRAME = Fixed("treaty.Frame", 5)
+
+
+HEAD, WHOLE = "_treaty_head", "_treaty_whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Woven:
+    """Texts of the two schemas; with one writer there is no union, hence no branch number.
+
+    `tail` is the name of the envelope's last field, `whole` that of the field with the whole record, empty where the
+    record's fields are the envelope's own: that saves an object per row.
+    """
+
+    writer: str
+    reader: str
+    union: bool
+    tail: str
+    whole: str
+
+
+def weave(fitted: Sequence[Fitted], reader: Schema) -> Woven:
+    """Join fitted writers, in the order of their branches, under one reader."""
+    reader = flat(reader, lambda leaf: leaf.props if held(leaf) else ())
+    known = _reader_names(fitted, reader)
+    roots = [_record(one.root, one.names) for one in fitted]
+    target = _record(reader.root, known)
+    open_ = target is not None and all(root is not None for root in roots)
+    tail = _free("_treaty_tail", (target, *roots))
+    names: dict[str, Named] = {FRAME.full: FRAME}
+    branches = []
+    for place, (one, root) in enumerate(zip(fitted, roots, strict=True)):
+        names |= one.names
+        inside = root.fields if open_ and root else (Field(WHOLE, one.root),)
+        head = Field(_free(HEAD, (root,)), Reference(FRAME.full))
+        envelope = Record(f"w{place}.Envelope", (head, *inside, Field(tail, Primitive("double"))))
+        names[envelope.full] = envelope
+        branches.append(Reference(envelope.full))
+    inside = target.fields if open_ and target else (Field(WHOLE, reader.root),)
+    envelope = Record("treaty.Envelope", (*inside, Field(tail, Primitive("double"))))
+    root_type: Type = Union(tuple(branches)) if len(branches) > 1 else branches[0]
+    return Woven(
+        print_schema(Schema(root_type, names)),
+        print_schema(Schema(Reference(envelope.full), known | {envelope.full: envelope})),
+        union=len(branches) > 1,
+        tail=tail,
+        whole="" if open_ else WHOLE,
+    )
+
+
+def _record(root: Type, names: Mapping[str, Named]) -> Record | None:
+    found = names[root.full] if isinstance(root, Reference) else root
+    return found if isinstance(found, Record) else None
+
+
+def _free(name: str, records: Iterable[Record | None]) -> str:
+    """The name, longer if a field of the records has it."""
+    taken = {field.name for record in records if record for field in record.fields}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _reader_names(fitted: Sequence[Fitted], reader: Schema) -> dict[str, Named]:
+    """The reader's named types, known under each writer's names for them, with the hidden fields."""
+    aliases: dict[str, list[str]] = {}
+    hidden: dict[tuple[str, str], Hidden] = {}
+    names = dict(reader.names)
+    for one in fitted:
+        names |= {named.full: named for named in one.extra}
+        hidden |= {(secret.record, secret.name): secret for secret in one.hidden}
+        for full, target in one.aliases:
+            aliases.setdefault(target, []).append(full)
+    for full, named in names.items():
+        known = replace(named, aliases=tuple(aliases.get(full, ())))
+        if isinstance(known, Record):
+            bare = tuple(replace(field, aliases=()) for field in known.fields)
+            known = with_hidden(replace(known, fields=bare), tuple(hidden.values()))
+        names[full] = known
+    return names
+
+
+def branch_number(place: int) -> bytes:
+    """A union's branch as Avro writes it: a zigzag varint."""
+    value, out = place << 1, bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def header(schema_id: int) -> bytes:
+    """The first five bytes of a frame: magic 0 and the id, big-endian."""
+    return b"\0" + schema_id.to_bytes(4, "big")

@@ -1,0 +1,41 @@
+"""`derived`: the draft of a schema that holds the rows of a frame."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from treaty.core.columns import Column
+from treaty.core.names import Subject
+from treaty.core.schema import Draft, Reference
+from treaty.plan.encoding.deriving import avro, documents, messages
+from treaty.plan.encoding.wish import Derive
+from treaty.plan.known import Known
+from treaty.plan.reasons import PlanError
+
+Deriver = Callable[[Sequence[Column], str, Derive, Known | None], str]
+"""From columns, the name of a record that has none, the wish and the latest version to the text of a schema."""
+DERIVERS: Mapping[str, Deriver] = {"AVRO": avro.text, "PROTOBUF": messages.text, "JSON": documents.text}
+"""By format."""
+
+
+def derived(
+    columns: Sequence[Column], subject: Subject, wish: Derive, latest: Known | None, references: tuple[Reference, ...]
+) -> Draft:
+    """The schema of a frame with these columns; fields of the latest version that may be missing stay.
+
+    Raises `PlanError` for columns that the format has no type for, and for a format other than the latest version's.
+    """
+    format_ = wish.schema_type or (latest.format if latest else "AVRO")
+    if latest is not None and latest.format != format_:
+        raise PlanError(f"{subject} is {latest.format}; a schema of {format_} belongs into a subject of its own")
+    deriver = DERIVERS.get(format_)
+    if deriver is None:
+        raise PlanError(f"no schema of {format_} is derived; of {', '.join(sorted(DERIVERS))} they are")
+    text = deriver(columns, wish.name or _name(subject.name), wish, latest)
+    return Draft(text, format_, references if latest else ())
+
+
+def _name(subject: str) -> str:
+    """A name for records: ``flight-delays-value`` becomes ``FlightDelays``."""
+    words = re.findall(r"[A-Za-z0-9]+", re.sub(r"-(key|value)$", "", subject))
+    made = "".join(word[0].upper() + word[1:] for word in words) or "Row"
+    return made if made[0].isalpha() else f"Row{made}"

@@ -1,0 +1,113 @@
+"""JSON Schemas from columns: not null is required, content is closed unless it is wanted open."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.formats.jsonschema.format import FORMAT
+from treaty.plan.encoding.deriving.holding import holds
+from treaty.plan.encoding.documents import look
+from treaty.plan.encoding.target import Fields, Handle, Look
+from treaty.plan.encoding.wish import Derive
+from treaty.plan.known import Known
+from treaty.plan.reasons import PlanError
+
+DRAFTS = {2020: "https://json-schema.org/draft/2020-12/schema", 7: "http://json-schema.org/draft-07/schema#"}
+INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
+PLAIN: dict[str, dict[str, Any]] = {
+    "null": {"type": "null"},
+    "boolean": {"type": "boolean"},
+    "int32": {"type": "integer", **INT32},
+    "int64": {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1},
+    "float32": {"type": "number"},
+    "float64": {"type": "number"},
+    "string": {"type": "string"},
+    "binary": {"type": "string", "contentEncoding": "base64"},
+    "date": {"type": "string", "format": "date"},
+    "timestamp": {"type": "string", "format": "date-time"},
+    "variant": {},
+}
+"""By scalar; a timestamp on a local clock has no format in JSON Schema."""
+
+
+def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | None) -> str:
+    """The text of an object with these columns as properties."""
+    have = Struct(tuple(columns))
+    maker = _Maker(wish)
+    if latest is None:
+        return json.dumps({"$schema": DRAFTS[wish.draft], "title": name, **maker.object(have, "")}, ensure_ascii=False)
+    old = json.loads(FORMAT.show(latest.schema, False).canonical)
+    looker, root = look(latest.schema)
+    if not isinstance(old, dict) or not isinstance(looker(root), Fields):
+        raise PlanError("the latest version is not about objects, and a frame's rows are objects")
+    made = maker.grown(have, old, looker, root, "")
+    return json.dumps({**made, "title": wish.name} if wish.name else made, ensure_ascii=False)
+
+
+class _Maker:
+    """Makes schemas of types."""
+
+    __slots__ = ("_wish",)
+
+    def __init__(self, wish: Derive) -> None:
+        self._wish = wish
+
+    def object(self, have: Struct, path: str) -> dict[str, Any]:
+        """The schema of a struct."""
+        made: dict[str, Any] = {
+            "type": "object",
+            "properties": {one.name: self._property(one, f"{path}/{one.name}") for one in have.columns},
+        }
+        if required := [one.name for one in have.columns if not one.nullable]:
+            made["required"] = required
+        return made if self._wish.open_content else {**made, "additionalProperties": False}
+
+    def grown(self, have: Struct, old: dict[str, Any], looker: Look, handle: Handle, path: str) -> dict[str, Any]:
+        """The schema of an object of the latest version: its properties that hold or need no column, and the columns."""
+        target = looker(handle)
+        members = {one.name: one.handle for one in target.members} if isinstance(target, Fields) else {}
+        there = {one.name: one for one in have.columns}
+        properties = dict(old.get("properties", {}))
+        required = [name for name in old.get("required", ()) if name in there]
+        for name, column in there.items():
+            at = f"{path}/{name}"
+            inner = properties.get(name)
+            if name in members and holds(looker, members[name], column):
+                continue
+            if isinstance(inner, dict) and "properties" in inner and isinstance(column.type, Struct):
+                properties[name] = self.grown(column.type, inner, looker, members[name], at)
+                continue
+            properties[name] = self._property(column, at)
+            if name not in members and not column.nullable:
+                required.append(name)
+        made = {**old, "properties": properties, "required": required}
+        if not required:
+            del made["required"]
+        return made
+
+    def _property(self, column: Column, path: str) -> dict[str, Any]:
+        made = self._type(column.type, path)
+        return {**made, "description": column.doc} if column.doc else made
+
+    def _type(self, have: ColumnType, path: str) -> dict[str, Any]:
+        match have:
+            case Struct():
+                return self.object(have, path)
+            case List(element, nullable):
+                return {"type": "array", "items": self._part(element, f"{path}/[]", nullable=nullable)}
+            case Map(_, value, nullable):
+                part = self._part(value, f"{path}/{{}}", nullable=nullable)
+                return {"type": "object", "additionalProperties": part}
+            case Decimal(precision, scale):
+                most = 10 ** (precision - scale) - 1
+                return {"type": "number", "minimum": -most - 1, "maximum": most + 1, "multipleOf": float(f"1e-{scale}")}
+            case Scalar(name) if name in PLAIN:
+                return dict(PLAIN[name])
+        raise PlanError(f"{path} is a timestamp without a time zone, which JSON Schema has no format for: cast it")
+
+    def _part(self, have: ColumnType, path: str, *, nullable: bool) -> dict[str, Any]:
+        made = self._type(have, path)
+        if not nullable or not made:
+            return made
+        return {**made, "type": [made["type"], "null"]}

@@ -1,0 +1,201 @@
+"""Protobuf files from columns: a proto3 message, or the latest version's with fields under numbers that were never used."""
+
+import base64
+import re
+from collections.abc import Sequence
+
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+
+from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.meaning import Meaning
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.encoding.files import descriptor
+from treaty.formats.protobuf.encoding.wire import varint
+from treaty.formats.protobuf.format import FORMAT
+from treaty.formats.protobuf.runtime import pool
+from treaty.plan.encoding.deriving.holding import holds
+from treaty.plan.encoding.messages import look
+from treaty.plan.encoding.target import Look
+from treaty.plan.encoding.wish import Derive
+from treaty.plan.known import Known
+from treaty.plan.reasons import PlanError
+
+Field = FieldDescriptorProto
+TYPES = {
+    "boolean": Field.TYPE_BOOL,
+    "int32": Field.TYPE_INT32,
+    "int64": Field.TYPE_INT64,
+    "float32": Field.TYPE_FLOAT,
+    "float64": Field.TYPE_DOUBLE,
+    "string": Field.TYPE_STRING,
+    "binary": Field.TYPE_BYTES,
+}
+KEYS = frozenset({"boolean", "int32", "int64", "string"})
+MESSAGES = {
+    "date": ("google.type.Date", "google/type/date.proto"),
+    "timestamp": ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
+    "variant": ("google.protobuf.Value", "google/protobuf/struct.proto"),
+}
+DECIMAL = ("confluent.type.Decimal", "confluent/type/decimal.proto")
+META, META_FILE = 1088, "confluent/meta.proto"
+"""The number of Confluent's option for fields, and its file."""
+RESERVED = range(19_000, 20_000)
+"""Numbers that no field may have."""
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | None) -> str:
+    """The text of a file whose message has these columns as fields."""
+    package, _, short = name.rpartition(".")
+    file = FileDescriptorProto(syntax="proto3", package=package)
+    have = Struct(tuple(columns))
+    if latest is None:
+        maker, space = _Maker(file, None), f".{package}" if package else ""
+        message = file.message_type.add(name=short)
+        maker.message(message, have, f"{space}.{short}", None, "")
+    else:
+        file = FileDescriptorProto.FromString(descriptor(latest.schema).SerializeToString())
+        maker, space = _Maker(file, look(latest.schema)), f".{file.package}" if file.package else ""
+        found = [one for one in file.message_type if not wish.name or one.name == short]
+        if not found:
+            raise PlanError(f"the latest version has no message {wish.name or 'at all'}")
+        full = f"{space}.{found[0].name}"
+        before = file.SerializeToString(deterministic=True)
+        runtime = pool(latest.schema).FindMessageTypeByName(full[1:])
+        maker.message(found[0], have, full, runtime, "")
+        if latest.meaning and file.SerializeToString(deterministic=True) == before:
+            return latest.meaning.text
+    bindings = latest.meaning.bindings if latest and latest.meaning else ()
+    packed = base64.b64encode(file.SerializeToString(deterministic=True)).decode()
+    try:
+        return FORMAT.show(FORMAT.parse(Meaning(FORMAT.name, packed, bindings), False), False).canonical
+    except InvalidSchemaError as wrong:
+        raise PlanError(f"the columns make no valid file: {wrong}") from wrong
+
+
+class _Maker:
+    """Adds fields to the messages of one file."""
+
+    __slots__ = ("_file", "_look", "_names")
+
+    def __init__(self, file: FileDescriptorProto, looker: Look | None) -> None:
+        self._file = file
+        self._look = looker
+        self._names: dict[str, set[str]] = {}
+
+    def message(self, made: DescriptorProto, have: Struct, full: str, old: Descriptor | None, path: str) -> None:
+        """Add the columns that a message has no field for; `old` is the message as it was."""
+        known = {one.name: one for one in old.fields} if old is not None else {}
+        self._names[full] = {one.name for one in have.columns} | known.keys()
+        for column in have.columns:
+            at = f"{path}/{column.name}"
+            field = known.get(column.name)
+            if field is None:
+                self._add(made, column, full, at)
+            elif self._look is None or not holds(self._look, field, column):
+                inner = field.message_type
+                kind = column.type.element if isinstance(column.type, List) else column.type
+                nested = next((one for one in made.nested_type if inner and inner.name == one.name), None)
+                if not isinstance(kind, Struct) or inner is None or nested is None:
+                    had = f"the field {column.name} of the latest version"
+                    raise PlanError(f"{at} does not fit into {had}, and a field keeps its type: rename the column")
+                self.message(nested, kind, f"{full}.{nested.name}", inner, at)
+
+    def _add(self, made: DescriptorProto, column: Column, full: str, path: str) -> None:
+        if not NAME.fullmatch(column.name):
+            raise PlanError(f"{path} is no name in Protobuf: letters, digits and underscores are; rename the column")
+        field = made.field.add(name=column.name, number=_free(made), label=Field.LABEL_OPTIONAL)
+        kind = column.type
+        if isinstance(kind, List | Map):
+            field.label = Field.LABEL_REPEATED
+        part = kind.element if isinstance(kind, List) else kind
+        if isinstance(part, Map):
+            if isinstance(kind, List):
+                raise PlanError(f"{path} is a list of maps, which Protobuf does not have: put a struct around the map")
+            self._map(made, field, part, full, path)
+            return
+        self._typed(made, field, part, (full, path, field.name))
+        scalar = field.type != Field.TYPE_MESSAGE and field.label != Field.LABEL_REPEATED
+        if column.nullable and scalar and self._file.syntax == "proto3":
+            field.proto3_optional = True
+            field.oneof_index = len(made.oneof_decl)
+            made.oneof_decl.add(name=f"_{column.name}")
+
+    def _map(self, made: DescriptorProto, field: FieldDescriptorProto, kind: Map, full: str, path: str) -> None:
+        if not isinstance(kind.key, Scalar) or kind.key.name not in KEYS:
+            raise PlanError(f"{path} is a map whose keys are no strings, whole numbers or booleans: cast them")
+        if isinstance(kind.value, List | Map):
+            raise PlanError(f"{path} is a map of lists or maps, which Protobuf does not have: put a struct around them")
+        name = "".join(word[:1].upper() + word[1:] for word in field.name.split("_")) + "Entry"
+        entry = made.nested_type.add(name=name)
+        entry.options.map_entry = True
+        key = entry.field.add(name="key", number=1, label=Field.LABEL_OPTIONAL, type=TYPES[kind.key.name])
+        value = entry.field.add(name="value", number=2, label=Field.LABEL_OPTIONAL)
+        del key
+        self._typed(made, value, kind.value, (full, path, field.name))
+        field.options.MergeFrom(value.options)  # what is said about the values stands at the map
+        value.ClearField("options")
+        field.type, field.type_name = Field.TYPE_MESSAGE, f"{full}.{name}"
+
+    def _typed(
+        self, made: DescriptorProto, field: FieldDescriptorProto, kind: ColumnType, spot: tuple[str, str, str]
+    ) -> None:
+        """Say the type of a field; `spot` is the message's full name, the path of the column, and what a new message is named after."""
+        full, path, own = spot
+        if isinstance(kind, List | Map):
+            raise PlanError(
+                f"{path} is a list of lists, which Protobuf does not have: put a struct around the inner one"
+            )
+        if isinstance(kind, Scalar) and kind.name in TYPES:
+            field.type = TYPES[kind.name]
+            return
+        field.type = Field.TYPE_MESSAGE
+        if isinstance(kind, Struct):
+            name = _type_name(made, own, self._names[full])
+            field.type_name = name
+            self.message(made.nested_type.add(name=name), kind, f"{full}.{name}", None, path)
+            return
+        if isinstance(kind, Decimal):
+            known, home = DECIMAL
+            self._import(META_FILE)
+            field.options.MergeFromString(_meta({"precision": str(kind.precision), "scale": str(kind.scale)}))
+        elif kind.name in MESSAGES:
+            known, home = MESSAGES[kind.name]
+        else:
+            raise PlanError(
+                f"{path} is {kind.name}, which Protobuf has no type for: cast it, a local time to a timestamp"
+            )
+        self._import(home)
+        shadowed = any(word in self._file.package.split(".") for word in ("google", "confluent"))
+        field.type_name = f".{known}" if shadowed else known
+
+    def _import(self, path: str) -> None:
+        if path not in self._file.dependency:
+            self._file.dependency.append(path)
+
+
+def _free(made: DescriptorProto) -> int:
+    """A number above all that are or were used."""
+    taken = [one.number for one in made.field] + [one.end - 1 for one in made.reserved_range]
+    taken += [one.end - 1 for one in made.extension_range if one.end < RESERVED.start]
+    number = max(taken, default=0) + 1
+    return RESERVED.stop if number in RESERVED else number
+
+
+def _type_name(made: DescriptorProto, field: str, fields: set[str]) -> str:
+    name = "".join(word[:1].upper() + word[1:] for word in field.split("_")) or "Part"
+    taken = {one.name for one in made.nested_type} | {one.name for one in made.enum_type} | {made.name} | fields
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _meta(parameters: dict[str, str]) -> bytes:
+    """Confluent's option for a field with these parameters, as the bytes of field options."""
+    pairs = (_bytes(2, _bytes(1, key.encode()) + _bytes(2, value.encode())) for key, value in parameters.items())
+    return _bytes(META, b"".join(pairs))
+
+
+def _bytes(number: int, content: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(content)) + content

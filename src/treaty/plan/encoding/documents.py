@@ -1,0 +1,88 @@
+"""What a JSON Schema wants at each place, as Spark's own `to_json` writes it."""
+
+from collections.abc import Iterable
+
+from treaty.core.columns import ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.limits import COLUMN_RECURSION
+from treaty.formats.jsonschema.data.columns import columns
+from treaty.formats.jsonschema.gathered import Gathered, gather
+from treaty.formats.jsonschema.model import Document, Node
+from treaty.plan.encoding.fit import Check
+from treaty.plan.encoding.messages import DAYS, INSTANTS
+from treaty.plan.encoding.target import Entries, Fields, Handle, Items, Leaf, Look, Member, Target
+
+TAKES = {"int64": frozenset({"int32"}), "float64": frozenset({"int32", "int64", "float32", "decimal"})}
+"""By scalar, what JSON writes alike."""
+CHECKS = {"date": (DAYS,), "timestamp": (INSTANTS,), "float64": (Check("finite"),)}
+STRINGS = Leaf(Scalar("string"))
+CHOICES = 20
+"""Choices inside choices that are looked into."""
+
+
+def look(document: Document) -> tuple[Look, Handle]:
+    """The places of a schema, each the type of its column and the schemas that speak about it, and the first of them."""
+    made = columns(document, COLUMN_RECURSION)
+    root: ColumnType = made.columns[0].type if made.whole else Struct(made.columns)
+    return _Looker(document).look, (root, (document.root,))
+
+
+class _Looker:
+    __slots__ = ("_document",)
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def look(self, handle: tuple[ColumnType, tuple[Node, ...]]) -> Target:
+        kind, nodes = handle
+        found = gather(self._document, nodes)
+        match kind:
+            case Struct():
+                return Fields("", tuple(self._members(kind, found)))
+            case List(element, nullable):
+                return Items((element, tuple(found.items)), nullable)
+            case Map(_, value, nullable):
+                return Entries(STRINGS, (value, (*found.rest, *found.patterns)), nullable)
+            case Decimal():
+                return Leaf(kind)
+        if kind.name == "variant":
+            return Leaf(kind, carrier="embed", carried="VARIANT")
+        if kind.name == "string":
+            words = self._words(found)
+            coded = found.told("contentEncoding") == ["base64"]
+            return Leaf(kind, (Check("symbols", words),) if words else (), carrier="base64" if coded else "")
+        return Leaf(kind, CHECKS.get(kind.name, ()), TAKES.get(kind.name, frozenset()))
+
+    def _members(self, kind: Struct, found: Gathered) -> Iterable[Member]:
+        required, properties = self._named(found, 0)
+        for one in kind.columns:
+            nodes = tuple(properties.get(one.name, ()))
+            needed = one.name in required or not one.nullable
+            free = not nodes or self._null(nodes, 0)
+            yield Member(one.name, (one.type, nodes), free or not needed, present=needed and free and bool(nodes))
+
+    def _named(self, found: Gathered, depth: int) -> tuple[set[str], dict[str, list[Node]]]:
+        """Names that must be there, and what is said about each, by the place and by the choices at it."""
+        required, properties = set(found.required), {name: list(nodes) for name, nodes in found.properties.items()}
+        for choice in found.choices if depth < CHOICES else ():
+            parts = [self._named(gather(self._document, [one]), depth + 1) for one in choice]
+            required |= set[str].intersection(*(part[0] for part in parts)) if parts else set()
+            for _, inside in parts:
+                for name, nodes in inside.items():
+                    properties.setdefault(name, []).extend(nodes)
+        return required, properties
+
+    def _null(self, nodes: Iterable[Node], depth: int) -> bool:
+        """Whether null may stand at a place."""
+        found = gather(self._document, nodes)
+        if found.never or (found.kinds is not None and "null" not in found.kinds):
+            return False
+        if found.values is not None and None not in found.values:
+            return False
+        if depth >= CHOICES:
+            return True
+        return all(any(self._null([one], depth + 1) for one in choice) for choice in found.choices)
+
+    def _words(self, found: Gathered) -> tuple[str, ...]:
+        """The texts that may stand here, where they are counted."""
+        values = found.values
+        return tuple(one for one in values if isinstance(one, str)) if values else ()

@@ -1,0 +1,117 @@
+"""`Fit`: how one place of a row is brought to what the schema has there, as a frozen value that can be stored."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+WAYS: Mapping[str, str] = {
+    "keep": "taken as it is",
+    "cast": "cast",
+    "record": "field by field",
+    "items": "item by item",
+    "entries": "entry by entry",
+    "choose": "the one member that is set",
+    "branch": "a branch of the union",
+    "constant": "the schema's default",
+    "nanos": "counted in nanoseconds",
+    "instant": "split into seconds and nanoseconds",
+    "day": "split into year, month and day",
+    "wrap": "put into its message",
+    "base64": "written in Base64",
+    "embed": "put in as JSON",
+    "told": "told as JSON text",
+    "present": "written as null where it is null",
+}
+"""What may be done at a place."""
+
+CHECKS: Mapping[str, str] = {
+    "fits": "{path} does not fit into {type}",
+    "exact": "{path} would lose digits as {type}",
+    "overflow": "{path} is too large for {type}",
+    "finite": "{path} is no finite number",
+    "range": "{path} is not within {args[0]} and {args[1]}",
+    "symbols": "{path} is none of {shown}",
+    "enum": "{path} is none of {shown}, and no number",
+    "size": "{path} has not {args[0]} bytes",
+    "utf8": "{path} is no UTF-8",
+    "json": "{path} is no JSON",
+    "keys": "two keys of {path} are the same as {type}",
+    "one": "{path} has not exactly one member set",
+    "oneof": "{path} has more than one of {shown} set",
+}
+"""What may be wrong with a value that is not null, and the sentence that a bad row gets."""
+SYMBOLS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One of `CHECKS`, with what it needs to know."""
+
+    name: str
+    args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a place: what it is called there, the column that it comes from, and how it is brought over."""
+
+    name: str
+    source: str
+    fit: "Fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """One of `WAYS` for the place at `path`.
+
+    `type` is the Spark type that comes out and `have` the one that goes in. `required`: a null is wrong here. `same`: what
+    comes out is what goes in, so that only checks are to be run. `constant` is JSON (bytes as text of one character each).
+    """
+
+    path: str
+    way: str
+    type: str
+    have: str = ""
+    required: bool = False
+    same: bool = False
+    checks: tuple[Check, ...] = ()
+    parts: tuple[Part, ...] = ()
+    constant: str = ""
+
+    @property
+    def clean(self) -> bool:
+        """Whether no value can be wrong here or inside."""
+        return not self.required and not self.checks and all(part.fit.clean for part in self.parts)
+
+    def walked(self) -> Iterator["Fit"]:
+        """This place and all inside it, from outside in."""
+        yield self
+        for part in self.parts:
+            yield from part.fit.walked()
+
+    def steps(self) -> tuple[str, ...]:
+        """What is done here, in words; empty where nothing is."""
+        done = [] if self.way in {"keep", "record", "items", "entries"} else [self._done()]
+        asked = [sentence(self, check).removeprefix(self.path).strip() for check in self.checks]
+        asked = [*(["is null"] if self.required else []), *asked]
+        return (*done, *([f"bad where it {' or '.join(asked)}"] if asked else []))
+
+    def _done(self) -> str:
+        if self.way == "cast":
+            return f"cast from {self.have} to {self.type}"
+        return f"{WAYS[self.way]}{f': {self.constant}' if self.constant else ''}"
+
+
+def sentence(fit: Fit, check: Check) -> str:
+    """What a bad row is told."""
+    more = "" if len(check.args) <= SYMBOLS_SHOWN else ", …"
+    shown = ", ".join(check.args[:SYMBOLS_SHOWN]) + more
+    path = fit.path or "the value"
+    return CHECKS[check.name].format(path=path, type=fit.type, args=check.args, shown=shown)
+
+
+def stored_fit(parts: Mapping[str, Any]) -> Fit:
+    """Read the stored form."""
+    checks = tuple(Check(one["name"], tuple(one["args"])) for one in parts["checks"])
+    inside = tuple(Part(one["name"], one["source"], stored_fit(one["fit"])) for one in parts["parts"])
+    return Fit(**{**parts, "checks": checks, "parts": inside})

@@ -1,0 +1,118 @@
+"""Making encode plans and verdicts: from a registry's answers and a frame's columns."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from treaty.client.meaning import meaning_of
+from treaty.core.columns import Column
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import NotFound, Refusal
+from treaty.core.registry import Registry
+from treaty.core.requests import LATEST, Check, GetVersion, Lookup, Register
+from treaty.core.schema import Draft, Reference
+from treaty.formats.format import InvalidSchemaError
+from treaty.plan import asking
+from treaty.plan.encoding.composing import compose
+from treaty.plan.encoding.deriving.deriving import derived
+from treaty.plan.encoding.value import EncodePlan
+from treaty.plan.encoding.verdict import Verdict
+from treaty.plan.encoding.wish import WISH, EncodeWish
+from treaty.plan.known import Known
+from treaty.plan.reasons import PlanError
+
+
+def make_encode_plan(
+    registry: Registry, subject: str, columns: Sequence[Column], wish: EncodeWish = WISH
+) -> EncodePlan:
+    """Plan the encoding of rows with these columns for a subject; a schema that is to be registered is registered here.
+
+    Asked again for the same columns it registers nothing: the schema is a version then. Raises `PlanError` where no row
+    could be encoded, before anything is registered; `NotFound` for a version or schema that does not exist,
+    `Incompatible` where a new one is refused, and `Unavailable`.
+    """
+    place = subject_of(subject)
+    draft = draft_of(registry, place, columns, wish)
+    if draft is None:
+        return compose(asking.version(registry, place, wish.version), columns, wish)
+    if wish.register:
+        compose(_candidate(registry, place, draft), columns, wish)
+        found = registry.ask(Register(place, draft)).answer.version
+    else:
+        found = registry.ask(Lookup(place, draft)).answer
+    known = asking.by_id(registry, found.schema_id, place.context)
+    if known is None:
+        raise PlanError(f"{subject} has no schema with id {found.schema_id}")
+    return compose(replace(known, subject=found.subject, version=found.number), columns, wish)
+
+
+def judge(registry: Registry, subject: str, columns: Sequence[Column], wish: EncodeWish = WISH) -> Verdict:
+    """What `make_encode_plan` would do, with the registry's reasons where it would refuse. Nothing is registered.
+
+    Raises `NotFound` for a version that does not exist, and `Unavailable`.
+    """
+    place = subject_of(subject)
+    try:
+        draft = draft_of(registry, place, columns, wish)
+    except PlanError as wrong:
+        return Verdict(subject, "", "", problems=(str(wrong),))
+    if draft is None:
+        known = asking.version(registry, place, wish.version)
+        return _planned(known, columns, wish, Verdict(subject, known.format, _text(known), schema_id=known.schema_id))
+    verdict = Verdict(subject, draft.format, draft.text)
+    try:
+        found = registry.ask(Lookup(place, draft)).answer
+        verdict = replace(verdict, schema_id=found.schema_id)
+    except (NotFound, Refusal):
+        verdict = _checked(registry, place, draft, replace(verdict, registers=wish.register))
+    try:
+        return _planned(_candidate(registry, place, draft), columns, wish, verdict)
+    except InvalidSchemaError as wrong:
+        return replace(verdict, compatible=False, reasons=(str(wrong),))
+
+
+def _checked(registry: Registry, place: Subject, draft: Draft, verdict: Verdict) -> Verdict:
+    try:
+        checked = registry.ask(Check(place, draft)).answer
+    except NotFound:  # a subject without versions takes any schema that is one
+        return verdict
+    except Refusal as refused:
+        return replace(verdict, compatible=False, reasons=(str(refused),))
+    told = tuple(one.told(reader="the new schema", writer="the version before") for one in checked.findings)
+    return replace(
+        verdict, compatible=checked.compatible, reasons=() if checked.compatible else told or checked.messages
+    )
+
+
+def _planned(known: Known, columns: Sequence[Column], wish: EncodeWish, verdict: Verdict) -> Verdict:
+    try:
+        return replace(verdict, plan=compose(known, columns, wish))
+    except PlanError as wrong:
+        return replace(verdict, problems=(str(wrong),))
+
+
+def draft_of(registry: Registry, place: Subject, columns: Sequence[Column], wish: EncodeWish) -> Draft | None:
+    """The schema that is given or derived; None where a version of the subject is wanted."""
+    if wish.derive is None and not wish.schema:
+        return None
+    latest = _latest(registry, place)
+    if wish.derive is None:
+        return Draft(wish.schema, wish.schema_type or (latest[0].format if latest else "AVRO"))
+    return derived(columns, place, wish.derive, *(latest or (None, ())))
+
+
+def _latest(registry: Registry, place: Subject) -> tuple[Known, tuple[Reference, ...]] | None:
+    try:
+        found = registry.ask(GetVersion(place, LATEST)).answer
+    except NotFound:
+        return None
+    return asking.version(registry, place, found.number), found.references
+
+
+def _candidate(registry: Registry, place: Subject, draft: Draft) -> Known:
+    """A schema that may not be registered yet, under the id 0. Raises `InvalidSchemaError`."""
+    meaning = meaning_of(registry, draft.format, draft.text, draft.references, place)
+    return Known(0, str(place), 0, draft.format, asking.model(meaning), meaning=meaning)
+
+
+def _text(known: Known) -> str:
+    return known.meaning.text if known.meaning else ""

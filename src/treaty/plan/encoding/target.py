@@ -1,0 +1,78 @@
+"""What a schema wants at one place, in words that all formats share; what is inside is looked at when it is needed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.core.columns import Decimal, Scalar
+from treaty.plan.encoding.fit import Check, Fit
+
+Handle = Any
+"""A place of a schema, opaque to all but its format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value without parts: its column type, what is checked, the types that are taken as they are beside it.
+
+    `carrier` is the way (of `fit.WAYS`) in which the format holds it, and `carried` the Spark type of that.
+    """
+
+    type: Scalar | Decimal
+    checks: tuple[Check, ...] = ()
+    takes: frozenset[str] = frozenset()
+    carrier: str = ""
+    carried: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field: whether it may be null, other names of it, what stands for it where it is missing.
+
+    `present`: its null is written, where others are left out.
+    """
+
+    name: str
+    handle: Handle
+    nullable: bool
+    aliases: tuple[str, ...] = ()
+    default: Fit | None = None
+    present: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A record. Of each group in `oneofs` at most one may be set."""
+
+    name: str
+    members: tuple[Member, ...]
+    oneofs: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list of items of one kind."""
+
+    item: Handle
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Values by keys."""
+
+    key: Leaf
+    value: Handle
+    nullable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several branches, each with its Spark type, as a struct with a member for each; `nullable`: or null."""
+
+    branches: tuple[tuple[Handle, str], ...]
+    nullable: bool = False
+
+
+Target = Leaf | Fields | Items | Entries | Choice
+Look = Callable[[Handle], Target]

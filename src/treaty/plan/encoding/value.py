@@ -1,0 +1,70 @@
+"""`EncodePlan`: everything that decides how a row becomes a payload, as a frozen value that can be printed and stored."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from treaty.plan.encoding.fit import Fit, stored_fit
+
+FORMAT = 1
+"""Of the stored form; a plan of another format is not run."""
+ENGINES = {"AVRO": "Spark's to_avro", "PROTOBUF": "Protobuf's runtime in Python workers", "JSON": "Spark's to_json"}
+"""What writes payloads, by format."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodePlan:
+    """How rows are encoded. Made on the driver, equal for equal registries and frames; executors never ask anybody.
+
+    `text` is what the format's engine needs to know of the schema: Avro's text with references inlined, JSON Schema's
+    canonical text; for Protobuf `files` are descriptors in Base64, each after those that it imports, and `message` is a full
+    name. `head` (hex) stands before every payload, or with the framing ``header`` in the header of the `part`.
+    `columns` are name and Spark type of those that were planned for, `fit` is what becomes of them.
+    """
+
+    subject: str
+    version: int
+    schema_id: int
+    format: str
+    text: str
+    columns: tuple[tuple[str, str], ...]
+    fit: Fit
+    head: str
+    framing: str = "prefix"
+    part: str = "value"
+    message: str = ""
+    files: tuple[str, ...] = ()
+    validate: bool = False
+    """Whether each payload is judged by its JSON Schema too."""
+
+    def to_json(self) -> str:
+        """The stored form."""
+        return json.dumps({"plan": FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str) -> "EncodePlan":
+        """Read the stored form. Raises ValueError for a format that this version does not know."""
+        stored: dict[str, Any] = json.loads(text)
+        if stored.pop("plan", None) != FORMAT:
+            message = f"this encode plan is not of format {FORMAT}; it was stored by another version of Treaty"
+            raise ValueError(message)
+        columns = tuple((name, kind) for name, kind in stored.pop("columns"))
+        fit, files = stored_fit(stored.pop("fit")), tuple(stored.pop("files"))
+        return EncodePlan(**stored, columns=columns, fit=fit, files=files)
+
+    def explain(self) -> str:
+        """The plan as text for people."""
+        where = f"{self.subject} version {self.version}" if self.version else self.subject
+        lines = [
+            f"Encode plan for {where} ({self.format})",
+            f"  engine   {ENGINES[self.format]}{', then validated' if self.validate else ''}",
+            f"  schema   id {self.schema_id}{f', message {self.message}' if self.message else ''}",
+            *([f"  framing  {self.framing}"] if self.framing != "prefix" else []),
+        ]
+        lines += [f"  column   {name}: {kind}" for name, kind in self.columns]
+        return "\n".join((*lines, *(f"  {path or '/'}  {step}" for path, step in planned(self.fit))))
+
+
+def planned(fit: Fit) -> tuple[tuple[str, str], ...]:
+    """Where something is done or checked, and what, in words."""
+    return tuple((one.path, step) for one in fit.walked() for step in one.steps() if one.path or step)

@@ -1,0 +1,49 @@
+"""`EncodeWish` and `Derive`: what a caller asks of an encode plan beyond its subject."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from treaty.core.requests import LATEST
+
+Part = Literal["key", "value"]
+Framed = Literal["prefix", "header"]
+
+
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """A schema is made from the frame's columns: the latest version where it holds them, grown where it does not.
+
+    `schema_type` and `name` (of the record or message) are those of the latest version if they are empty; of a new subject
+    Avro and the subject's name. `open_content`: objects of JSON take members without a name; `draft` is 2020 or 7.
+    """
+
+    schema_type: str = ""
+    name: str = ""
+    open_content: bool = False
+    draft: Literal[2020, 7] = 2020
+
+
+DERIVED = Derive()
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeWish:
+    """Which schema: a `version` of the subject, a text (`schema`, of `schema_type` or the subject's), or one that is derived.
+
+    A text or derived schema is made a version where `register` says so, else it must be one. `framing` is ``prefix`` or
+    ``header``, `part` the half of a record, `message` a Protobuf message (default: the file's first). With `validate`
+    payloads in JSON are judged by their schema.
+    """
+
+    version: int = LATEST
+    schema: str = ""
+    schema_type: str = ""
+    derive: Derive | None = None
+    register: bool = False
+    framing: Framed = "prefix"
+    part: Part = "value"
+    message: str = ""
+    validate: bool = False
+
+
+WISH = EncodeWish()

@@ -1,0 +1,199 @@
+"""Making and extending decode plans: from a registry's answers to a `DecodePlan`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Unpack
+
+from treaty.core.limits import DECODE_WRITERS
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.registry import Registry
+from treaty.plan import asking
+from treaty.plan.documents.composing import RESTS
+from treaty.plan.heads import Encodings, encodings_of, framing_of
+from treaty.plan.known import Known
+from treaty.plan.planners import PLANNERS, Planner
+from treaty.plan.reasons import RESOLUTION, WRONG_SUBJECT, PlanError, once
+from treaty.plan.recipes import SHAPES, JsonRecipe, ProtobufRecipe
+from treaty.plan.types.shaping import shaped
+from treaty.plan.value import ENGINES, DecodePlan, Rejected
+from treaty.plan.wish import Choices, Wish
+
+NAMED = frozenset(("latest", "union", *SHAPES))
+"""Readers by name."""
+
+
+def make_plan(
+    registry: Registry,
+    subject: str | None = None,
+    *,
+    reader: str | int = "latest",
+    ids: Iterable[int] = (),
+    engine: str = "spark",
+    schema_type: str = "AVRO",
+    framing: str | Encodings = "prefix",
+    **choices: Unpack[Choices],
+) -> DecodePlan:
+    """Plan the decoding of one subject's frames, or of any with the given ids.
+
+    `reader` is ``latest``, ``union`` (all versions merged), a version number, or a schema text; or, for several record
+    types in one stream, ``types`` (a struct for each), ``wide`` (their columns side by side) or ``variant`` (one VARIANT
+    column): then `subject` may have ``*`` for any text, and each type is read as the union of its versions. All versions of the
+    subject are writers; `ids` are further ids to resolve: those that no registry entry explains are left out, so their
+    rows stay UNKNOWN_ID. The format is that of the subject's last version, and `schema_type` where there is no subject.
+    `choices` are the fields of a `Wish`: `depth`, `message`, `defaults`, `unknown`, `validate`, `rest`.
+    `framing` is what stands before the payloads: ``prefix``, or one of `treaty.plan.heads.HEADS`; with ``none`` all
+    rows have the version that is the reader. A table of encodings (encoding id: schema id and codec) means Pravega's.
+    `engine` is what reads Avro: ``spark``, or ``fastavro`` where Spark has no Avro functions; ``upb`` reads Protobuf row by row.
+
+    Raises `PlanError` without a reader or writer, `NotFound` for a subject or version that does not exist,
+    `InvalidSchemaError` for a reader text that is none, and `Unavailable` where the registry can't say now.
+    """
+    place = subject_of(subject) if subject else None
+    mixed = reader in SHAPES
+    known = list(_writers(registry, place, mixed=mixed)) if place else []
+    encoded = () if isinstance(framing, str) else (schema_id for schema_id, _ in framing.values())
+    strangers, rejected = _resolve(registry, place, sorted({*ids, *encoded} - {one.schema_id for one in known}))
+    known += strangers
+    if len({one.schema_id for one in known}) > DECODE_WRITERS:
+        raise PlanError(f"{len(known)} schema ids in one plan, more than the limit DECODE_WRITERS of {DECODE_WRITERS}")
+    planner = _planner(known, schema_type if place is None else "")
+    for one in known:
+        if one.format != planner.format:
+            sentence = f"id {one.schema_id} is {one.format}, not {planner.format}"
+            rejected.append(Rejected(one.schema_id, RESOLUTION, sentence))
+    mine = [one for one in known if one.format == planner.format]
+    if framing == "none":
+        mine = _only(mine, reader)
+    wish = Wish(**choices)
+    losers: list[Rejected] = []
+    if mixed:
+        plan = shaped(*planner.types(mine, wish), str(reader), wish.message)
+    else:
+        wanted, losers = _reader(registry, place, reader, mine, planner=planner, wish=wish)
+        plan = planner.compose(mine, wanted, wish)
+    return replace(
+        plan,
+        subject=subject or "",
+        reader_name=str(reader) if reader in NAMED or isinstance(reader, int) else "given",
+        rejected=once((*rejected, *losers, *plan.rejected)),
+        engine=engine if (plan.format, engine) in ENGINES else plan.engine,
+        framing=framing_of(framing, mine if framing == "none" else known),
+    )
+
+
+def _writers(registry: Registry, place: Subject, *, mixed: bool) -> Iterator[Known]:
+    """All versions of a subject, or of all subjects that a pattern means."""
+    if not mixed or "*" not in place.name:
+        yield from asking.versions(registry, place)
+        return
+    subjects = asking.subjects(registry, place)
+    if not subjects:
+        raise PlanError(f"no subject is called {place}")
+    count = 0
+    for one in subjects:
+        for found in asking.versions(registry, one):
+            yield found
+            count += 1
+        if count > DECODE_WRITERS:
+            return  # refused by whoever counts them
+
+
+def _only(known: Sequence[Known], reader: str | int) -> list[Known]:
+    """The one schema of rows that say nothing about theirs: the reader's version, or the last one."""
+    found = [one for one in known if one.version == reader] or [one for one in known if one.live][-1:]
+    if reader in {"union", *SHAPES} or not found:
+        raise PlanError("rows without a framing have one schema: let reader be its version, or latest")
+    return found
+
+
+def _planner(known: Sequence[Known], format_: str) -> Planner:
+    wanted = format_ or next((one.format for one in reversed(known) if one.live), known[-1].format if known else "AVRO")
+    found = PLANNERS.get(wanted)
+    if found is None:
+        raise PlanError(f"rows in the format {wanted} can't be decoded; those of {', '.join(sorted(PLANNERS))} can")
+    return found
+
+
+def _resolve(registry: Registry, place: Subject | None, ids: Sequence[int]) -> tuple[list[Known], list[Rejected]]:
+    """What the registry knows of ids outside the subject's versions; with a subject they belong to others."""
+    known, rejected = [], []
+    for schema_id in ids:
+        found = asking.by_id(registry, schema_id, place.context) if place else asking.by_id(registry, schema_id)
+        if found is None:
+            continue
+        if place is None:
+            known.append(found)
+            continue
+        others = ", ".join(
+            f"{name} version {number}" for name, number in asking.uses(registry, schema_id, place.context)
+        )
+        sentence = f"id {schema_id} is not a version of {place}; it is {others or 'used nowhere'}"
+        rejected.append(Rejected(schema_id, WRONG_SUBJECT, sentence))
+    return known, rejected
+
+
+def _reader(
+    registry: Registry,
+    place: Subject | None,
+    reader: str | int,
+    known: Sequence[Known],
+    *,
+    planner: Planner,
+    wish: Wish,
+) -> tuple[object, list[Rejected]]:
+    """The reader schema, and the versions that have no part in a union."""
+    if isinstance(reader, str) and reader not in {"latest", "union"}:
+        return asking.model_of(planner.format, reader), []
+    if place is None:
+        raise PlanError("without a subject there is no 'latest' and no 'union': give the reader's schema as text")
+    if isinstance(reader, int):
+        chosen = asking.version(registry, place, reader)
+        if chosen.format != planner.format:
+            raise PlanError(
+                f"version {reader} of {place} is {chosen.format}, and the rows to read are {planner.format}"
+            )
+        return chosen.schema, []
+    live = [one for one in known if one.live or reader == "union"]
+    if not live:
+        raise PlanError(f"{place} has no {planner.format} version that could be the reader")
+    return (live[-1].schema, []) if reader == "latest" else planner.union(live, wish)
+
+
+def extend(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePlan:
+    """The plan made anew with further ids; a reader that follows the subject follows it now.
+
+    It is the same plan where the registry knows none of them. Raises `Unavailable` where it can't say now.
+    """
+    context = subject_of(plan.subject).context if plan.subject else DEFAULT_CONTEXT
+    found = [one for one in sorted(set(ids) - plan.known) if asking.by_id(registry, one, context)]
+    if not found:
+        return plan
+    wanted: str | int = plan.reader
+    if plan.reader_name in NAMED:
+        wanted = plan.reader_name
+    elif plan.reader_name.isdigit():
+        wanted = int(plan.reader_name)
+    return make_plan(
+        registry,
+        plan.subject or None,
+        reader=wanted,
+        ids=plan.known.union(found),
+        engine=plan.engine,
+        schema_type=plan.format,
+        framing=encodings_of(plan.framing) or plan.framing.name,
+        **_choices(plan),
+    )
+
+
+def _choices(plan: DecodePlan) -> Choices:
+    """What a plan was wished to be."""
+    made = Choices(depth=plan.depth)
+    if isinstance(plan.recipe, ProtobufRecipe):
+        made |= Choices(message=plan.recipe.message, defaults=plan.recipe.defaults, unknown=bool(plan.recipe.unknown))
+    if isinstance(plan.recipe, JsonRecipe):
+        kinds = dict(plan.columns)
+        rest = next((way for way, kind in RESTS.items() if kinds.get(plan.recipe.rest) == kind), "")
+        made |= Choices(validate=bool(plan.recipe.checks), rest=rest)
+    if plan.types:
+        made["message"] = plan.types.wanted
+    return made

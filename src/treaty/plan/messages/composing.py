@@ -1,0 +1,152 @@
+"""From Protobuf writers and a reader to a plan: which ids the reader's message can read, and by which indexes."""
+
+import base64
+from collections.abc import Iterator, Sequence
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+from treaty.client.serializers.indexes import FIRST, Path, head
+from treaty.client.serializers.protobuf import messages
+from treaty.core.meaning import Meaning
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.columns import columns
+from treaty.formats.protobuf.compare.comparison import compare
+from treaty.formats.protobuf.encoding.files import descriptor, descriptor_set
+from treaty.formats.protobuf.format import FORMAT as PROTOBUF
+from treaty.formats.protobuf.model import Message, Schema
+from treaty.formats.protobuf.runtime import pool
+from treaty.plan.ddl import columns_ddl, docs_of, free, struct_ddl
+from treaty.plan.known import Known
+from treaty.plan.messages.bare import bare
+from treaty.plan.messages.merging import merge_file
+from treaty.plan.messages.widths import cut
+from treaty.plan.reasons import RESOLUTION, PlanError, left_out, nothing_readable, refused
+from treaty.plan.recipes import Heads, ProtobufRecipe
+from treaty.plan.value import DecodePlan, Rejected, Writer
+from treaty.plan.wish import Wish
+
+MISREAD = frozenset(
+    (
+        *("FIELD_KIND_CHANGED", "FIELD_SCALAR_KIND_CHANGED", "FIELD_NAMED_TYPE_CHANGED", "FIELD_NUMERIC_LABEL_CHANGED"),
+        *("FIELD_LIST_READ_AS_ONE", "FIELD_BYTES_READ_AS_TEXT", "FIELD_ENCODING_CHANGED", "MESSAGE_SET_CHANGED"),
+        "COMPARISON_TOO_LARGE",
+    )
+)
+"""Rules whose breach makes bytes mean something else. Other breaches leave fields out or make single rows invalid."""
+
+
+def union(known: Sequence[Known], wish: Wish) -> tuple[Schema, list[Rejected]]:
+    """The newest version with what older ones had besides; versions that don't go together with it are left out."""
+    del wish
+    newest, losers = known[-1], []
+    merged, schema = _copied(newest.schema), newest.schema
+    bindings = {one.name: one for one in newest.meaning.bindings} if newest.meaning else {}
+    for one in reversed(known[:-1]):
+        tried = FileDescriptorProto.FromString(merged.SerializeToString())
+        merge_file(tried, _copied(one.schema))
+        needed = {each.name: each for each in one.meaning.bindings} | bindings if one.meaning else bindings
+        text = base64.b64encode(tried.SerializeToString(deterministic=True)).decode()
+        try:
+            schema = PROTOBUF.parse(Meaning(PROTOBUF.name, text, tuple(needed.values())), False)
+        except InvalidSchemaError as wrong:
+            losers.append(left_out(one, wrong))
+            continue
+        merged, bindings = tried, needed
+    return schema, losers
+
+
+def _copied(schema: Schema) -> FileDescriptorProto:
+    """The descriptor of a file, of the runtime's own class."""
+    return FileDescriptorProto.FromString(descriptor(schema).SerializeToString())
+
+
+def compose(known: Sequence[Known], reader: Schema, wish: Wish) -> DecodePlan:
+    """The plan for these writers and this reader's message. Raises `PlanError` if no writer can be read."""
+    names = messages(reader)
+    name = wish.message.removeprefix(".") or names.get(FIRST, "")
+    if name not in names.values():
+        had = ", ".join(sorted(set(names.values()))[:20]) or "none"
+        raise PlanError(f"the reader has no message {name!r}; it has {had}")
+    made = columns(reader, name, wish.depth)
+    paths = [path for path, each in names.items() if each == name]
+    concerned = tuple(f"#/{each}/" for each in _reached(reader, name))
+    writers, heads, rejected, own_file = [], [], [], _copied(reader)
+    for one in {one.schema_id: one for one in known}.values():
+        found = compare(reader, one.schema)
+        findings = [each for each in found if each.rule in MISREAD and each.path.startswith(concerned)]
+        own = messages(one.schema)
+        mine = [path for path, each in own.items() if each == name] or [path for path in paths if path in own]
+        narrow = next(
+            (each for each in cut(own_file, _copied(one.schema)) if f"#/{each[0]}".startswith(concerned)), None
+        )
+        if findings:
+            rejected.append(refused(one, findings))
+        elif narrow is not None:
+            rejected.append(_cut_short(one, *narrow))
+        elif not mine:
+            had = ", ".join(sorted(set(own.values()))[:5]) or "none"
+            sentence = f"id {one.schema_id} ({one.subject} version {one.version}) has no message {name}; it has {had}"
+            rejected.append(Rejected(one.schema_id, RESOLUTION, sentence))
+        else:
+            text = PROTOBUF.show(one.schema, False).canonical
+            writers.append(Writer(one.schema_id, one.subject, one.version, text))
+            others = ((front, each) for path, each in own.items() if path not in mine for front in _fronts(path))
+            heads.append(Heads(one.schema_id, tuple(f for path in mine for f in _fronts(path)), tuple(others)))
+    if not writers:
+        raise nothing_readable(rejected)
+    columns_ = columns_ddl(made)
+    unknown = free("unknown_fields", {each.lower() for each, _ in columns_}) if wish.unknown else ""
+    columns_ = (*columns_, (unknown, "MAP<INT, BINARY>")) if unknown else columns_
+    quick = not unknown and bare(pool(reader).FindMessageTypeByName(name), made)
+    return DecodePlan(
+        subject="",
+        format=PROTOBUF.name,
+        reader_name="given",
+        reader=PROTOBUF.show(reader, False).canonical,
+        type=struct_ddl(columns_),
+        columns=columns_,
+        writers=tuple(writers),
+        rejected=tuple(rejected),
+        recipe=ProtobufRecipe(_files(reader), name, tuple(heads), wish.defaults, unknown),
+        engine="ptars" if quick else "upb",
+        depth=wish.depth,
+        docs=tuple(docs_of(made)),
+    )
+
+
+def _cut_short(one: Known, path: str, reader: str, writer: str) -> Rejected:
+    """A writer whose numbers Protobuf's readers would cut to their low bits without a word."""
+    sentence = (
+        f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {path} is {writer} there and {reader} in the reader, "
+        f"which would cut its values; read with union, or let the reader have {writer}"
+    )
+    return Rejected(one.schema_id, RESOLUTION, sentence)
+
+
+def _fronts(path: Path) -> Iterator[str]:
+    """The bytes before a payload that say this path; that of a file's first message has a short form."""
+    yield head(path).hex()
+    if path == FIRST:
+        yield "0200"
+
+
+def _files(reader: Schema) -> tuple[str, ...]:
+    files = descriptor_set(reader).file
+    return tuple(base64.b64encode(one.SerializeToString(deterministic=True)).decode() for one in files)
+
+
+def _reached(schema: Schema, name: str) -> Iterator[str]:
+    """Messages of the reader's own file that can be inside the message, itself included, as a finding's path has them."""
+    waiting, seen = [name], {name}
+    while waiting:
+        full = waiting.pop()
+        symbol = schema.symbols.get(full)
+        if symbol is None or not isinstance(symbol.node, Message):
+            continue
+        space = f"{schema.file.package}."
+        yield full.removeprefix(space if schema.file.package else "").replace(".", "/")
+        for field in symbol.node.all_fields:
+            inner = schema.resolve(full, field.type)
+            if inner is not None and inner.full not in seen:
+                seen.add(inner.full)
+                waiting.append(inner.full)

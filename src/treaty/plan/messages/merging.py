@@ -1,0 +1,100 @@
+"""All versions of a Protobuf file as one: the newest, with what older ones had and it has no more.
+
+Fields are told apart by number, messages and enums by name. A whole number is as wide as the widest that a version has, because
+a narrow reader takes the low bits of a wide number without a word. What is added from an older version knows whether it is
+set, so that rows of newer writers have null there and not a default that nobody wrote.
+"""
+
+from collections.abc import Iterable
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
+
+from treaty.plan.messages.widths import wider
+
+_REPEATED = FieldDescriptorProto.LABEL_REPEATED
+_MESSAGES = (FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_GROUP)
+
+
+def merge_file(newest: FileDescriptorProto, older: FileDescriptorProto) -> None:
+    """Put into `newest` what only `older` has. What clashes shows when the result is linked."""
+    space = f".{newest.package}" if newest.package else ""
+    for path in older.dependency:
+        if path not in newest.dependency:
+            newest.dependency.append(path)
+    _enums(newest.enum_type, older.enum_type)
+    known = {one.name: one for one in newest.message_type}
+    for one in older.message_type:
+        if one.name in known:
+            _message(known[one.name], one, f"{space}.{one.name}", newest.syntax)
+        else:
+            newest.message_type.append(one)
+
+
+def _message(newest: DescriptorProto, older: DescriptorProto, full: str, syntax: str) -> None:
+    newest.ClearField("reserved_range")
+    newest.ClearField("reserved_name")
+    numbers = {one.number: one for one in newest.field}
+    entries: set[str] = set()
+    for field in older.field:
+        if field.number in numbers:
+            _widen(numbers[field.number], field)
+        elif not _extended(newest, field.number):
+            entries.add(_added(newest, field, full, syntax))
+    _enums(newest.enum_type, older.enum_type)
+    known = {one.name: one for one in newest.nested_type}
+    for one in older.nested_type:
+        if one.options.map_entry and one.name not in entries:
+            continue
+        if one.name not in known:
+            newest.nested_type.append(one)
+        elif not one.options.map_entry:
+            _message(known[one.name], one, f"{full}.{one.name}", syntax)
+
+
+def _widen(newest: FieldDescriptorProto, older: FieldDescriptorProto) -> None:
+    """Let a whole number hold the values of both versions."""
+    if newest.type != older.type:
+        newest.type = wider(newest, older)
+
+
+def _extended(message: DescriptorProto, number: int) -> bool:
+    return any(one.start <= number < one.end for one in message.extension_range)
+
+
+def _added(message: DescriptorProto, field: FieldDescriptorProto, full: str, syntax: str) -> str:
+    """Add a field that the newest version has no more; returns the name of its type inside the message, or nothing."""
+    made = message.field.add()
+    made.CopyFrom(field)
+    taken = {one.name for one in message.field[:-1]} | {one.name for one in message.oneof_decl}
+    if made.name in taken:
+        made.name = f"{made.name}_{made.number}"
+    made.ClearField("json_name")
+    made.ClearField("oneof_index")
+    made.ClearField("proto3_optional")
+    if made.label != _REPEATED and made.type not in _MESSAGES and syntax == "proto3":
+        made.proto3_optional = True
+        made.oneof_index = len(message.oneof_decl)
+        message.oneof_decl.add(name=f"_{made.name}")
+    inside, _, last = made.type_name.rpartition(".")
+    return last if inside == full else ""
+
+
+def _enums(newest: Iterable[EnumDescriptorProto], older: Iterable[EnumDescriptorProto]) -> None:
+    known = {one.name: one for one in newest}
+    for one in older:
+        if one.name not in known:
+            newest.append(one)  # type: ignore[attr-defined]  # a repeated field, which its stubs call differently
+            continue
+        mine = known[one.name]
+        mine.ClearField("reserved_range")
+        mine.ClearField("reserved_name")
+        numbers, names = {v.number for v in mine.value}, {v.name for v in mine.value}
+        for value in one.value:
+            if value.number not in numbers:
+                name = f"{value.name}_{value.number}" if value.name in names else value.name
+                mine.value.add(name=name, number=value.number)

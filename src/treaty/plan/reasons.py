@@ -1,0 +1,41 @@
+"""Why something has no part in a plan: sentences for rows that can't be read, and for plans that can't be made."""
+
+from collections.abc import Iterable, Sequence
+
+from treaty.core.finding import Finding
+from treaty.plan.known import Known
+from treaty.plan.value import Rejected
+
+RESOLUTION = "RESOLUTION"
+WRONG_SUBJECT = "WRONG_SUBJECT"
+
+
+class PlanError(ValueError):
+    """No plan can be made: the sentence says what is missing and what would help."""
+
+
+def refused(one: Known, findings: Sequence[Finding]) -> Rejected:
+    """A writer that the reader cannot read, by what the format's comparison found."""
+    told = [finding.told(reader="reader", writer=f"version {one.version}") for finding in findings]
+    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+    sentence = f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {told[0]}{more}"
+    return Rejected(one.schema_id, RESOLUTION, sentence)
+
+
+def left_out(one: Known, why: object) -> Rejected:
+    """A version that has no part in the union of all."""
+    return Rejected(one.schema_id, RESOLUTION, f"version {one.version} has no part in the union: {why}")
+
+
+def nothing_readable(rejected: Sequence[Rejected]) -> PlanError:
+    """The error of a plan without a writer."""
+    reasons = "; ".join(one.message for one in rejected[:3]) or "no schema ids are known"
+    return PlanError(f"no rows can be decoded: {reasons}. Register a version first, or choose another reader")
+
+
+def once(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
+    """The first reason of each id."""
+    first: dict[int, Rejected] = {}
+    for one in rejected:
+        first.setdefault(one.schema_id, one)
+    return tuple(first.values())

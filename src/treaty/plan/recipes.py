@@ -1,0 +1,162 @@
+"""Recipes: what a decode plan holds for one format only, or for several record types, as frozen values that can be stored."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A field whose value stands in a hidden field for rows of some writers.
+
+    `path` leads from the record to the field's owner: names, ``[]`` for the items of an array, ``{}`` for the values of
+    a map. `how` is the conversion, `type` the Spark type that the field shall have.
+    """
+
+    path: tuple[str, ...]
+    field: str
+    hidden: str
+    ids: tuple[int, ...]
+    how: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The fields of a record in which, or below which, something is repaired."""
+
+    path: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AvroRecipe:
+    """How Avro rows are read: what Spark's `from_avro` gets, and how the two texts are woven (see `avro.weaving`)."""
+
+    writer_text: str
+    reader_text: str
+    union: bool
+    tail: str
+    whole: str
+    repairs: tuple[Repair, ...] = ()
+    layouts: tuple[Layout, ...] = ()
+
+    @staticmethod
+    def stored(parts: dict[str, Any]) -> "AvroRecipe":
+        """Read the stored form."""
+        repairs = (Repair(**{**one, "path": tuple(one["path"]), "ids": tuple(one["ids"])}) for one in parts["repairs"])
+        layouts = (Layout(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
+        return AvroRecipe(**{**parts, "repairs": tuple(repairs), "layouts": tuple(layouts)})
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Message indexes of a writer, as hex: those that mean the reader's message, and what the others mean by name."""
+
+    schema_id: int
+    mine: tuple[str, ...]
+    others: tuple[tuple[str, str], ...] = ()
+    fields: tuple[tuple[str, int], ...] = ()
+    """Where the reader's message holds one message of each record type: the number of its field by message index."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufRecipe:
+    """How Protobuf rows are read: by the reader's message alone, since the wire knows fields by number.
+
+    `files` are descriptors of files in Base64, each after those that it imports; `message` is a full name.
+    """
+
+    files: tuple[str, ...]
+    message: str
+    heads: tuple[Heads, ...]
+    defaults: bool = False
+    """Whether a field that is not set has its default and not null."""
+    unknown: str = ""
+    """The column for fields that the message does not have; without one they are dropped."""
+
+    @staticmethod
+    def stored(parts: dict[str, Any]) -> "ProtobufRecipe":
+        """Read the stored form."""
+        heads = tuple(
+            Heads(
+                one["schema_id"],
+                tuple(one["mine"]),
+                tuple((head, name) for head, name in one["others"]),
+                tuple((head, number) for head, number in one.get("fields", ())),
+            )
+            for one in parts["heads"]
+        )
+        unknown = parts.get("unknown", "")
+        return ProtobufRecipe(tuple(parts["files"]), parts["message"], heads, parts["defaults"], unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonKind:
+    """One of several record types: its column, its Spark type, its ids; `whole` where the documents are no objects."""
+
+    column: str
+    type: str
+    ids: tuple[int, ...]
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRecipe:
+    """How JSON rows are read: into the columns of the plan. `whole`: the document is no object, and one column has it.
+
+    With `kinds` each of the plan's columns is a record type, and the rows of its ids are read into it. `checks` are
+    schemas by id, with all references inside, that documents are checked by; `rest` is the column for members that have
+    none.
+    """
+
+    whole: bool = False
+    kinds: tuple[JsonKind, ...] = ()
+    checks: tuple[tuple[int, str], ...] = ()
+    rest: str = ""
+
+    @staticmethod
+    def stored(parts: dict[str, Any]) -> "JsonRecipe":
+        """Read the stored form."""
+        kinds = (JsonKind(**{**one, "ids": tuple(one["ids"])}) for one in parts.get("kinds", ()))
+        checks = ((number, text) for number, text in parts.get("checks", ()))
+        return JsonRecipe(**{**parts, "kinds": tuple(kinds), "checks": tuple(checks)})
+
+
+Recipe = AvroRecipe | ProtobufRecipe | JsonRecipe
+RECIPES: dict[str, type[Recipe]] = {"AVRO": AvroRecipe, "PROTOBUF": ProtobufRecipe, "JSON": JsonRecipe}
+"""By format."""
+
+
+SHAPES = ("types", "wide", "variant")
+"""What becomes of several record types: a struct per type, the columns of all types, or one VARIANT with the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordType:
+    """A record type: the column in which the engine gives its records, its full name, and the Spark type of a record."""
+
+    column: str
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The record types of a plan, in the order of their columns. `marker` is the column with a row's full name."""
+
+    shape: str
+    marker: str
+    kinds: tuple[RecordType, ...]
+    wanted: str = ""
+    """The types that the caller named, with commas between; empty for all."""
+
+    @property
+    def columns(self) -> tuple[tuple[str, str], ...]:
+        """What the engine gives: one column for each type, null but for the row's own."""
+        return tuple((one.column, one.type) for one in self.kinds)
+
+    @staticmethod
+    def stored(parts: dict[str, object]) -> "Types":
+        """Read the stored form."""
+        kinds: list[dict[str, str]] = parts.pop("kinds")  # type: ignore[assignment]  # as it was stored
+        return Types(kinds=tuple(RecordType(**one) for one in kinds), **parts)  # type: ignore[arg-type]  # as it was stored

@@ -1,0 +1,29 @@
+"""What decoding says about a row: the codes of bad ones with their sentences, and the names of the columns that are added."""
+
+from dataclasses import dataclass
+
+CODES = ("TOO_SHORT", "BAD_MAGIC", "UNKNOWN_ID", "WRONG_SUBJECT", "MALFORMED", "TRAILING", "INVALID", "RESOLUTION")
+"""Why a row is bad. A null value is none of these: it is a delete marker."""
+UNKNOWN_ID = "the registry has no id %d, or not for this subject"
+UNKNOWN_HEAD = "no schema of the plan has this head (framing %s)"
+SENTENCES = {
+    "TOO_SHORT": "fewer than the five bytes of a frame",
+    "BAD_MAGIC": "the first byte is not the magic 0",
+    "MALFORMED": "the payload is cut short or not what its schema says",
+    "TRAILING": "bytes follow the end of the record",
+}
+"""By code, for rows of which nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of the columns that decoding adds; an empty one is not added."""
+
+    record: str = "record"
+    error: str = "error"
+    schema_id: str = ""
+    version: str = ""
+    subject: str = ""
+
+
+NAMES = Names()

@@ -1,0 +1,99 @@
+"""Several Avro record types as one: a reader with a field for each of them.
+
+A record with one field is written as that field alone, so a payload of a type is also one of a record that holds it.
+Thus one plan, with one call of the engine, reads all types. The names of each type move to a namespace of its own, as
+two types may mean different things by one name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from treaty.formats.avro.canonical import print_schema
+from treaty.formats.avro.model import (
+    Array,
+    Enum,
+    Field,
+    Fixed,
+    Map,
+    Named,
+    Primitive,
+    Record,
+    Reference,
+    Schema,
+    Type,
+    Union,
+)
+from treaty.plan.avro.bounds import bounded
+from treaty.plan.avro.columns import ddl
+from treaty.plan.avro.composing import compose, union
+from treaty.plan.avro.flat import is_null
+from treaty.plan.known import Known
+from treaty.plan.reasons import once
+from treaty.plan.recipes import RecordType
+from treaty.plan.types.grouping import grouped
+from treaty.plan.value import DecodePlan, Rejected
+from treaty.plan.wish import Wish
+
+WHOLE = "treaty.Types"
+"""The record with a field for each type."""
+
+
+def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[RecordType, ...]]:
+    """The plan whose columns are the record types, each read as the union of its versions."""
+    names: dict[str, Named] = {}
+    fields, wrapped, kinds = [], [], []
+    losers: list[Rejected] = []
+    for place, group in enumerate(grouped(known, _names)):
+        own = [replace(one, schema=moved(one.schema, f"t{place}")) for one in group.known]
+        merged, lost = union(own)
+        losers += lost
+        names |= merged.names
+        fields.append(Field(group.column, _optional(merged), default=None))
+        wrapped += [replace(one, schema=_wrapped(one.schema, group.column)) for one in own]
+        opened = bounded(merged, wish.depth)
+        kinds.append(RecordType(group.column, group.name, ddl(opened.root, opened.names)))
+    names[WHOLE] = Record(WHOLE, tuple(fields))
+    plan = compose(wrapped, Schema(Reference(WHOLE), names), wish.depth)
+    texts = {one.schema_id: print_schema(one.schema) for one in known}
+    writers = tuple(replace(one, text=texts[one.schema_id]) for one in plan.writers)
+    return replace(plan, writers=writers, rejected=once((*losers, *plan.rejected))), tuple(kinds)
+
+
+def _names(one: Known) -> tuple[str, ...]:
+    """The full name of a schema's root, and its aliases; what has no name is called as its kind."""
+    root = one.schema.resolve(one.schema.root)
+    return (root.full, *root.aliases) if isinstance(root, Record | Enum | Fixed) else (root.kind,)
+
+
+def _optional(schema: Schema) -> Type:
+    root = schema.resolve(schema.root)
+    parts = root.branches if isinstance(root, Union) else (schema.root,)
+    return Union((Primitive("null"), *(part for part in parts if not is_null(part))))
+
+
+def _wrapped(schema: Schema, column: str) -> Schema:
+    return Schema(Reference(WHOLE), {**schema.names, WHOLE: Record(WHOLE, (Field(column, schema.root),))})
+
+
+def moved(schema: Schema, prefix: str) -> Schema:
+    """The schema with all its names, and those they had before, in a namespace of their own."""
+
+    def node(old: Type) -> Type:
+        match old:
+            case Array():
+                return replace(old, items=node(old.items))
+            case Map():
+                return replace(old, values=node(old.values))
+            case Union():
+                return Union(tuple(map(node, old.branches)))
+            case Reference():
+                return Reference(f"{prefix}.{old.full}")
+        return old
+
+    names: dict[str, Named] = {}
+    for full, old in schema.names.items():
+        made = replace(old, full=f"{prefix}.{full}", aliases=tuple(f"{prefix}.{one}" for one in old.aliases))
+        if isinstance(made, Record):
+            made = replace(made, fields=tuple(replace(one, type=node(one.type)) for one in made.fields))
+        names[made.full] = made
+    return Schema(node(schema.root), names)

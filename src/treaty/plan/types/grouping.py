@@ -1,0 +1,56 @@
+"""Record types among the schemas of a stream: which versions belong together, and what their columns are called."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from treaty.plan.ddl import free
+from treaty.plan.known import Known
+
+PLAIN = re.compile(r"[^0-9A-Za-z_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The versions of one record type, oldest first, under its newest name."""
+
+    name: str
+    column: str
+    known: tuple[Known, ...]
+
+
+def grouped(known: Sequence[Known], names_of: Callable[[Known], tuple[str, ...]]) -> tuple[Group, ...]:
+    """Group schemas by name, the oldest type first.
+
+    `names_of` gives the full name of a schema and those that it had before: a version that says its type's old name
+    goes on with it.
+    """
+    groups: list[tuple[set[str], list[Known]]] = []
+    for one in {one.schema_id: one for one in sorted(known, key=lambda one: one.schema_id)}.values():
+        names = names_of(one)
+        found = next((group for group in groups if group[0] & set(names)), None)
+        if found is None:
+            groups.append((set(names), [one]))
+        else:
+            found[0].update(names)
+            found[1].append(one)
+    newest = [names_of(members[-1])[0] for _, members in groups]
+    columns = columns_of(newest)
+    return tuple(
+        Group(name, column, tuple(members)) for name, column, (_, members) in zip(newest, columns, groups, strict=True)
+    )
+
+
+def columns_of(names: Sequence[str]) -> tuple[str, ...]:
+    """A column for each full name: its last part, or the whole where two have that; other signs become underscores."""
+    simple = [PLAIN.sub("_", name.rpartition(".")[2]) for name in names]
+    lowered = [one.lower() for one in simple]
+    made = [
+        one if lowered.count(one.lower()) == 1 else PLAIN.sub("_", full)
+        for one, full in zip(simple, names, strict=True)
+    ]
+    taken: set[str] = set()
+    for place, one in enumerate(made):
+        made[place] = free(one or "value", taken)
+        taken.add(made[place].lower())
+    return tuple(made)

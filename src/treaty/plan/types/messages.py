@@ -1,0 +1,167 @@
+"""Several Protobuf messages as one: a message with a field for each of them.
+
+A message inside another is written as the field's number, its length and itself, so a payload becomes one of the whole
+by a few bytes before it. Thus one plan, with one call of the engine, reads all types.
+"""
+
+import base64
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+
+from treaty.client.serializers.indexes import FIRST, Path, head
+from treaty.client.serializers.protobuf import messages
+from treaty.formats.protobuf.model import Schema
+from treaty.plan.ddl import struct_ddl
+from treaty.plan.known import Known
+from treaty.plan.messages.composing import compose, union
+from treaty.plan.reasons import RESOLUTION, PlanError, nothing_readable, once
+from treaty.plan.recipes import Heads, ProtobufRecipe, RecordType
+from treaty.plan.types.grouping import columns_of
+from treaty.plan.value import DecodePlan, Rejected, Writer
+from treaty.plan.wish import Wish
+
+PACKAGE, WHOLE, FILE = "treaty", "Types", "treaty/types.proto"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The plan of one message."""
+
+    name: str
+    plan: DecodePlan
+    recipe: ProtobufRecipe
+
+
+def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[RecordType, ...]]:
+    """The plan whose columns are the messages of all files, or those that the wish names (with commas between)."""
+    if wish.unknown:
+        raise PlanError("unknown fields are kept for one message; leave unknown out, or read one message")
+    rejected: list[Rejected] = []
+    parts: list[_Part] = []
+    files: dict[str, str] = {}
+    for subject in dict.fromkeys(one.subject for one in known):
+        mine = [one for one in known if one.subject == subject]
+        reader, losers = union(mine, wish)
+        rejected += losers
+        found = [_apart(one, files, len(parts)) for one in _parts(mine, reader, wish, rejected)]
+        clash = next((one for one in found if not _fits(files, one, parts)), None)
+        if clash is not None:
+            sentence = f"what {clash.name} of {subject} needs is defined in another way by another subject"
+            rejected += [Rejected(one.schema_id, RESOLUTION, sentence) for one in mine]
+            continue
+        for one in found:
+            files |= {_file(text).name: text for text in one.recipe.files}
+        parts += found
+    if not parts:
+        raise nothing_readable(rejected)
+    columns = columns_of([one.name for one in parts])
+    kinds = tuple(RecordType(column, one.name, one.plan.type) for column, one in zip(columns, parts, strict=True))
+    made = tuple((one.column, one.type) for one in kinds)
+    heads, writers = tuple(_heads(parts, known)), {one.schema_id: one for part in parts for one in part.plan.writers}
+    rejected += [each for part in parts for each in part.plan.rejected]
+    recipe = ProtobufRecipe((*files.values(), _whole(parts, columns)), f"{PACKAGE}.{WHOLE}", heads, wish.defaults)
+    return _plan(
+        parts[0].plan, made, writers, once(one for one in rejected if one.schema_id not in writers), recipe
+    ), kinds
+
+
+def _plan(
+    first: DecodePlan,
+    columns: tuple[tuple[str, str], ...],
+    writers: dict[int, Writer],
+    rejected: tuple[Rejected, ...],
+    recipe: ProtobufRecipe,
+) -> DecodePlan:
+    return replace(
+        first,
+        reader="",
+        type=struct_ddl(columns),
+        columns=columns,
+        writers=tuple(writers.values()),
+        rejected=rejected,
+        recipe=recipe,
+    )
+
+
+def _parts(known: Sequence[Known], reader: Schema, wish: Wish, rejected: list[Rejected]) -> Iterator[_Part]:
+    """The plan of each message that is wanted and that some version can be read as."""
+    wanted = {one.strip().removeprefix(".") for one in wish.message.split(",") if one.strip()}
+    names = [name for path, name in messages(reader).items() if name in wanted or (not wanted and len(path) == 1)]
+    for name in dict.fromkeys(names):
+        try:
+            plan = compose(known, reader, replace(wish, message=name))
+        except PlanError as wrong:
+            rejected += [Rejected(one.schema_id, RESOLUTION, str(wrong)) for one in known]
+            continue
+        assert isinstance(plan.recipe, ProtobufRecipe), "a plan for Protobuf has its recipe"
+        yield _Part(name, plan, plan.recipe)
+
+
+def _apart(one: _Part, files: dict[str, str], place: int) -> _Part:
+    """The part with another name for its own file, where that of another subject has its name: no path tells them apart."""
+    own = _file(one.recipe.files[-1])
+    if files.get(own.name, one.recipe.files[-1]) == one.recipe.files[-1]:
+        return one
+    own.name = f"{PACKAGE}/{place}/{own.name}"
+    text = base64.b64encode(own.SerializeToString(deterministic=True)).decode()
+    return replace(one, recipe=replace(one.recipe, files=(*one.recipe.files[:-1], text)))
+
+
+def _fits(files: dict[str, str], one: _Part, parts: Sequence[_Part]) -> bool:
+    """Whether the files of a part can stand beside those that are there: one file has one text, one name one file."""
+    mine = {_file(text).name: text for text in one.recipe.files}
+    if one.name in {each.name for each in parts} or any(files.get(name, text) != text for name, text in mine.items()):
+        return False
+    there = {name for path, text in files.items() if path not in mine for name in _defined(text)}
+    return not any(there.intersection(_defined(text)) for text in mine.values())
+
+
+def _defined(text: str) -> set[str]:
+    """Full names of what a file defines at its top."""
+    file = _file(text)
+    names = [one.name for one in file.message_type] + [one.name for one in file.enum_type]
+    return {f"{file.package}.{name}" for name in names}
+
+
+def _file(text: str) -> FileDescriptorProto:
+    return FileDescriptorProto.FromString(base64.b64decode(text))
+
+
+def _whole(parts: Sequence[_Part], columns: Sequence[str]) -> str:
+    """The file with the message that holds one of each."""
+    file = FileDescriptorProto(name=FILE, package=PACKAGE, syntax="proto3")
+    file.dependency.extend(dict.fromkeys(_file(one.recipe.files[-1]).name for one in parts))
+    message = file.message_type.add(name=WHOLE)
+    for number, (one, column) in enumerate(zip(parts, columns, strict=True), 1):
+        message.field.add(
+            name=column,
+            number=number,
+            label=FieldDescriptorProto.LABEL_OPTIONAL,
+            type=FieldDescriptorProto.TYPE_MESSAGE,
+            type_name=f".{one.name}",
+        )
+    return base64.b64encode(file.SerializeToString(deterministic=True)).decode()
+
+
+def _heads(parts: Sequence[_Part], known: Sequence[Known]) -> Iterator[Heads]:
+    """For each id that some part reads: the field of each message index, told by the message's name in that version."""
+    read: dict[int, dict[str, int]] = {}
+    for number, part in enumerate(parts, 1):
+        for writer in part.plan.writers:
+            read.setdefault(writer.schema_id, {})[part.name] = number
+    for one in {one.schema_id: one for one in known}.values():
+        if one.schema_id not in read:
+            continue
+        names = {front: name for path, name in messages(one.schema).items() for front in _fronts(path)}
+        mine = {front: read[one.schema_id][name] for front, name in names.items() if name in read[one.schema_id]}
+        others = tuple((front, name) for front, name in names.items() if front not in mine)
+        yield Heads(one.schema_id, tuple(mine), others, tuple(mine.items()))
+
+
+def _fronts(path: Path) -> Iterator[str]:
+    """The bytes before a payload that say this path; that of a file's first message has a short form."""
+    yield head(path).hex()
+    if path == FIRST:
+        yield "0200"

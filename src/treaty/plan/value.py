@@ -1,0 +1,142 @@
+"""`DecodePlan`: everything that decides how a frame becomes a row, as a frozen value that can be printed and stored."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from treaty.plan.ddl import struct_ddl
+from treaty.plan.framing import PREFIX, Framing
+from treaty.plan.recipes import RECIPES, AvroRecipe, JsonRecipe, Recipe, Types
+
+FORMAT = 2
+"""Of the stored form; a plan of another format is not run."""
+ENGINES = {
+    ("AVRO", "spark"): "Spark's from_avro, one call for all ids",
+    ("AVRO", "fastavro"): "fastavro in Python workers (slower)",
+    ("PROTOBUF", "ptars"): "ptars over whole batches in Python workers, judged by Protobuf's runtime",
+    ("PROTOBUF", "upb"): "Protobuf's runtime in Python workers (slower)",
+    ("JSON", "spark"): "Spark's from_json",
+}
+"""What does the work, by format and engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A schema id whose rows can be read: where it is used, its text with references inlined, its hidden fields."""
+
+    schema_id: int
+    subject: str
+    version: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A schema id whose rows are bad, every one, with the code and the sentence that says why."""
+
+    schema_id: int
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecodePlan:
+    """How frames are decoded. Made on the driver, equal for equal registries; executors never ask anybody.
+
+    `reader_name` says which reader was wanted (``latest``, ``union``, a number, ``given``) and `reader` is its text.
+    `writers` are in the order of their branches. `columns` are name and Spark type, empty where the reader is no record;
+    `type` is the Spark type of the whole. `recipe` is what only this format needs.
+    """
+
+    subject: str
+    format: str
+    reader_name: str
+    reader: str
+    type: str
+    columns: tuple[tuple[str, str], ...]
+    writers: tuple[Writer, ...]
+    rejected: tuple[Rejected, ...]
+    recipe: Recipe
+    engine: str = "spark"
+    depth: int = 3
+    """Levels to which a recursive reader is opened."""
+    framing: Framing = PREFIX
+    types: Types | None = None
+    """Where several record types are read: which, and what becomes of them."""
+    docs: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """What the reader says of its fields, by their path (``[]``: items of an array, ``{}``: values of a map)."""
+    key: "DecodePlan | None" = None
+    """How the keys of the same records are decoded, where they are."""
+
+    @property
+    def engine_columns(self) -> tuple[tuple[str, str], ...]:
+        """The columns in which the engine gives a record: the plan's own, or one for each record type."""
+        return self.types.columns if self.types else self.columns
+
+    @property
+    def engine_type(self) -> str:
+        """The Spark type of a record as the engine gives it."""
+        return struct_ddl(self.types.columns) if self.types else self.type
+
+    @property
+    def known(self) -> frozenset[int]:
+        """Every id that the plan has an answer for."""
+        return frozenset(one.schema_id for one in self.writers) | {one.schema_id for one in self.rejected}
+
+    @property
+    def known_keys(self) -> frozenset[int]:
+        """Every id that the plan of the keys has an answer for."""
+        return self.key.known if self.key else frozenset()
+
+    def to_json(self) -> str:
+        """The stored form."""
+        return json.dumps({"plan": FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str) -> "DecodePlan":
+        """Read the stored form. Raises ValueError for a format that this version does not know."""
+        stored: dict[str, Any] = json.loads(text)
+        if stored.pop("plan", None) != FORMAT:
+            message = f"this decode plan is not of format {FORMAT}; it was stored by another version of Treaty"
+            raise ValueError(message)
+        return _stored(stored)
+
+    def explain(self) -> str:
+        """The plan as text for people."""
+        lines = [
+            f"Decode plan for {self.subject or 'any subject'} ({self.format})",
+            f"  engine   {ENGINES[self.format, self.engine]}",
+            f"  reader   {self.reader_name}",
+            *([f"  framing  {self.framing.name}"] if self.framing != PREFIX else []),
+        ]
+        for one in self.writers:
+            lines.append(f"  id {one.schema_id:<6}{one.subject} version {one.version}")
+        for bad in self.rejected:
+            lines.append(f"  id {bad.schema_id:<6}{bad.code}: {bad.message}")
+        for mixed in self.types.kinds if self.types else ():
+            lines.append(f"  type     {mixed.name}")
+        for name, kind in self.columns or (("value", self.type),):
+            lines.append(f"  column   {name}: {kind}")
+        if isinstance(self.recipe, JsonRecipe) and self.recipe.checks:
+            lines.append("  checks   documents by the schemas that they were written with")
+        for fix in self.recipe.repairs if isinstance(self.recipe, AvroRecipe) else ():
+            where = "/".join((*fix.path, fix.field))
+            lines.append(f"  converts {where}: {fix.how} for ids {', '.join(map(str, fix.ids))}")
+        return "\n".join(lines)
+
+
+def _stored(stored: dict[str, Any]) -> DecodePlan:
+    key = stored.pop("key", None)
+    framing, types = stored.pop("framing"), stored.pop("types", None)
+    heads = tuple((head, number) for head, number in framing["heads"])
+    parts = {
+        "columns": tuple((name, kind) for name, kind in stored.pop("columns")),
+        "writers": tuple(Writer(**one) for one in stored.pop("writers")),
+        "rejected": tuple(Rejected(**one) for one in stored.pop("rejected")),
+        "docs": tuple((tuple(path), doc) for path, doc in stored.pop("docs", ())),
+    }
+    framed = Framing(framing["name"], heads, tuple((head, codec) for head, codec in framing.get("codecs", ())))
+    recipe = RECIPES[stored["format"]].stored(stored.pop("recipe"))
+    mixed = Types.stored(types) if types else None
+    keys = _stored(key) if key else None
+    return DecodePlan(**stored, **parts, recipe=recipe, framing=framed, types=mixed, key=keys)  # type: ignore[arg-type]  # by name, as they were stored

@@ -1,0 +1,37 @@
+"""`Wish`: what a caller asks of a plan beyond its reader."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a caller asks of a plan beyond its reader.
+
+    - `depth`: levels to which a recursive reader is opened.
+    - `message`: the Protobuf message to read, by its full name; the first of the file without one.
+    - `defaults`: Protobuf fields that know that they are not set have their default then, and not null.
+    - `unknown`: Protobuf fields that the message does not have are kept, in a column `MAP<INT, BINARY>`: by number,
+      their bytes with their tags.
+    - `validate`: JSON documents are checked by the schema that they were written with; those that are not valid are bad.
+    - `rest`: members of a JSON document that have no column are kept in a column of their own: ``map`` is
+      `MAP<STRING, STRING>` with JSON texts, ``variant`` a VARIANT (on Spark only).
+    """
+
+    depth: int = 3
+    message: str = ""
+    defaults: bool = False
+    unknown: bool = False
+    validate: bool = False
+    rest: str = ""
+
+
+class Choices(TypedDict, total=False):
+    """The fields of a `Wish` as arguments."""
+
+    depth: int
+    message: str
+    defaults: bool
+    unknown: bool
+    validate: bool
+    rest: str

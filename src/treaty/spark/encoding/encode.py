@@ -1,0 +1,140 @@
+"""Rows to frames: an encode plan as Spark columns, so that one bad row never fails a job."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from treaty.core.registry import Registry
+from treaty.plan.ddl import quoted, type_ddl
+from treaty.plan.encoding.making import judge, make_encode_plan
+from treaty.plan.encoding.value import EncodePlan
+from treaty.plan.encoding.verdict import Verdict
+from treaty.plan.encoding.wish import WISH, EncodeWish
+from treaty.plan.reasons import PlanError
+from treaty.spark.encoding.avro import AVRO
+from treaty.spark.encoding.documents import DOCUMENTS
+from treaty.spark.encoding.encoder import Encoder
+from treaty.spark.encoding.fitting import first_of, fitted
+from treaty.spark.encoding.headers import stamped
+from treaty.spark.encoding.messages import MESSAGES
+from treaty.spark.encoding.sources import columns_of
+
+ENCODERS: Mapping[str, Encoder] = {"AVRO": AVRO, "PROTOBUF": MESSAGES, "JSON": DOCUMENTS}
+"""By format."""
+WRONG, PACKED = "_treaty_wrong", "_treaty_packed"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Names of the columns that encoding adds; `headers` is written with the framing ``header`` only, and merged."""
+
+    value: str = "value"
+    error: str = "error"
+    headers: str = "headers"
+
+
+WRITTEN = Written()
+
+
+def to_registry(
+    frame: DataFrame,
+    registry: Registry,
+    subject: str,
+    wish: EncodeWish = WISH,
+    *,
+    version: int = WISH.version,
+    schema: str = "",
+    register: bool = False,
+    columns: Sequence[str] | str = (),
+    names: Written = WRITTEN,
+) -> DataFrame:
+    """The frame with its `columns` (all of them if none are named) as one registry frame in the column ``value``.
+
+    The schema is a `version` of the subject, the text `schema`, or one that is derived from the columns; a text must be a
+    version already, or is made one where `register` says so, once, on the driver (`wish` has these three and the rest).
+    Columns are cast, missing fields take their defaults or null. Where `columns` is one name, it is that of a struct that
+    holds them (or of the one value of a schema that is no record); where it is null, so is the value: a delete marker. A
+    row that the schema can't hold has no value and an error ``{code: INVALID, message, schema_id, payload: null}``.
+
+    Raises `PlanError` where no row could be encoded, `NotFound` for a version that does not exist, `Incompatible` where
+    a new one is refused, and `Unavailable`.
+    """
+    number = wish.version if version == WISH.version else version
+    asked = replace(wish, version=number, schema=schema or wish.schema, register=register or wish.register)
+    plan = make_encode_plan(registry, subject, columns_of(_source(frame, columns)), asked)
+    return encode(frame, plan, columns=columns, names=names)
+
+
+def dry_run(
+    frame: DataFrame, registry: Registry, subject: str, wish: EncodeWish = WISH, *, columns: Sequence[str] | str = ()
+) -> Verdict:
+    """What `to_registry` would do with the frame: the schema, the registry's verdict, casts and checks of each column.
+
+    Nothing is registered and no row is read. Raises `NotFound` for a version that does not exist, and `Unavailable`.
+    """
+    try:
+        found = columns_of(_source(frame, columns))
+    except PlanError as wrong:
+        return Verdict(subject, "", "", problems=(str(wrong),))
+    return judge(registry, subject, found, wish)
+
+
+def encode(
+    frame: DataFrame, plan: EncodePlan, *, columns: Sequence[str] | str = (), names: Written = WRITTEN
+) -> DataFrame:
+    """`to_registry` with a plan that was made for these columns."""
+    source = _source(frame, columns)
+    found = tuple((one.name, type_ddl(one.type)) for one in columns_of(source))
+    if found != plan.columns:
+        raise PlanError(f"the plan is for {_told(plan.columns)}, and the frame has {_told(found)}: make it anew")
+    encoder, row = ENCODERS[plan.format], _row(plan, found, columns)
+    brought = fitted(plan.fit, row)
+    wrong = F.when(row.isNotNull(), first_of(brought.problems))
+    kept = [F.col(quoted(name)) for name in frame.columns]
+    judged = frame.select(*kept, wrong.cast("string").alias(WRONG))
+    right = F.when(F.col(WRONG).isNull() & row.isNotNull(), brought.made)
+    packed = judged.select(*kept, F.col(WRONG), encoder.packed(plan, right).alias(PACKED))
+    payload = encoder.payload(plan, F.col(PACKED))
+    said = F.coalesce(F.col(WRONG), encoder.said(plan, F.col(PACKED))) if encoder.said else F.col(WRONG)
+    head = bytes.fromhex(plan.head)
+    framed = F.concat(F.lit(head), payload) if plan.framing == "prefix" else payload
+    made = {names.value: framed, names.error: _error(plan, said)}
+    if plan.framing == "header":
+        had = F.col(quoted(names.headers)) if names.headers in frame.columns else None
+        made[names.headers] = stamped(had, plan.part, head, payload.isNotNull())
+    return packed.withColumns(made).drop(WRONG, PACKED)
+
+
+def _source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:
+    """The schema of what is encoded."""
+    if not isinstance(columns, str):
+        return frame.select(*map(quoted, columns)).schema if columns else frame.schema
+    if columns not in frame.columns:
+        raise PlanError(f"the frame has no column {columns}; it has {', '.join(frame.columns)}")
+    found = frame.schema[columns]
+    return found.dataType if isinstance(found.dataType, StructType) else StructType([found])
+
+
+def _row(plan: EncodePlan, found: Sequence[tuple[str, str]], columns: Sequence[str] | str) -> Column:
+    if isinstance(columns, str):
+        return F.col(quoted(columns))
+    if plan.fit.way != "record":
+        return F.col(quoted(found[0][0]))
+    return F.struct(*(F.col(quoted(name)) for name, _ in found))
+
+
+def _error(plan: EncodePlan, said: Column) -> Column:
+    parts = {
+        "code": F.lit("INVALID"),
+        "message": said,
+        "schema_id": F.lit(plan.schema_id),
+        "payload": F.lit(None).cast("binary"),
+    }
+    return F.when(said.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
+
+
+def _told(columns: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns) or "no columns"

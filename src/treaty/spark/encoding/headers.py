@@ -1,0 +1,18 @@
+"""Headers of Kafka's records, as its sink takes them: a list of keys and values."""
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from treaty.plan.heads import HEADERS
+
+TYPE = "ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"
+
+
+def stamped(headers: Column | None, part: str, stamp: bytes, wanted: Column) -> Column:
+    """The headers of a row with the stamp of a half's schema in place of one that was there; as they were if not `wanted`."""
+    name = HEADERS[part]
+    mine = F.array(F.struct(F.lit(name).alias("key"), F.lit(stamp).alias("value")))
+    if headers is None:
+        return F.when(wanted, mine)
+    others = F.filter(headers, lambda one: ~one["key"].eqNullSafe(F.lit(name)))
+    return F.when(wanted, F.concat(F.coalesce(others, F.array().cast(TYPE)), mine)).otherwise(headers)

@@ -1,0 +1,77 @@
+"""`to_topic`: a frame's keys and values as Kafka's sink takes them, good rows apart from bad ones."""
+
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from treaty.core.registry import Registry
+from treaty.plan.ddl import quoted
+from treaty.plan.encoding.making import make_encode_plan
+from treaty.plan.encoding.value import EncodePlan
+from treaty.plan.encoding.wish import WISH, EncodeWish, Part
+from treaty.spark.encoding.encode import Written, encode
+from treaty.spark.encoding.headers import TYPE
+from treaty.spark.encoding.sources import columns_of
+
+HEADERS = "_treaty_headers"
+KEY = Written("_treaty_key", "_treaty_key_error", HEADERS)
+VALUE = Written("_treaty_value", "_treaty_value_error", HEADERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What goes into a topic, and what does not.
+
+    `rows` has the columns of Kafka's sink (topic, key, value, and headers where there are any) and good rows only; `bad` has the
+    frame's columns and ``error``. Both are made of one encoding: in `foreachBatch` persist the frame if both are written.
+    """
+
+    rows: DataFrame
+    bad: DataFrame
+    plans: tuple[EncodePlan, ...]
+
+
+def to_topic(
+    frame: DataFrame,
+    registry: Registry,
+    topic: str,
+    *,
+    key: str = "",
+    value: str = "value",
+    headers: str = "",
+    key_wish: EncodeWish = WISH,
+    value_wish: EncodeWish = WISH,
+) -> Outgoing:
+    """Encode a frame for a topic whose subjects are ``TOPIC-key`` and ``TOPIC-value``.
+
+    `key` and `value` name columns of the frame: structs for records, plain ones for schemas that are none; without `key` keys
+    are null. A null value is a delete marker. `headers` names a column with further headers. Raises what `to_registry` raises.
+    """
+    made, plans = frame, list[EncodePlan]()
+    had = headers
+    halves: list[tuple[Part, str, EncodeWish, Written]] = [("value", value, value_wish, VALUE)]
+    if key:
+        halves.append(("key", key, key_wish, KEY))
+    for part, column, wish, target in halves:
+        single = StructType([frame.schema[column]])
+        inside = single.fields[0].dataType
+        found = columns_of(inside if isinstance(inside, StructType) else single)
+        plan = make_encode_plan(registry, f"{topic}-{part}", found, replace(wish, part=part))
+        plans.append(plan)
+        if plan.framing == "header":
+            made = made.withColumn(HEADERS, F.col(quoted(had)) if had else F.lit(None).cast(TYPE))
+            had = HEADERS
+        made = encode(made, plan, columns=column, names=target)
+    error = F.coalesce(*(F.col(target.error) for *_, target in halves))
+    sent = {
+        "topic": F.lit(topic),
+        "key": F.col(KEY.value) if key else F.lit(None).cast("binary"),
+        "value": F.col(VALUE.value),
+    }
+    if had:
+        sent["headers"] = F.col(quoted(had))
+    rows = made.filter(error.isNull()).select(*(one.alias(name) for name, one in sent.items()))
+    bad = made.filter(error.isNotNull()).select(*(F.col(quoted(name)) for name in frame.columns), error.alias("error"))
+    return Outgoing(rows, bad, tuple(plans))

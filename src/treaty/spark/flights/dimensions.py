@@ -1,0 +1,108 @@
+"""The tables that flights are joined with, each as a topic of its own format: weather, planes and airlines."""
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.json_format import ParseDict
+from google.protobuf.message_factory import GetMessageClass
+
+from treaty.formats.protobuf.runtime import first
+from treaty.plan.asking import model_of
+from treaty.spark.flights import data
+from treaty.spark.flights.data import Row
+from treaty.spark.flights.events import DAMAGE, DAMAGED, SEED, Event, spoil
+
+Encode = Callable[[Row], bytes]
+
+_HOUR = """syntax = "proto3";
+package nyc;
+import "google/protobuf/timestamp.proto";
+message Weather {
+  string origin = 1;
+  google.protobuf.Timestamp hour = 2;
+  optional double temp = 3;
+  optional double humid = 4;
+  optional double wind_speed = 5;
+  optional double precip = 6;
+"""
+WEATHER = (f"{_HOUR}  optional double visib = 7;\n}}\n", f"{_HOUR}  optional double visibility = 7;\n  optional double wind_gust = 8;\n}}\n")  # fmt: skip
+"""The second version has a new name for field 7: the wire knows it by its number."""
+
+
+def _document(title: str, required: Sequence[str], **members: Any) -> str:
+    closed = {"type": "object", "title": title, "additionalProperties": False, "required": list(required)}
+    return json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", **closed, "properties": members})
+
+
+_TEXT, _WHOLE = {"type": ["string", "null"]}, {"type": ["integer", "null"]}
+_PLANE: dict[str, Any] = {"tailnum": {"type": "string"}, "year": _WHOLE, "manufacturer": _TEXT, "model": _TEXT}
+PLANES = (_document("Plane", ["tailnum"], **_PLANE), _document("Plane", ["tailnum"], **_PLANE, seats=_WHOLE, engine=_TEXT))  # fmt: skip
+AIRLINES = (_document("Airline", ["carrier", "name"], carrier={"type": "string"}, name={"type": "string"}),)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A topic of few rows: its name, its format, the versions of its schema, its rows up to an hour, and what encodes one of a version."""
+
+    name: str
+    format: str
+    versions: tuple[str, ...]
+    rows: Callable[[int], Iterator[Row]]
+    encoder: Callable[[str], Encode]
+
+    @property
+    def subject(self) -> str:
+        """The subject of the topic's values."""
+        return f"{self.name}-value"
+
+
+def _message(text: str) -> Encode:
+    descriptor = first(model_of("PROTOBUF", text))
+    assert descriptor is not None, "the schema has one message"
+    made, names = GetMessageClass(descriptor), {field.name for field in descriptor.fields}
+
+    def encode(row: Row) -> bytes:
+        known: Row = {"visibility": row["visib"], **row, "hour": f"{_utc(row['hour'])}"}
+        value = ParseDict({name: one for name, one in known.items() if name in names and one is not None}, made())
+        return b"\0" + bytes(value.SerializeToString())  # before it the indexes of the file's first message
+
+    return encode
+
+
+def _utc(seconds: int) -> str:
+    return data.instant(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _json(text: str) -> Encode:
+    names = tuple(json.loads(text)["properties"])
+    return lambda row: json.dumps({name: row[name] for name in names}, ensure_ascii=False).encode()
+
+
+DIMENSIONS = (
+    Dimension("weather", "PROTOBUF", WEATHER, data.hours, _message),
+    Dimension("planes", "JSON", PLANES, data.planes, _json),
+    Dimension("airlines", "JSON", AIRLINES, data.airlines, _json),
+)
+WAYS = ("frame cut off", "wrong magic byte", "id that nobody gave", "id of another subject", "record cut short")
+"""What is done to a hundredth of the events; every format can tell these."""
+assert set(WAYS) <= DAMAGE.keys()
+
+
+def events(mine: Dimension, ids: Sequence[int], other: int, until: int) -> Iterator[Event]:
+    """The topic's events up to an hour: versions in turn by a dice with a fixed seed, a hundredth damaged. `ids` are those of the versions."""
+    dice = random.Random(f"{SEED} {mine.name}")  # noqa: S311 - repeatable, not secret
+    encoders: Mapping[int, Encode] = {number: mine.encoder(text) for number, text in enumerate(mine.versions, 1)}
+    for offset, row in enumerate(mine.rows(until)):
+        version = dice.randrange(len(ids)) + 1
+        value = b"\0" + ids[version - 1].to_bytes(4, "big") + encoders[version](row)
+        way = dice.choice(WAYS) if dice.random() < DAMAGED else ""
+        if way == "record cut short":
+            value = value[
+                : -dice.randrange(1, 8)
+            ]  # less than a number of eight bytes, so that no field is cut off whole
+        elif way:
+            value = spoil(value, way, other, dice)
+        yield Event(offset, value, version, way)

@@ -1,0 +1,95 @@
+"""The demo's proof and its figures, read back from the tables."""
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from treaty.spark.flights.places import Places
+from treaty.spark.lake import lakes
+from treaty.spark.lake.table import Table
+
+
+def proof(spark: SparkSession, places: Places, total: int) -> dict[str, Any]:
+    """Read both tables back and count: every event is in exactly one table, and where the truth says it belongs."""
+    good = lakes.read(spark, Table(places.good)).select("offset", "schema_version", F.lit("").alias("found"))
+    bad = lakes.read(spark, Table(places.bad)).select("offset", F.lit(None), F.col("code"))
+    truth = spark.read.parquet(places.truth)
+    found_once = (
+        good.union(bad)
+        .groupBy("offset")
+        .agg(
+            F.count(F.lit(1)).alias("times"),
+            F.count_if(F.col("found") == "").alias("good"),
+            F.min("found").alias("found"),
+            F.max("schema_version").alias("schema_version"),
+        )
+    )
+    right = (F.col("times") == 1) & F.col("code").eqNullSafe(F.col("found"))
+    counts = (
+        truth.join(found_once, "offset", "full_outer")
+        .agg(
+            F.coalesce(F.sum("times"), F.lit(0)).alias("rows"),
+            F.count("times").alias("distinct"),
+            F.coalesce(F.sum("good"), F.lit(0)).alias("good"),
+            F.coalesce(F.sum(F.col("times") - F.col("good")), F.lit(0)).alias("bad"),
+            F.count_if(~right).alias("misplaced"),
+            F.count_if((F.col("found") == "") & (F.col("version") != F.col("schema_version"))).alias("wrong_version"),
+        )
+        .first()
+    )
+    assert counts is not None, "an aggregate has one row"
+    planted = truth.filter("damage != ''").groupBy("damage", "code").count().orderBy("damage").collect()
+    found = {**counts.asDict(), "expected": total}
+    found["holds"] = (
+        found["rows"] == found["distinct"] == total == found["good"] + found["bad"]
+        and not found["misplaced"]
+        and not found["wrong_version"]
+    )
+    found["planted"] = [row.asDict() for row in planted]
+    return found
+
+
+def figures(spark: SparkSession, places: Places) -> dict[str, Any]:
+    """What the report shows, read from the tables."""
+    good = lakes.read(spark, Table(places.good)).cache()
+    bad = lakes.read(spark, Table(places.bad))
+    local = F.from_utc_timestamp("scheduled", "America/New_York")
+    delay, cancelled = F.avg("dep_delay").alias("delay"), F.count_if(F.col("dep_delay").isNull()).alias("cancelled")
+    flights = F.count(F.lit(1)).alias("flights")
+    made = {
+        "versions": _rows(good.groupBy("schema_version").agg(flights).orderBy("schema_version")),
+        "reasons": _rows(
+            bad.groupBy("code")
+            .agg(
+                F.count(F.lit(1)).alias("rows"),
+                F.min_by("message", "offset").alias("message"),
+                F.min_by("payload", "offset").alias("payload"),
+            )
+            .orderBy("code")
+        ),
+        "hours": _rows(good.groupBy(F.hour(local).alias("hour")).agg(flights, delay).orderBy("hour")),
+        "carriers": _rows(good.groupBy("carrier").agg(flights, delay, cancelled).orderBy(F.desc("flights"))),
+        "rain": _rows(
+            good.filter("weather IS NOT NULL")
+            .groupBy((F.col("weather.precip") > 0).alias("rain"))
+            .agg(flights, delay)
+            .orderBy("rain")
+        ),
+        "before": _columns(spark.read.format("delta").option("versionAsOf", 0).load(places.good)),
+        "after": _columns(lakes.read(spark, Table(places.good))),
+        "history": _rows(spark.sql(f"DESCRIBE HISTORY delta.`{places.good}`").select("version").orderBy("version")),
+    }
+    good.unpersist()
+    return made
+
+
+def _rows(frame: DataFrame) -> list[dict[str, Any]]:
+    return [
+        {name: value.hex() if isinstance(value, bytes | bytearray) else value for name, value in row.asDict().items()}
+        for row in frame.collect()
+    ]
+
+
+def _columns(frame: DataFrame) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]

@@ -1,0 +1,170 @@
+"""Decoded rows as changes of a keyed table: the key, whether it is a delete, its place in the order, and the columns."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from treaty.plan.ddl import quoted
+from treaty.plan.reasons import PlanError
+from treaty.plan.rows import Names
+from treaty.plan.value import DecodePlan
+from treaty.spark.decode import decode
+from treaty.spark.keyed.value import OPS, Debezium, Keyed
+from treaty.spark.lake.documents import Docs
+
+KEY, KEY_ERROR = "_treaty_key", "_treaty_key_error"
+DELETED, EMPTIED = "_deleted", "_emptied"
+"""Whether a change deletes its row, and whether it deletes all rows."""
+VERSION = "_version"
+"""The column of a table for the version of its rows."""
+
+
+def with_keys(frame: DataFrame, keyed: Keyed, plan: DecodePlan | None) -> DataFrame:
+    """The frame with its keys decoded, and why a key is bad."""
+    if plan is None:
+        return frame
+    names = Names(KEY, KEY_ERROR)
+    return decode(frame, plan, column=keyed.column, names=names, part="key")
+
+
+def judged(decoded: DataFrame, keyed: Keyed, *, value: str, record: str, error: str) -> DataFrame:
+    """The decoded rows, with an error where the value is good and the change is none: a bad key, an unknown operation."""
+    message = _wrong(decoded, keyed, value, record)
+    told = decoded.schema[error].dataType
+    made = {
+        "code": F.lit("INVALID"),
+        "message": message,
+        "schema_id": F.lit(None).cast("int"),
+        "payload": F.col(quoted(value)),
+    }
+    found = F.when(message.isNotNull(), F.struct(*(part.alias(name) for name, part in made.items())))
+    parts = [F.col(error)]
+    if KEY_ERROR in decoded.columns:
+        bad = F.col(KEY_ERROR)
+        said = {
+            "code": bad["code"],
+            "message": F.concat(F.lit("key: "), bad["message"]),
+            "schema_id": bad["schema_id"],
+            "payload": F.col(quoted(value)),
+        }
+        parts.append(F.when(bad.isNotNull(), F.struct(*(part.alias(name) for name, part in said.items()))))
+    ready = decoded.withColumn(error, F.coalesce(*parts, found).cast(told))
+    return ready.withColumn(record, F.when(F.col(error).isNull(), F.col(record)))
+
+
+def _wrong(decoded: DataFrame, keyed: Keyed, value: str, record: str) -> Column:
+    """Why a row whose value could be read is no change; null where it is one."""
+    none = F.lit(None).cast("string")
+    emptied = _emptied(keyed, record)
+    keyless = F.lit(False)
+    for column in _keys(decoded, keyed, record).values():
+        keyless |= column.isNull()
+    found = F.when(keyless & ~emptied, F.lit("the key is null, or a part of it: which row is meant can't be told"))
+    if keyed.envelope is None:
+        return found
+    op = F.col(record)[keyed.envelope.op]
+    row = _row(keyed, record)
+    strange = F.coalesce(op.isin(*OPS), F.lit(False))
+    alive = F.col(quoted(value)).isNotNull()
+    return (
+        F.when(alive & ~strange, F.concat(F.lit("the operation is "), F.coalesce(op, F.lit("null")), F.lit(f", none of {', '.join(OPS)}")))
+        .when(alive & row.isNull() & (op != "t") & (op != "d"), F.concat(F.lit("there is no row in an event with the operation "), op))
+        .otherwise(found if keyed.subject or _all_kept(decoded, keyed) else F.when(alive, found).otherwise(none))
+    )  # fmt: skip
+
+
+def _all_kept(decoded: DataFrame, keyed: Keyed) -> bool:
+    return all(name in decoded.columns for name in keyed.key)
+
+
+def _emptied(keyed: Keyed, record: str) -> Column:
+    if keyed.envelope is None:
+        return F.lit(False)
+    return F.coalesce(F.col(record)[keyed.envelope.op] == "t", F.lit(False))
+
+
+def _row(keyed: Keyed, record: str) -> Column:
+    """The row of a change: the value itself, or what the envelope has."""
+    envelope = keyed.envelope
+    if envelope is None:
+        return F.col(record)
+    whole = F.col(record)
+    return F.when(whole[envelope.op] == "d", whole[envelope.before]).otherwise(whole[envelope.after])
+
+
+def _columns(decoded: DataFrame, keyed: Keyed, record: str) -> StructType:
+    found = decoded.schema[record].dataType
+    if isinstance(found, StructType) and keyed.envelope is not None:
+        for name in (keyed.envelope.before, keyed.envelope.after, keyed.envelope.op):
+            if name not in found.names:
+                raise PlanError(
+                    f"an envelope has {keyed.envelope}, and the values have no field {name!r}: {found.names}"
+                )
+        found = found[keyed.envelope.after].dataType
+    if not isinstance(found, StructType):
+        raise PlanError("a table with a key needs values with fields; these are one value each")
+    return found
+
+
+def _keys(decoded: DataFrame, keyed: Keyed, record: str) -> Mapping[str, Column]:
+    """The columns of the key, by name."""
+    if KEY in decoded.columns:
+        kind = decoded.schema[KEY].dataType
+        if not isinstance(kind, StructType):
+            return {(keyed.key or ("key",))[0]: F.col(KEY)}
+        _known(keyed.key, kind.names, f"the key's schema {keyed.subject}")
+        return {name: F.col(KEY)[name] for name in keyed.key or kind.names}
+    inside = _columns(decoded, keyed, record)
+    _known(keyed.key, (*decoded.columns, *inside.names), "what the pipeline keeps and among the value's fields")
+    row = _row(keyed, record)
+    return {name: F.col(quoted(name)) if name in decoded.columns else row[name] for name in keyed.key}
+
+
+def _known(wanted: tuple[str, ...], had: tuple[str, ...] | list[str], where: str) -> None:
+    for name in wanted:
+        if name not in had:
+            raise PlanError(f"there is no key column {name!r} in {where}; there is {', '.join(had) or 'nothing'}")
+
+
+def changes_of(
+    decoded: DataFrame, keyed: Keyed, kept: tuple[str, ...], *, value: str, record: str, error: str
+) -> DataFrame:
+    """The changes that decoded and judged rows are: key, columns kept, order, version, the row's columns, and what it does.
+
+    Delete markers that belong to no key, as Debezium sends them after a delete where keys are not decoded, are left out.
+    """
+    keys, inside = _keys(decoded, keyed, record), _columns(decoded, keyed, record)
+    row, whole = _row(keyed, record), F.col(record)
+    names = [*keys, *(name for name in (*kept, *keyed.order) if name not in keys)]
+    others = [one for one in inside.fields if one.name not in names]
+    found = {name: keys.get(name, F.col(quoted(name))) for name in dict.fromkeys(names)}
+    made = {**found, **{one.name: row[one.name] for one in others}}
+    if keyed.version:
+        at = whole
+        for part in keyed.version.split("."):
+            at = at[part]
+        made[VERSION] = at
+    deleted = whole.isNull()
+    if keyed.envelope is not None:
+        deleted |= whole[keyed.envelope.op] == "d"
+    made[DELETED], made[EMPTIED] = deleted, _emptied(keyed, record)
+    good = decoded.filter(F.col(error).isNull() & (F.col(record).isNotNull() | F.col(quoted(value)).isNull()))
+    shown = good.select(*(column.alias(name) for name, column in made.items()))
+    keyless = F.lit(False)
+    for name in keys:
+        keyless |= F.col(quoted(name)).isNull()
+    return shown.filter(~keyless | F.col(EMPTIED))
+
+
+def key_names(decoded: DataFrame, keyed: Keyed, record: str) -> tuple[str, ...]:
+    """The columns of the key in the table."""
+    return tuple(_keys(decoded, keyed, record))
+
+
+def docs_of(plan: DecodePlan, envelope: Debezium | None) -> Docs:
+    """What the schema says of the table's columns."""
+    if envelope is None:
+        return plan.docs
+    return tuple((path[1:], doc) for path, doc in plan.docs if path[0] == envelope.after and len(path) > 1)

@@ -1,0 +1,51 @@
+"""Data where it lies: which format a path has, and which of its columns holds frames."""
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType
+
+from treaty.spark.lake import lakes, parquet
+from treaty.spark.lake.table import Table
+
+FOLDERS = {"_delta_log": "delta", "metadata": "iceberg", parquet.COLUMNS: "parquet"}
+"""What lies in a table's folder, and the format that it tells."""
+COLUMNS = ("value", "payload")
+"""Columns that hold frames: as Kafka's source calls them, and as tables of bad rows do."""
+
+
+def format_of(place: str) -> str:
+    """The format of what lies at a path of this machine, ``files`` for a folder of Parquet; nothing where that can't be told."""
+    folder = Path(place)
+    if "/" not in place and not folder.exists():
+        return ""
+    told = next((name for inside, name in FOLDERS.items() if (folder / inside).exists()), "")
+    return told or ("files" if folder.exists() else "")
+
+
+def found(spark: SparkSession, place: str, format_: str = "") -> DataFrame:
+    """The rows at a path or under a name: a lake table, or any Parquet files.
+
+    Where `format_` says nothing, what lies in the folder does; a path of another machine is taken for Delta.
+    """
+    known = format_ or format_of(place)
+    if known == "files":
+        return spark.read.parquet(place)
+    if not known and "/" not in place:
+        return spark.table(place)
+    here = str(Path(place).resolve()) if Path(place).exists() else place
+    return lakes.read(spark, Table(here, known or "delta"))
+
+
+def frames_in(frame: DataFrame, column: str = "") -> str:
+    """The column with frames: the one that is named, else ``value`` or ``payload``, else the only one of bytes.
+
+    Raises ValueError where there is none, or several.
+    """
+    binary = [one.name for one in frame.schema.fields if isinstance(one.dataType, BinaryType)]
+    wanted = [column] if column else [*(name for name in COLUMNS if name in binary)][:1] or binary
+    if len(wanted) != 1 or wanted[0] not in binary:
+        had = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in frame.schema.fields)
+        message = f"which column has the frames can't be told: {column or 'none is named'}; there is {had}"
+        raise ValueError(message)
+    return wanted[0]

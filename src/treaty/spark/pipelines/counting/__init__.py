@@ -1,0 +1,1 @@
+"""What batches did: counts by schema id and error, kept beside the checkpoint."""

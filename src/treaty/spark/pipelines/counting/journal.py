@@ -1,0 +1,101 @@
+"""What the last batches did, in files beside the checkpoint: for `status`, and for totals that survive a restart."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from treaty.spark.pipelines.counting.counts import Counts, Tally, added, tally
+
+BATCHES = "treaty-batches"
+"""The folder in the checkpoint."""
+KEPT = 100
+"""Batches that are remembered; each is written over the one that is so many batches older."""
+ByTopic = Mapping[str, Counts]
+"""Counts by topic; the topic is "" where a pipeline has one subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A batch: when it ended (seconds since 1970), how long it took, its rows and those of all batches so far."""
+
+    batch: int
+    ended: float
+    seconds: float
+    rows: ByTopic = field(default_factory=dict)
+    total: ByTopic = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The stored form."""
+        parts = {"rows": listed(self.rows), "total": listed(self.total)}
+        return json.dumps({"batch": self.batch, "ended": self.ended, "seconds": self.seconds, **parts})
+
+    @staticmethod
+    def from_json(text: str) -> "Report":
+        """Read the stored form."""
+        stored = json.loads(text)
+        rows, total = _by_topic(stored["rows"]), _by_topic(stored["total"])
+        return Report(stored["batch"], stored["ended"], stored["seconds"], rows, total)
+
+
+def listed(counts: ByTopic) -> list[dict[str, object]]:
+    """Counts as JSON members: topic, id, code, rows."""
+    return [
+        {"topic": topic, "id": number, "code": code, "rows": rows}
+        for topic, some in sorted(counts.items())
+        for (number, code), rows in sorted(some.items())
+    ]
+
+
+def whole(counts: ByTopic) -> Tally:
+    """What the counts of all topics say together."""
+    return tally(added(*counts.values()))
+
+
+def _by_topic(members: list[dict[str, object]]) -> dict[str, Counts]:
+    found: dict[str, Counts] = {}
+    for one in members:
+        number, code, rows = one["id"], one["code"], one["rows"]
+        assert isinstance(number, int)
+        assert isinstance(rows, int)
+        found.setdefault(str(one["topic"]), {})[number, str(code)] = rows
+    return found
+
+
+@dataclass(slots=True)
+class Journal:
+    """The reports of one stream; `load` first."""
+
+    spark: SparkSession
+    checkpoint: str
+    reports: dict[int, Report] = field(default_factory=dict)
+
+    def load(self) -> None:
+        """Read what was kept; a stream that never ran has nothing."""
+        try:
+            found = self.spark.read.schema("report STRING").json(f"{self.checkpoint}/{BATCHES}").collect()
+        except AnalysisException as missing:
+            if missing.getCondition() != "PATH_NOT_FOUND":
+                raise
+            return
+        made = (Report.from_json(row["report"]) for row in found if row["report"])
+        self.reports = {one.batch: one for one in made}
+
+    @property
+    def last(self) -> Report | None:
+        """The newest report."""
+        return self.reports[max(self.reports)] if self.reports else None
+
+    def keep(self, batch: int, ended: float, seconds: float, rows: ByTopic) -> Report:
+        """Write down a batch; one that runs again is written over."""
+        before = max((one for one in self.reports if one < batch), default=None)
+        sums = dict(self.reports[before].total) if before is not None else {}
+        total = {topic: added(sums.get(topic, {}), rows.get(topic, {})) for topic in {*sums, *rows}}
+        report = Report(batch, ended, seconds, rows, total)
+        row = self.spark.range(1).select(F.lit(report.to_json()).alias("report")).coalesce(1)
+        row.write.mode("overwrite").json(f"{self.checkpoint}/{BATCHES}/slot={batch % KEPT:03}")
+        self.reports = {one: kept for one, kept in self.reports.items() if one > batch - KEPT} | {batch: report}
+        return report

@@ -1,0 +1,140 @@
+"""Plans of a route: made from the registry with patience, made anew where the subject has other versions, held to what its table can be."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from treaty.core.names import subject_of
+from treaty.core.refusals import NotFound, Unavailable
+from treaty.core.registry import Registry
+from treaty.core.requests import ListVersions
+from treaty.plan.making import make_plan
+from treaty.plan.reasons import RESOLUTION, PlanError, once
+from treaty.plan.value import DecodePlan, Rejected
+from treaty.spark.explain import engine_of
+from treaty.spark.lake import lakes
+from treaty.spark.lake.changes import EvolutionError
+from treaty.spark.pipelines.rows import columns_of
+from treaty.spark.pipelines.value import Pipeline
+
+T = TypeVar("T")
+PAUSE = 30.0
+"""The longest wait between two questions to a registry, in seconds."""
+
+
+@dataclass(slots=True)
+class Planning:
+    """Makes the plans of one route; `pipeline` has one subject. `seen` are the version numbers that the last plan was made of."""
+
+    pipeline: Pipeline
+    registry: Registry
+    seen: tuple[int, ...] | None = None
+    given_up: set[int] = field(default_factory=set)
+
+    def plan(self, spark: SparkSession) -> DecodePlan:
+        """The plan that the registry gives now, whether its table can take the rows or not. Raises what `make_plan` raises."""
+        return self._patiently(lambda: self._made(spark, frozenset()))
+
+    def first(self, spark: SparkSession) -> DecodePlan:
+        """The plan of a stream that has none. Raises what `make_plan` raises, and `EvolutionError` where no row would fit its table."""
+        return self.fitting(spark, None)
+
+    def fitting(self, spark: SparkSession, before: DecodePlan | None) -> DecodePlan:
+        """A plan made now that fits the table, else the one before. Raises as `first` does."""
+        known = before.known if before else frozenset()
+        return self._patiently(lambda: self._fitted(spark, self._made(spark, known), before))
+
+    def fresh(self, spark: SparkSession, plan: DecodePlan) -> DecodePlan:
+        """The plan with what the registry has now; the same where it has nothing new, or can't say now."""
+        try:
+            numbers = self._numbers()
+            if numbers == self.seen:
+                return plan
+            made = self._fitted(spark, self._made(spark, plan.known), plan)
+        except (Unavailable, NotFound, PlanError):
+            return plan  # rows whose ids it knows are read as before; those of other ids ask again by themselves
+        self.seen = numbers
+        return made
+
+    def extended(self, spark: SparkSession, plan: DecodePlan, ids: frozenset[int]) -> DecodePlan:
+        """The plan with further ids (none: with further versions); the same where the registry knows none of them, after `patience` too. Raises `Unavailable`."""
+        end = time.monotonic() + (0 if ids and ids <= self.given_up else self.pipeline.patience)
+        pause = 0.05
+        while True:
+            made = self._patiently(lambda: self._made(spark, plan.known | ids))
+            found = ids <= made.known if ids else made.known != plan.known
+            if found or time.monotonic() >= end:
+                break
+            time.sleep(max(0.0, min(pause, end - time.monotonic())))
+            pause = min(pause * 2, 5.0)
+        self.given_up |= ids - made.known
+        # Where none of these ids was found, what else is new is the next batch's.
+        useful = ids & made.known if ids else made.known - plan.known
+        return self._fitted(spark, made, plan) if useful else plan
+
+    def _made(self, spark: SparkSession, ids: frozenset[int]) -> DecodePlan:
+        mine = self.pipeline
+        plan = make_plan(
+            self.registry,
+            mine.subject,
+            reader=mine.reader,
+            ids=ids,
+            depth=mine.depth,
+            engine=engine_of(spark),
+            message=mine.message,
+            defaults=mine.defaults,
+            framing=mine.framing,
+        )
+        if mine.keyed is None or not mine.keyed.subject:
+            return plan
+        keys = make_plan(self.registry, mine.keyed.subject, reader="union", engine=engine_of(spark))
+        return replace(plan, key=keys)
+
+    def _numbers(self) -> tuple[int, ...]:
+        mine = self.pipeline
+        found: list[int] = []
+        for one in (mine.subject, *([mine.keyed.subject] if mine.keyed and mine.keyed.subject else [])):
+            found += (*self.registry.ask(ListVersions(subject_of(one), visible="all")).answer.numbers, 0)
+        return tuple(found)
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """Ask again while the registry can't be reached; at the last try the batch fails, and no row is bad for it."""
+        for turn in range(self.pipeline.tries - 1):
+            try:
+                return ask()
+            except Unavailable as away:
+                time.sleep(min(away.retry_after * 2**turn, PAUSE))
+        return ask()
+
+    def _fitted(self, spark: SparkSession, plan: DecodePlan, before: DecodePlan | None) -> DecodePlan:
+        # A table with a key has other columns than the values: whether they fit is seen when rows are merged.
+        have = None if self.pipeline.keyed else lakes.schema(spark, self.pipeline.good_table)
+        return fitted(plan, before, self.pipeline, have)
+
+
+def fitted(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, have: StructType | None) -> DecodePlan:
+    """A plan whose rows its table can take: this one, else the one before, to which the new ids are bad.
+
+    Raises `EvolutionError` where there is no plan before, and where the pipeline's evolution is ``fail``.
+    """
+    if have is None:
+        return plan
+    try:
+        lakes.grown(pipeline.good_table, have, columns_of(plan), pipeline.evolution)
+    except EvolutionError as wrong:
+        if before is None or pipeline.evolution == "fail":
+            raise
+        why = "; ".join(map(str, wrong.changes))
+        said = f"its rows can't go into {pipeline.good_table.place}: {why}"
+        news = [
+            Rejected(one.schema_id, RESOLUTION, f"id {one.schema_id} ({one.subject} version {one.version}): {said}")
+            for one in plan.writers
+            if one.schema_id not in before.known
+        ]
+        others = [one for one in plan.rejected if one.schema_id not in before.known]
+        return replace(before, rejected=once((*before.rejected, *news, *others)), framing=plan.framing)
+    return plan

@@ -1,0 +1,77 @@
+"""How far a stream is behind the ends of its topics: by Spark's own progress while it runs, by Kafka's answers else."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from treaty.client.kafka.ends import ends
+from treaty.core.cluster import Cluster, translated
+from treaty.spark.pipelines.source import KafkaSource, client_settings
+
+Offsets = Mapping[str, Mapping[int, int]]
+"""Topic and partition to the next offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How much of its source a stream has read: offsets of a topic, from where it began to where the topic ended."""
+
+    done: int
+    total: int
+
+    @property
+    def lag(self) -> int:
+        """What is left."""
+        return max(0, self.total - self.done)
+
+
+def offsets_of(text: object) -> dict[str, dict[int, int]]:
+    """Offsets as Spark tells them; nothing where they are not those of topics."""
+    found = text
+    if isinstance(text, str):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return {}
+    if not isinstance(found, dict) or not all(isinstance(one, dict) for one in found.values()):
+        return {}
+    parts = {topic: {int(number): offset for number, offset in some.items()} for topic, some in found.items()}
+    return parts if all(isinstance(one, int) for some in parts.values() for one in some.values()) else {}
+
+
+def behind(read: Offsets, end: Offsets) -> Progress:
+    """The records of `end` that were not read; partitions that `read` lacks count from their beginning."""
+    pairs = [(read.get(topic, {}).get(number, 0), last) for topic, some in end.items() for number, last in some.items()]
+    return Progress(sum(min(done, last) for done, last in pairs), sum(last for _, last in pairs))
+
+
+def progress_of(query: StreamingQuery) -> Progress | None:
+    """The progress of a running stream; None where its source is no topic, and before its first batch."""
+    last = query.lastProgress
+    sources = json.loads(last.json)["sources"] if last is not None else []
+    if len(sources) != 1:
+        return None
+    read, end = offsets_of(sources[0].get("endOffset")), offsets_of(sources[0].get("latestOffset"))
+    return behind(read, end) if end else None
+
+
+def read_so_far(spark: SparkSession, checkpoint: str, batch: int) -> dict[str, dict[int, int]]:
+    """The offsets up to which a batch read, from the checkpoint."""
+    try:
+        lines = spark.read.text(f"{checkpoint}/offsets/{batch}").collect()
+    except AnalysisException:
+        return {}
+    return offsets_of(lines[-1]["value"]) if lines else {}
+
+
+def ends_of(source: KafkaSource, read: Offsets) -> dict[str, dict[int, int]]:
+    """The ends of the source's topics now. Raises `KafkaFailure` or `KafkaMissingError`."""
+    settings = [
+        pair for name, value in client_settings(source).items() for pair in translated(name, value, "the pipeline")
+    ]
+    cluster = Cluster(source.servers, tuple(settings))
+    return {topic: ends(cluster, topic) for topic in source.topics or sorted(read)}

@@ -1,0 +1,50 @@
+"""`Route`: the way of one subject's rows through a pipeline, from a topic (or all of the source) into its tables."""
+
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from treaty.spark.lake.table import Table
+from treaty.spark.pipelines.source import KafkaSource
+from treaty.spark.pipelines.value import TOPIC, Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A pipeline of one subject: `topic` is "" where a pipeline has one subject for all that its source has."""
+
+    pipeline: Pipeline
+    topic: str = ""
+
+    def writer(self, query: str) -> str:
+        """Whose batches these are: the query's, and the topic's where there may be several."""
+        return f"{query}/{self.topic}" if self.topic else query
+
+    def of(self, frame: DataFrame) -> DataFrame:
+        """The rows of a frame that go this way."""
+        return frame.filter(F.col("topic") == self.topic) if self.topic else frame
+
+
+def route_of(pipeline: Pipeline, topic: str) -> Route:
+    """The way of a topic's rows: its own subject, and tables with its name in their places."""
+    mine = replace(
+        pipeline,
+        subject=f"{topic}-{pipeline.part}",
+        good=_of(pipeline.good_table, topic),
+        bad=_of(pipeline.bad_table, topic),
+    )
+    return Route(mine, topic)
+
+
+def routes(pipeline: Pipeline) -> tuple[Route, ...] | None:
+    """The ways that are known before a row is read; None where a pattern says them."""
+    if not pipeline.by_topic:
+        return (Route(pipeline),)
+    source = pipeline.source
+    assert isinstance(source, KafkaSource), "without a subject the source is Kafka"
+    return tuple(route_of(pipeline, one) for one in source.topics) or None
+
+
+def _of(table: Table, topic: str) -> Table:
+    return replace(table, place=table.place.replace(TOPIC, topic))

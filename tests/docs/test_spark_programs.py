@@ -1,0 +1,75 @@
+"""Programs with Spark, those of the how-tos and those in examples/: they run and print what the pages say."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
+SAYS: Mapping[str, tuple[str, ...]] = {
+    "arrow_pandas": ("1099511627776", "gift", "MALFORMED"),
+    "spark_batch": ("MALFORMED", "TRAILING", "BAD_MAGIC", "{1099511627776, bob, gift}"),
+    "spark_encode": ("would be registered", "[00 00 00 00 01", "[00 00 00 00 02", "versions: (1, 2)"),
+    "spark_from_avro": ("|1099511627776|gift|", "NULL"),
+    "spark_history": ("not fine", '"code": "RESOLUTION"'),
+    "spark_keyed": ("|  1|anne|",),
+    "spark_pipeline": ("treaty pipeline replay", "MALFORMED"),
+    "spark_replay": ("UNKNOWN_ID", "1 of 1 bad rows are good now", "gift"),
+    "spark_sql": ("ann|", "Aarhus", "NULL"),
+    "spark_stream": ("|1099511627776|gift|", "batch 1: good", "MALFORMED"),
+    "spark_types": ("shop.Order", "shop.Pay", "cents", "950"),
+}
+"""What an example prints, among other things."""
+PROGRAM = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.DOTALL)
+PAGES = {
+    f"{page}-{number}": found
+    for page in ("howto/spark.md", "howto/tables.md", "spark.md")
+    for number, found in enumerate(PROGRAM.findall((ROOT / "docs" / page).read_text("utf-8")))
+}
+"""Programs of the pages, each with what it prints."""
+
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which all of them ran."""
+    texts, folder = tmp_path_factory.mktemp("texts"), tmp_path_factory.mktemp("programs")
+    files = list(EXAMPLES.values())
+    for name, (text, _) in PAGES.items():
+        files.append(texts / f"{_stem(name)}.py")
+        files[-1].write_text(text, encoding="utf-8")
+    words = [sys.executable, "-m", "tests.docs.together", str(folder), *map(str, files)]
+    run = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return folder
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"\W+", "_", name)
+
+
+def printed(ran: Path, name: str) -> str:
+    failed = ran / name / "failed.txt"
+    assert not failed.exists(), failed.read_text("utf-8")
+    return (ran / name / "printed.txt").read_text("utf-8")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_runs_and_shows_what_it_is_for(name: str, ran: Path) -> None:
+    found = printed(ran, name)
+
+    assert SAYS[name], "every example has something to show"
+    for said in SAYS[name]:
+        assert said in found
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_program_of_a_page_prints_what_the_page_says(name: str, ran: Path) -> None:
+    assert PAGES[name][1] in printed(ran, _stem(name))

@@ -1,0 +1,118 @@
+"""Protobuf in whole columns: what ptars reads is what Protobuf's own runtime reads, of any file and of any bytes."""
+
+import random
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from google.protobuf.message_factory import GetMessageClass
+
+from tests.frames import header
+from tests.messages import filled, proto, spoilt, strange
+from treaty.arrow.decoded import Decoded, Told, by_row
+from treaty.arrow.messages.batches import quick
+from treaty.arrow.messages.rows import decoder_of, message_of
+from treaty.arrow.types import kind_of
+from treaty.plan.asking import model_of
+from treaty.plan.known import Known
+from treaty.plan.messages.composing import compose
+from treaty.plan.value import DecodePlan
+from treaty.plan.wish import Wish
+
+FILES = 60
+SHORT = header(7) + b"\0"
+
+
+def planned(text: str, *, defaults: bool = False) -> DecodePlan:
+    schema = model_of("PROTOBUF", text)
+    return compose([Known(7, "s", 1, "PROTOBUF", schema)], schema, Wish(2, defaults=defaults))
+
+
+def rows_of(found: Decoded) -> list[tuple[Any, Any, Any]]:
+    parts = (found.record.to_pylist(), found.code.to_pylist(), found.said.to_pylist())
+    return [(_sorted(record), code, said) for record, code, said in zip(*parts, strict=True)]
+
+
+def _sorted(value: Any) -> Any:
+    """Entries of maps in one order; NaN and the sign of zero told apart by their texts."""
+    if isinstance(value, dict):
+        return {name: _sorted(one) for name, one in value.items()}
+    if isinstance(value, list):
+        made = [_sorted(one) for one in value]
+        return sorted(made, key=repr) if made and isinstance(made[0], tuple) else made
+    if isinstance(value, tuple):
+        return tuple(_sorted(one) for one in value)
+    return repr(value) if isinstance(value, float) else value
+
+
+def timeless(kind: pa.DataType) -> pa.DataType:
+    """The type with whole numbers for instants, of which Python has not all."""
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([kind.field(at).with_type(timeless(kind.field(at).type)) for at in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_field, kind.item_field.with_type(timeless(kind.item_type)))
+    return pa.list_(kind.value_field.with_type(timeless(kind.value_type))) if pa.types.is_list(kind) else kind
+
+
+def never(value: bytes | None) -> Told:
+    raise AssertionError(f"read row by row: {value!r}")
+
+
+@pytest.mark.parametrize("wish", ["", "defaults"])
+def test_messages_are_read_in_columns_alone(wish: str) -> None:
+    count = 0
+    for seed in range(FILES):
+        dice = random.Random(seed)
+        plan = planned(proto(dice), defaults=bool(wish))
+        assert plan.engine == "ptars"
+        kind = timeless(kind_of(plan))
+        made = GetMessageClass(message_of(plan.recipe)[0])  # type: ignore[arg-type]  # a plan for Protobuf
+        frames = pa.array([SHORT + filled(dice, made()).SerializePartialToString() for _ in range(20)], pa.binary())
+        slow = by_row(decoder_of(plan, kind), kind)(frames)
+        there = frames.filter(slow.record.is_valid())
+        batches = quick(plan, kind).__self__  # type: ignore[attr-defined]  # a method of the reader
+        found = replace(batches, row=never).read(there)
+        assert rows_of(found) == rows_of(by_row(decoder_of(plan, kind), kind)(there)), seed
+        assert rows_of(quick(plan, kind)(frames)) == rows_of(slow), seed
+        count += len(there)
+    assert count > 0.7 * 20 * FILES
+
+
+def test_any_bytes_are_read_alike() -> None:
+    bad = 0
+    for seed in range(FILES):
+        dice = random.Random(seed)
+        plan = planned(proto(dice, groups=seed % 5 == 0))
+        kind = timeless(kind_of(plan))
+        descriptor, _ = message_of(plan.recipe)  # type: ignore[arg-type]  # a plan for Protobuf
+        payloads = [strange(dice, descriptor) for _ in range(60)]
+        values = [one if dice.random() < 0.8 else spoilt(dice, one) for one in payloads]
+        fronts = [
+            dice.choice((SHORT, SHORT, header(7) + b"\2\0", header(7) + b"\2\x63", header(8), header(7)))
+            for _ in values
+        ]
+        frames = pa.array(
+            [front + one for front, one in zip(fronts, values, strict=True)] + [None, b"", b"\1"], pa.binary()
+        )
+        slow = by_row(decoder_of(plan, kind), kind)(frames)
+        assert rows_of(quick(plan, kind)(frames)) == rows_of(slow), (
+            seed,
+            proto(random.Random(seed), groups=seed % 5 == 0),
+        )
+        bad += slow.record.null_count
+    assert bad > FILES
+
+
+def test_a_machine_without_ptars_reads_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = planned('syntax = "proto3"; message M { int32 n = 1; }')
+    kind = kind_of(plan)
+    frames = pa.array([SHORT + b"\x08\x07", SHORT + b"\x08"], pa.binary())
+    expected = [({"n": 7}, None, None), (None, "MALFORMED", None)]
+    assert rows_of(quick(plan, kind)(frames)) == expected
+    monkeypatch.setitem(sys.modules, "ptars._lib", None)
+    assert not hasattr(quick(plan, kind), "__self__")
+    assert rows_of(quick(plan, kind)(frames)) == expected

@@ -1,0 +1,226 @@
+"""Encode plans and derived schemas without a JVM: what is planned, refused, grown and kept."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.frames import record
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.names import subject_of
+from treaty.core.refusals import Incompatible, NotFound
+from treaty.core.requests import GetVersion, ListVersions, Register
+from treaty.core.schema import Draft, Reference
+from treaty.plan.ddl import type_ddl
+from treaty.plan.encoding.deriving.holding import LOSSES
+from treaty.plan.encoding.making import judge, make_encode_plan
+from treaty.plan.encoding.value import EncodePlan
+from treaty.plan.encoding.wish import Derive, EncodeWish
+from treaty.plan.making import make_plan
+from treaty.plan.reasons import PlanError
+
+FORMATS = ("AVRO", "PROTOBUF", "JSON")
+WORDS = ("boolean", "int32", "int64", "float32", "float64", "string", "binary", "date", "timestamp")
+scalars = st.sampled_from(WORDS).map(Scalar)
+decimals = st.integers(1, 38).flatmap(lambda digits: st.builds(Decimal, st.just(digits), st.integers(0, digits)))
+leaves = scalars | decimals
+NAMES = st.sampled_from(["id", "name", "at", "total_price", "n", "Kind", "x1"])
+
+
+def structs(types: st.SearchStrategy[ColumnType]) -> st.SearchStrategy[tuple[Column, ...]]:
+    names = st.lists(NAMES, min_size=1, max_size=4, unique=True)
+    return names.flatmap(
+        lambda found: st.tuples(*(st.builds(Column, st.just(one), types, st.booleans()) for one in found))
+    )
+
+
+# What all three formats hold: Protobuf has no lists or maps inside each other, and nulls in neither.
+solid = st.recursive(leaves, lambda inner: structs(inner | st.builds(List, inner)).map(Struct), max_leaves=6)
+types = solid | st.builds(List, solid) | st.builds(Map, st.just(Scalar("string")), solid)
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[Connection]:
+    with connect("memory:") as found:
+        yield found
+
+
+def derive(format_: str, **more: object) -> EncodeWish:
+    return EncodeWish(derive=Derive(format_, **more), register=True)  # type: ignore[arg-type]  # by name
+
+
+def versions(registry: Connection, subject: str) -> int:
+    try:
+        return len(registry.ask(ListVersions(subject_of(subject))).answer.numbers)
+    except NotFound:
+        return 0
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@settings(max_examples=8, deadline=None)
+@given(columns=structs(types))
+def test_a_derived_schema_holds_the_frame_and_is_derived_once(
+    registry: Connection, format_: str, columns: tuple[Column, ...]
+) -> None:
+    subject = f"s{abs(hash((format_, columns)))}-value"
+    before = judge(registry, subject, columns, derive(format_))
+    assert before.fine, before.explain()
+    assert versions(registry, subject) in {0, 1}
+    plan = make_encode_plan(registry, subject, columns, derive(format_))
+    assert make_encode_plan(registry, subject, columns, derive(format_)) == plan
+    assert make_encode_plan(registry, subject, columns) == plan
+    again = judge(registry, subject, columns, derive(format_))
+    assert (again.schema_id, again.registers) == (plan.schema_id, False)
+    assert versions(registry, subject) == 1
+    assert not [check for one in plan.fit.walked() for check in one.checks if check.name in LOSSES]
+    assert EncodePlan.from_json(plan.to_json()) == plan
+    assert plan.explain()
+    if format_ != "JSON":  # numbers of JSON are wider
+        assert dict(make_plan(registry, subject).columns) == {one.name: type_ddl(one.type) for one in columns}
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@settings(max_examples=8, deadline=None)
+@given(columns=structs(types), added=types, left=st.integers(0, 3))
+def test_a_frame_with_more_columns_makes_a_compatible_version(
+    registry: Connection, format_: str, columns: tuple[Column, ...], added: ColumnType, left: int
+) -> None:
+    subject = f"g{abs(hash((format_, columns, added)))}-value"
+    first = make_encode_plan(registry, subject, columns, derive(format_))
+    more = (Column("added", added, nullable=True), *columns)
+    second = make_encode_plan(registry, subject, more, derive(format_))
+    assert second.schema_id != first.schema_id
+    optional = [one for one in more if one.nullable]
+    fewer = tuple(one for one in more if one not in optional[:left])
+    if fewer:
+        assert make_encode_plan(registry, subject, fewer, derive(format_)).schema_id == second.schema_id
+
+
+ORDER = (Column("id", Scalar("int32"), nullable=False), Column("note", Scalar("string")))
+
+
+def test_what_the_latest_version_says_stays(registry: Connection) -> None:
+    kind = {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}
+    old = record({"name": "id", "type": "long", "doc": "its number"}, ("kind", kind), ("free", "int", 7), name="Order")
+    registry.ask(Register(subject_of("kept-value"), Draft(old)))
+    columns = (*ORDER, Column("kind", Scalar("string")))
+    verdict = judge(registry, "kept-value", columns, derive("AVRO"))
+    fields = {one["name"]: one for one in json.loads(verdict.text)["fields"]}
+    assert list(fields) == ["id", "kind", "free", "note"]
+    assert fields["id"] == {"name": "id", "type": "long", "doc": "its number"}
+    assert fields["kind"]["type"]["symbols"] == ["A", "B"]
+    assert verdict.fine
+    assert verdict.plan is not None
+    steps = json.loads(verdict.to_json())["planned"]
+    assert {"path": "/id", "step": "cast from INT to BIGINT"} in steps
+    assert {"path": "/kind", "step": "bad where it is null or is none of A, B"} in steps
+    assert {"path": "/free", "step": "the schema's default: 7"} in steps
+    assert versions(registry, "kept-value") == 1
+
+
+def test_field_numbers_are_taken_over_and_never_used_again(registry: Connection) -> None:
+    old = 'syntax = "proto3"; package shop; message Order { reserved 9; int64 id = 4; oneof by { string mail = 2; int32 fax = 7; } }'
+    registry.ask(Register(subject_of("numbers-value"), Draft(old, "PROTOBUF")))
+    verdict = judge(registry, "numbers-value", (*ORDER, Column("mail", Scalar("string"))), derive("PROTOBUF"))
+    assert verdict.fine, verdict.explain()
+    assert "int64 id = 4;" in verdict.text
+    assert "string mail = 2;" in verdict.text
+    assert "optional string note = 10;" in verdict.text
+    narrow = judge(registry, "numbers-value", (Column("fax", Scalar("int64")),), derive("PROTOBUF"))
+    assert narrow.problems
+    assert "a field keeps its type" in narrow.problems[0]
+
+
+def test_json_content_is_closed_unless_it_is_wanted_open(registry: Connection) -> None:
+    closed = json.loads(judge(registry, "new-value", ORDER, derive("JSON")).text)
+    assert closed["additionalProperties"] is False
+    assert closed["required"] == ["id"]
+    assert closed["$schema"].endswith("2020-12/schema")
+    opened = json.loads(judge(registry, "new-value", ORDER, derive("JSON", open_content=True, draft=7)).text)
+    assert "additionalProperties" not in opened
+    assert "draft-07" in opened["$schema"]
+
+
+def test_a_verdict_has_the_registrys_reasons_and_registers_nothing(registry: Connection) -> None:
+    registry.ask(Register(subject_of("strict-value"), Draft(record(("id", "int"), name="Strict"))))
+    columns = (Column("id", Scalar("int32"), nullable=False), Column("must", Scalar("string"), nullable=False))
+    verdict = judge(registry, "strict-value", columns, derive("AVRO"))
+    assert not verdict.fine
+    assert not verdict.compatible
+    assert any("must" in reason for reason in verdict.reasons)
+    with pytest.raises(Incompatible):
+        make_encode_plan(registry, "strict-value", columns, derive("AVRO"))
+    asked = replace(derive("AVRO"), register=False)
+    new = judge(registry, "strict-value", ORDER, asked)
+    assert (new.compatible, new.fine) == (True, False)
+    assert "not asked for" in new.explain()
+    with pytest.raises(NotFound):
+        make_encode_plan(registry, "strict-value", ORDER, asked)
+    assert versions(registry, "strict-value") == 1
+
+
+@pytest.mark.parametrize(
+    ("format_", "column", "told"),
+    [
+        ("AVRO", Column("a b", Scalar("int32")), "/a b is no name in Avro"),
+        ("PROTOBUF", Column("ä", Scalar("int32")), "/ä is no name in Protobuf"),
+        ("PROTOBUF", Column("l", List(List(Scalar("int32")))), "list of lists"),
+        ("PROTOBUF", Column("m", Map(Scalar("float64"), Scalar("int32"))), "keys are no strings"),
+        ("PROTOBUF", Column("t", Scalar("timestamp_ntz")), "which Protobuf has no type for"),
+        ("JSON", Column("t", Scalar("timestamp_ntz")), "no format for"),
+    ],
+    ids=["avro name", "protobuf name", "lists", "keys", "local time", "json local time"],
+)
+def test_what_a_format_has_no_type_for_is_a_problem(
+    registry: Connection, format_: str, column: Column, told: str
+) -> None:
+    verdict = judge(registry, "odd-value", (column,), derive(format_))
+    assert told in verdict.problems[0]
+    assert versions(registry, "odd-value") == 0
+    with pytest.raises(PlanError, match=told):
+        make_encode_plan(registry, "odd-value", (column,), derive(format_))
+
+
+def test_what_cannot_be_encoded_is_refused_before_anything_is_registered(registry: Connection) -> None:
+    text = record(("id", "int"), ("lines", {"type": "array", "items": "string"}))
+    columns = (Column("lines", Scalar("int64")), Column("more", Scalar("string")))
+    wish = EncodeWish(schema=text, register=True)
+    with pytest.raises(PlanError) as refused:
+        make_encode_plan(registry, "refused-value", columns, wish)
+    for told in ("no field for /more", "no column for /id", "/lines is BIGINT, which cannot be a list"):
+        assert told in str(refused.value)
+    assert versions(registry, "refused-value") == 0
+    with pytest.raises(PlanError, match="no record, so it takes one column"):
+        make_encode_plan(registry, "refused-key", columns, EncodeWish(schema='"string"', register=True))
+    with pytest.raises(PlanError, match="only JSON is validated"):
+        make_encode_plan(
+            registry, "refused-value", ORDER[:1], EncodeWish(schema=record(("id", "int")), validate=True, register=True)
+        )
+
+
+def test_heads_say_the_message_and_the_framing(registry: Connection) -> None:
+    text = 'syntax = "proto3"; message A { int32 id = 1; } message B { message C { int32 id = 1; } message D { int32 id = 1; } }'
+    found = registry.ask(Register(subject_of("heads-value"), Draft(text, "PROTOBUF"))).answer.version
+    front = "00" + found.schema_id.to_bytes(4, "big").hex()
+    first = make_encode_plan(registry, "heads-value", ORDER[:1])
+    assert (first.message, first.head) == ("A", f"{front}00")
+    deep = make_encode_plan(registry, "heads-value", ORDER[:1], EncodeWish(message="B.D", framing="header"))
+    assert deep.head == "01" + found.guid.replace("-", "") + "040202"
+    with pytest.raises(PlanError, match="no message 'X'"):
+        make_encode_plan(registry, "heads-value", ORDER[:1], EncodeWish(message="X"))
+
+
+def test_references_are_taken_along(registry: Connection) -> None:
+    registry.ask(Register(subject_of("line"), Draft(record(("sku", "string"), name="Line"))))
+    old = record(("line", "shop.Line"))
+    registry.ask(Register(subject_of("refs-value"), Draft(old, "AVRO", (Reference("shop.Line", "line", 1),))))
+    line = Column("line", Struct((Column("sku", Scalar("string")),)), nullable=False)
+    assert make_encode_plan(registry, "refs-value", (line,), derive("AVRO")).version == 1
+    grown = make_encode_plan(registry, "refs-value", (line, ORDER[1]), derive("AVRO"))
+    stored = registry.ask(GetVersion(subject_of("refs-value"), grown.version)).answer
+    assert [one["name"] for one in json.loads(stored.text)["fields"]] == ["line", "note"]

@@ -1,0 +1,177 @@
+"""Pipelines as values, and what is told of them: no Spark runs here."""
+
+import random
+import urllib.request
+from pathlib import Path
+
+import pytest
+from pyspark.sql import Row
+from pyspark.sql.types import ArrayType, IntegerType, LongType, MapType, StringType, StructField, StructType
+
+from treaty.assemble import connect
+from treaty.core.names import subject_of
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
+from treaty.plan.making import make_plan
+from treaty.spark import FilesSource, KafkaSource, Pipeline, PipelineError, PipelineMetrics, Report, Table, Trigger
+from treaty.spark.lake.documents import documented
+from treaty.spark.pipelines.counting.counts import added, counted, tally
+from treaty.spark.pipelines.counting.journal import whole
+from treaty.spark.pipelines.reports.lag import behind, offsets_of
+from treaty.spark.pipelines.route import route_of, routes
+from treaty.spark.pipelines.source import SourceError, client_settings
+
+TOPICS = KafkaSource("127.0.0.1:9092", ("a", "b"))
+
+
+def test_a_source_is_topics_or_a_pattern_and_tells_no_secret(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("# comment\nsecurity.protocol = SASL_SSL\nsasl.mechanism=PLAIN\n", "utf-8")
+    settings = (("sasl.mechanism", "SCRAM-SHA-256"), ("sasl.jaas.config", "it is ${SECRET}"))
+    source = KafkaSource("host:9092", ("a",), settings=settings, file=str(file))
+    assert client_settings(source, {"SECRET": "s3cret"}) == {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.jaas.config": "it is s3cret",
+    }
+    assert "SECRET" not in repr(source)
+    with pytest.raises(SourceError, match=r"'sasl\.jaas\.config' of Kafka names the variable SECRET, which is not set"):
+        client_settings(source, {})
+    with pytest.raises(SourceError, match="can't be read: No such file"):
+        client_settings(KafkaSource("host:9092", ("a",), file=str(tmp_path / "none")), {})
+    for topics, pattern in (((), ""), (("a",), "a.*")):
+        with pytest.raises(SourceError, match="either topics or a pattern"):
+            KafkaSource("host:9092", topics, pattern)
+
+
+def test_topics_have_subjects_and_tables_of_their_own() -> None:
+    pipeline = Pipeline("", "lake/{topic}", "lake/bad", "c", source=TOPICS, part="key", keep=("topic",))
+    found = routes(pipeline)
+    assert found is not None
+    assert [(one.topic, one.pipeline.subject, one.pipeline.good_table.place) for one in found] == [
+        ("a", "a-key", "lake/a"),
+        ("b", "b-key", "lake/b"),
+    ]
+    assert (pipeline.frames, found[0].pipeline.bad_table, found[0].writer("q")) == ("key", Table("lake/bad"), "q/a")
+    by_pattern = Pipeline("", "x/{topic}", "y/{topic}", "c", source=KafkaSource("h:1", pattern="a.*"))
+    assert routes(by_pattern) is None
+    assert route_of(by_pattern, "ab").pipeline.bad_table.place == "y/ab"
+    one = routes(Pipeline("s", "x/good", "x/bad", "c"))
+    assert one is not None
+    assert (one[0].topic, one[0].writer("q")) == ("", "q")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"subject": "", "source": FilesSource("in")}, "reads topics of Kafka"),
+        ({"subject": "", "source": TOPICS}, "a table each"),
+        ({"subject": "", "source": TOPICS, "good": "x/{topic}"}, "need 'topic' in keep"),
+        ({"part": "header"}, "'header' is no part of a record"),
+    ],
+)
+def test_what_can_not_run_is_refused(said: dict[str, object], told: str) -> None:
+    with pytest.raises(PipelineError, match=told):
+        Pipeline(**{"subject": "s", "good": "x/good", "bad": "x/bad", "checkpoint": "c", **said})  # type: ignore[arg-type] # by name
+
+
+def test_triggers_are_of_three_kinds() -> None:
+    assert [Trigger(kind).bounded for kind in ("available", "once", "every")] == [True, True, False]
+    with pytest.raises(ValueError, match="'never' is no trigger; there are available, once, every"):
+        Trigger("never")
+
+
+def test_counts_are_read_from_keys_and_added() -> None:
+    keys = [
+        Row(item=7 * 16, count=5),
+        Row(item=7 * 16 + 5, count=2),
+        Row(item=-16 + 3, count=4),
+        Row(item=-16 + 14, count=1),
+    ]
+    counts = counted({"rows": 12, "keys": keys})
+    assert counts == {(7, ""): 5, (7, "MALFORMED"): 2, (-1, "UNKNOWN_ID"): 4, (-1, "DELETE"): 1}
+    seen = tally(counts)
+    assert (seen.rows, seen.good, seen.bad, seen.deletes, seen.unknown) == (12, 5, 6, 1, 4)
+    assert added(counts, {(7, ""): 1, (-1, "UNKNOWN_ID"): -4})[7, ""] == 6
+    assert (-1, "UNKNOWN_ID") not in added(counts, {(-1, "UNKNOWN_ID"): -4})
+    assert counted({"rows": 0, "keys": None}) == {}
+    with pytest.raises(AssertionError):
+        counted({"rows": 13, "keys": keys})
+
+
+def test_reports_come_back_from_their_stored_form() -> None:
+    dice = random.Random(3)
+    for _ in range(50):
+        rows = {
+            f"t{at}": {(dice.randrange(-1, 9), code): dice.randrange(1, 99) for code in ("", "TRAILING")}
+            for at in range(3)
+        }
+        report = Report(dice.randrange(99), 0.5, 1.25, rows, rows)
+        assert Report.from_json(report.to_json()) == report
+        assert whole(report.rows).rows == sum(count for some in rows.values() for count in some.values())
+
+
+def test_lag_counts_offsets_that_were_not_read() -> None:
+    read, end = offsets_of('{"a":{"0":5,"1":7}}'), offsets_of({"a": {"0": 9, "1": 7, "2": 3}})
+    assert (behind(read, end).done, behind(read, end).total, behind(read, end).lag) == (12, 19, 7)
+    assert behind(offsets_of({"a": {"0": 99}}), {"a": {0: 9}}).lag == 0
+    for strange in ("{}", "no json", '{"logOffset": 3}', None, 7):
+        assert offsets_of(strange) == {}
+
+
+def test_prometheus_is_told_rows_by_id_and_error() -> None:
+    numbers = PipelineMetrics("orders", lambda: 17)
+    assert b"treaty_pipeline_batches_total" in numbers.text()
+    rows = {"": {(7, ""): 5, (-1, "UNKNOWN_ID"): 2}}
+    numbers.told(Report(3, 1000.0, 2.5, rows, {"": {(7, ""): 50, (-1, "UNKNOWN_ID"): 2}}))
+    text = numbers.text().decode()
+    for line in (
+        'treaty_pipeline_rows_total{code="",pipeline="orders",schema_id="7",topic=""} 50.0',
+        'treaty_pipeline_rows_total{code="UNKNOWN_ID",pipeline="orders",schema_id="",topic=""} 2.0',
+        'treaty_pipeline_batches_total{pipeline="orders"} 1.0',
+        'treaty_pipeline_last_batch_seconds{pipeline="orders"} 2.5',
+        'treaty_pipeline_lag_records{pipeline="orders"} 17.0',
+    ):
+        assert line in text.splitlines()
+    end, port = numbers.serve(0)
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+            assert answer.read() == numbers.text()
+    finally:
+        end()
+
+
+def test_docs_of_all_versions_become_comments_at_every_depth() -> None:
+    inner = '{"type": "record", "name": "Line", "fields": [{"name": "count", "type": "int", "doc": "%s"}]}'
+    text = (
+        '{"type": "record", "name": "Order", "fields": [{"name": "n", "type": "long", "doc": "its number"},'
+        ' {"name": "lines", "type": {"type": "array", "items": %s}}, {"name": "by", "type": {"type": "map", "values": "Line"}}%s]}'
+    )
+    later = ', {"name": "at", "type": ["null", "long"], "default": null, "doc": "when"}'
+    with connect("memory:") as registry:
+        for body in (text % (inner % "how many", ""), text % (inner % "how many pieces", later)):
+            registry.ask(Register(subject_of("orders-value"), Draft(body)))
+        docs = make_plan(registry, "orders-value", reader="union").docs
+    assert dict(docs) == {
+        ("n",): "its number",
+        ("lines", "[]", "count"): "how many pieces",
+        ("by", "{}", "count"): "how many pieces",
+        ("at",): "when",
+    }
+    line = StructType([StructField("count", IntegerType())])
+    plain = StructType(
+        [
+            StructField("n", LongType()),
+            StructField("lines", ArrayType(line)),
+            StructField("by", MapType(StringType(), line)),
+        ]
+    )
+    told = documented(plain, docs)
+    assert told["n"].metadata == {"comment": "its number"}
+    lines, by = told["lines"].dataType, told["by"].dataType
+    assert isinstance(lines, ArrayType)
+    assert isinstance(by, MapType)
+    for kind in (lines.elementType, by.valueType):
+        assert isinstance(kind, StructType)
+        assert kind["count"].metadata == {"comment": "how many pieces"}
+    assert documented(plain, ()).simpleString() == plain.simpleString()

@@ -1,0 +1,100 @@
+"""Hostile lengths in the engine that reads with fastavro: a bad row each, in little time and little memory."""
+
+import json
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from tests.frames import frame, header, record
+from treaty.arrow.avro.counting import counter
+from treaty.arrow.avro.rows import decoder_of
+from treaty.core.limits import AVRO_ITEMS, AVRO_NESTING
+from treaty.core.names import DEFAULT_CONTEXT
+from treaty.plan.asking import parsed
+from treaty.plan.avro.composing import compose
+from treaty.plan.avro.weaving import branch_number
+from treaty.plan.known import Known
+
+HUGE, HALF = b"\xfe\xff\xff\xff\x0f", b"\xfe\xff\xff\xff\x0e"
+EMPTY = {"type": "record", "name": "Empty", "fields": [{"name": "none", "type": "null"}]}
+BARE = {"type": "fixed", "name": "Bare", "size": 0}
+TREE = record(("next", ["null", "shop.Order"], None))
+
+
+def listed(items: Any) -> str:
+    return record(("list", {"type": "array", "items": items}))
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        (listed("long"), HUGE),
+        (listed("null"), HUGE + b"\0"),
+        (listed("null"), b"\xff\xff\xff\xff\x0f\2\0"),
+        (listed("null"), branch_number(AVRO_ITEMS + 1) + b"\0"),
+        (listed(EMPTY), HUGE + b"\0"),
+        (listed(BARE), HUGE + b"\0"),
+        (listed(["null", {"type": "array", "items": "null"}]), b"\4\2" + HUGE + b"\0\0"),
+        (record(("m", {"type": "map", "values": "null"})), HUGE),
+        (record(("m", {"type": "map", "values": "null"})), b"\xff" * 9 + b"\x01\2"),
+        (record(("s", "string")), HALF + b"x"),
+        (record(("s", "bytes")), HALF + b"x"),
+        (record(("s", "string")), b"\1"),
+        (TREE, b"\2" * 100_000 + b"\0"),
+    ],
+    ids=[
+        "items", "nulls", "nulls in a sized block", "nulls cut off", "empty records", "fixed of no bytes", "nulls inside a choice",
+        "entries", "least entries", "text", "bytes", "a negative text", "nesting",
+    ],
+)  # fmt: skip
+def test_a_hostile_length_is_a_bad_row(text: str, payload: bytes) -> None:
+    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(text))], parsed(text))
+    decode = decoder_of(plan)
+    tracemalloc.start()
+
+    found = decode(header(1) + payload)
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found is None
+    assert peak < 64_000_000
+
+
+def test_many_nulls_within_the_limit_are_read() -> None:
+    text = listed("null")
+    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(text))], parsed(text))
+    assert decoder_of(plan)(frame(1, text, {"list": [None] * 1000}))["list"] == [None] * 1000
+
+
+def test_records_nest_to_a_limit() -> None:
+    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(TREE))], parsed(TREE))
+    decode = decoder_of(plan)
+    assert decode(header(1) + b"\2" * (AVRO_NESTING - 1) + b"\0") is not None
+    assert decode(header(1) + b"\2" * AVRO_NESTING + b"\0") is None
+
+
+def test_only_writers_that_need_it_are_walked_through() -> None:
+    every = json.loads(record(
+        ("u", ["null", "string"]), ("e", {"type": "enum", "name": "E", "symbols": ["A"]}), ("m", {"type": "map", "values": "double"}),
+        ("f", {"type": "fixed", "name": "F", "size": 3}), ("b", "boolean"), ("x", "float"), ("n", "long"), ("r", "bytes"),
+    ))  # fmt: skip
+    assert counter(parsed(json.dumps(every))) is None
+    every["fields"].append({"name": "none", "type": {"type": "array", "items": "null"}})
+    text = json.dumps(every)
+    within = counter(parsed(text))
+    assert within is not None
+    value = {
+        "u": "é",
+        "e": "A",
+        "m": {"k": 0.5},
+        "f": b"abc",
+        "b": True,
+        "x": 0.5,
+        "n": -(2**63),
+        "r": b"12",
+        "none": [None],
+    }
+    payload = frame(1, text, value)[5:]
+    assert within(payload)
+    assert not any(within(payload[:cut]) for cut in range(len(payload)))

@@ -1,0 +1,56 @@
+"""Random pairs of a writer and a reader: a plan reads each row as fastavro resolves it by itself, and what it could not read it refuses."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frames import frame, resolved
+from tests.pairs import pair
+from treaty.arrow.avro.rows import decoder_of, shape_of
+from treaty.core.names import DEFAULT_CONTEXT
+from treaty.plan.asking import parsed
+from treaty.plan.avro.composing import compose
+from treaty.plan.avro.weaving import TAIL_VALUE
+from treaty.plan.known import Known
+from treaty.plan.reasons import PlanError
+from treaty.plan.value import DecodePlan
+from treaty.spark.engines.builtin import recipe_of
+
+PAIRS = 600
+
+
+def planned(seed: int, writer: str, reader: str) -> DecodePlan | None:
+    """The plan of a pair beside a second writer, so that there is a union; None where the reader can't read the first."""
+    known = [
+        Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parsed(text))
+        for place, text in enumerate((writer, reader) if seed % 2 else (writer,))
+    ]
+    try:
+        plan = compose(known, parsed(reader))
+    except PlanError:
+        return None
+    return plan if plan.writers[0].schema_id == 1 else None
+
+
+@pytest.mark.parametrize("first", range(0, PAIRS, 200))
+def test_a_plan_reads_as_fastavro_resolves(first: int, figure: Callable[[str], None]) -> None:
+    read = rows = 0
+    for seed in range(first, first + 200):
+        writer, reader, values = pair(seed, 4)
+        plan = planned(seed, writer, reader)
+        if plan is None:
+            continue
+        read += 1
+        decode, recipe, target = decoder_of(plan), recipe_of(plan), parsed(reader)
+        shape = shape_of(target.root, target.names)
+        for value in values:
+            sent = frame(1, writer, value)
+            expected = shape(resolved(sent, writer, reader))
+            found = decode(sent)
+            tail = found.pop(recipe.tail) if found else None
+            got = "bad row" if tail != TAIL_VALUE else found[recipe.whole] if recipe.whole else found
+            assert got == expected, f"seed {seed}: {writer} read as {reader}: {value}"
+            assert (decode(sent + b"\0") or {recipe.tail: 0})[recipe.tail] != TAIL_VALUE, f"seed {seed}"
+            rows += 1
+    figure(f"pairs from {first}: {read} of 200 can be read, {rows} rows")
+    assert read > 100

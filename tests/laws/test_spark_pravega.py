@@ -1,0 +1,102 @@
+"""Pravega's frames: encodings say schema and codec, and what a codec can't undo is a bad row within bounded memory."""
+
+import gzip
+import random
+import tracemalloc
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from tests.frames import frame, header, record
+from treaty.arrow.codecs import inflater
+from treaty.arrow.framings import reframer
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.limits import INFLATED_BYTES
+from treaty.core.names import subject_of
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
+from treaty.plan.making import extend, make_plan
+from treaty.plan.reasons import PlanError
+from treaty.plan.value import DecodePlan
+
+V1 = record(("name", "string"))
+V2 = record(("name", "string"), ("n", "int", 7))
+SNAPPY = pa.Codec("snappy")
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    with connect("memory:") as found:
+        yield found
+
+
+def put(registry: Connection, *texts: str) -> list[int]:
+    return [registry.ask(Register(subject_of("o-value"), Draft(text))).answer.version.schema_id for text in texts]
+
+
+def encoded(number: int, payload: bytes) -> bytes:
+    return b"\x01" + number.to_bytes(4, "big") + payload
+
+
+def test_a_table_of_encodings_is_a_framing(registry: Connection) -> None:
+    first, second = put(registry, V1, V2)
+    table = {0: (first, ""), 1: (second, "application/x-gzip"), 7: (second, "snappy"), 9: (999, "")}
+    plan = make_plan(registry, "o-value", framing=table)
+    assert DecodePlan.from_json(plan.to_json()) == plan
+    (third,) = put(registry, record(("name", "string"), ("n", "int", 7), ("more", "int", 1)))
+    assert extend(plan, registry, [third]).framing == plan.framing
+    payload = frame(second, V2, {"name": "x" * 50, "n": 3})[5:]
+    packed = {1: gzip.compress(payload), 7: SNAPPY.compress(payload).to_pybytes()}
+    reframe = reframer(plan.framing, "value")
+    for value, expected in (
+        (encoded(0, b"\2a"), (header(first) + b"\2a", None)),
+        (encoded(1, packed[1]), (header(second) + payload, None)),
+        (encoded(7, packed[7]), (header(second) + payload, None)),
+        (encoded(1, packed[1][:-1]), (None, "MALFORMED")),
+        (encoded(1, packed[1] + b"x"), (None, "MALFORMED")),
+        (encoded(7, packed[7][:-1]), (None, "MALFORMED")),
+        (encoded(7, payload), (None, "MALFORMED")),
+        (encoded(1, b""), (None, "MALFORMED")),
+        (encoded(9, b""), (None, "UNKNOWN_ID")),
+        (header(first) + b"\2a", (None, "BAD_MAGIC")),
+        (b"\1\0", (None, "TOO_SHORT")),
+        (None, (None, None)),
+    ):
+        assert reframe(value, None) == expected, value
+
+
+def test_codecs_that_nobody_knows_and_a_missing_table_are_told(registry: Connection) -> None:
+    (first,) = put(registry, V1)
+    with pytest.raises(PlanError, match=r"encoding 3 has the codec 'vault'.*gzip"):
+        make_plan(registry, "o-value", framing={3: (first, "vault")})
+    with pytest.raises(PlanError, match="table of encodings"):
+        make_plan(registry, "o-value", framing="pravega")
+
+
+def test_a_small_payload_that_becomes_a_huge_one_asks_for_no_more_than_the_limit() -> None:
+    inflate = inflater({b"g": "gzip", b"s": "snappy"})
+    bomb = gzip.compress(bytes(4 * INFLATED_BYTES), 1)
+    claims = b"\xff\xff\xff\xff\x07" + b"\0" * 40
+    tracemalloc.start()
+    assert inflate(b"g" + bomb) is None
+    assert inflate(b"s" + claims) is None
+    assert inflate(b"g" + gzip.compress(b"a") + gzip.compress(b"b")) == b"ab"
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * INFLATED_BYTES
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy"])
+def test_damage_never_raises(codec: str) -> None:
+    dice = random.Random(codec)
+    inflate = inflater({b"x": codec})
+    good = gzip.compress(b"abc" * 90) if codec == "gzip" else SNAPPY.compress(b"abc" * 90).to_pybytes()
+    assert inflate(b"x" + good) == b"abc" * 90
+    for _ in range(2000):
+        data = bytearray(good)
+        for _ in range(dice.randrange(1, 4)):
+            data[dice.randrange(len(data))] = dice.randrange(256)
+        found = inflate(b"x" + bytes(data[: dice.randrange(len(data) + 1)]))
+        assert found is None or len(found) <= INFLATED_BYTES

@@ -1,0 +1,165 @@
+"""Random pairs of Avro schemas: a writer, a reader that may be able to read it, and values of the writer."""
+
+import copy
+import json
+from typing import Any
+
+from tests.histories import PLAIN, Maker
+
+WIDER = {
+    "int": ("long", "float", "double"), "long": ("float", "double"), "float": ("double",), "string": ("bytes",), "bytes": ("string",),
+}  # fmt: skip
+FAMILIES = {
+    "int": "n",
+    "long": "n",
+    "float": "f",
+    "double": "f",
+    "record": "map",
+    "enum": "s",
+    "string": "s",
+    "bytes": "b",
+    "fixed": "b",
+}
+"""Kinds that are one type to Python: a choice has one of each at most, as fastavro could not tell them apart."""
+
+
+def kind_of(schema: Any) -> str:
+    return schema["type"] if isinstance(schema, dict) else "choice" if isinstance(schema, list) else schema
+
+
+class Pairs(Maker):
+    """Makes pairs; the same for the same seed."""
+
+    def kind(self, depth: int) -> Any:
+        if depth and self.dice.random() < 0.25:
+            return self.fixed() if self.dice.random() < 0.5 else self.choice(depth - 1)
+        return super().kind(depth)
+
+    def fixed(self) -> Any:
+        return {"type": "fixed", "name": self.name("F"), "size": self.dice.randrange(1, 4)}
+
+    def choice(self, depth: int) -> Any:
+        made: dict[str, Any] = {}
+        for _ in range(self.dice.randrange(2, 4)):
+            one = self.solid(depth)
+            family = FAMILIES.get(kind_of(one), kind_of(one))
+            # A whole number and a fraction beside each other would be read as each other by promotion.
+            if family not in made and not {family, *made} >= {"n", "f"} and not {family, *made} >= {"s", "b"}:
+                made[family] = one
+        parts = [*self.dice.sample(["null"], self.dice.randrange(2)), *made.values()]
+        return parts if len(parts) > 1 else parts[0]
+
+    def top(self) -> Any:
+        return self.record(3) if self.dice.random() < 0.85 else self.kind(2)
+
+    def reader(self, writer: Any) -> Any:
+        """The writer changed in a few places, not all of which Avro can follow."""
+        made = copy.deepcopy(writer)
+        for _ in range(self.dice.randrange(4)):
+            made = self.changed(made, 1.0)
+        return made
+
+    def changed(self, kind: Any, share: float) -> Any:
+        """The type with a change in it, or below it."""
+        below = self.dice.random() > share * 0.4
+        match kind:
+            case {"type": "record", "fields": [_, *_] as fields}:
+                if below:
+                    field = self.dice.choice(fields)
+                    changed = self.changed(field["type"], 0.8)
+                    if changed != field["type"]:
+                        field["type"] = changed
+                        field.pop("default", None)
+                    return kind
+                self.refield(fields)
+                return kind
+            case {"type": "array"} if below:
+                return {**kind, "items": self.changed(kind["items"], 0.8)}
+            case {"type": "map"} if below:
+                return {**kind, "values": self.changed(kind["values"], 0.8)}
+            case {"type": "enum"}:
+                return self.reenum(kind)
+            case {"type": "fixed"} if below:
+                return {**kind, "name": self.name("F"), "aliases": [kind["name"]]}
+            case list() if below:
+                place = self.dice.randrange(len(kind))
+                self.dice.shuffle(kind)
+                return [
+                    self.changed(one, 0.8) if at == place and kind_of(one) in {"record", "enum"} else one
+                    for at, one in enumerate(kind)
+                ]
+            case str() if kind in WIDER and below:
+                return self.dice.choice(WIDER[kind])
+            case list() | "null":
+                return kind
+        return ["null", kind] if self.dice.random() < 0.8 else self.dice.choice(PLAIN)
+
+    def refield(self, fields: list[Any]) -> None:
+        field = self.dice.choice(fields)
+        match self.dice.randrange(5):
+            case 0 | 1:
+                added = self.kind(2)
+                value = self.default(added[0] if isinstance(added, list) else added)
+                fields.insert(
+                    self.dice.randrange(len(fields) + 1), {"name": self.name("f"), "type": added, "default": value}
+                )
+            case 2:
+                field.update(aliases=[field["name"]], name=self.name("f"))
+            case 3 if len(fields) > 1:
+                fields.remove(field)
+        self.dice.shuffle(fields)
+
+    def reenum(self, kind: Any) -> Any:
+        symbols = [*kind["symbols"]]
+        if self.dice.random() < 0.5:
+            symbols.append(self.name("S"))
+        else:
+            symbols = symbols[:1]
+        more = {"default": symbols[0]} if self.dice.random() < 0.7 else {}
+        return {**kind, "symbols": symbols, **more}
+
+    def default(self, kind: Any) -> Any:
+        """A value of a type as JSON has it in a default."""
+        match kind:
+            case {"type": "enum"}:
+                return kind["symbols"][0]
+            case {"type": "fixed"}:
+                return "\u00ff" * kind["size"]
+            case {"type": "record"}:
+                return {
+                    one["name"]: self.default(one["type"][0] if isinstance(one["type"], list) else one["type"])
+                    for one in kind["fields"]
+                }
+            case {"type": "array"}:
+                return []
+            case {"type": "map"}:
+                return {}
+            case "null":
+                return None
+            case "string" | "bytes":
+                return self.dice.choice(["", "q"])
+            case "boolean":
+                return True
+            case "float" | "double":
+                return 0.5
+        return 7
+
+    def value(self, kind: Any) -> Any:
+        match kind:
+            case list():
+                return self.value(self.dice.choice(kind))
+            case {"type": "fixed"}:
+                return self.dice.randbytes(kind["size"])
+            case "null":
+                return None
+            case "bytes":
+                return self.dice.choice([b"", b"ab", "né".encode()])
+        return super().value(kind)
+
+
+def pair(seed: int, rows: int) -> tuple[str, str, list[Any]]:
+    """A writer, a reader and values of the writer."""
+    maker = Pairs(seed)
+    writer = maker.top()
+    reader = maker.reader(writer)
+    return json.dumps(writer), json.dumps(reader), [maker.value(writer) for _ in range(rows)]

@@ -1,0 +1,51 @@
+"""A driver that tests kill: three streams over the same files, one into each format of tables, every step told on stdout."""
+
+import json
+import sys
+from pathlib import Path
+
+from treaty.assemble import connect
+from treaty.spark import FilesSource, Pipeline, Step, Table, Trigger, run, session
+from treaty.spark.lake import lakes
+from treaty.spark.lake.table import FORMATS
+from treaty.spark.session import QUICK
+
+
+def pipeline(root: Path, format_: str) -> Pipeline:
+    good, bad = (Table(str(root / format_ / name), format_) for name in ("good", "bad"))
+    source = FilesSource(str(root / "in"), schema="offset BIGINT, value BINARY", most=1)
+    checkpoint = str(root / format_ / "checkpoint")
+    trigger = Trigger("available")
+    return Pipeline(
+        "orders-value", good, bad, checkpoint, keep=("offset",), with_version="version", source=source, trigger=trigger
+    )
+
+
+def main(root: Path, *, reading: bool) -> None:
+    """Go on until all files are read; then, where it is wanted, write down what the tables hold."""
+    spark = session("treaty kills", master="local[2]", memory="1g", iceberg=True, java_options=QUICK)
+    spark.sparkContext.setLogLevel("ERROR")
+    with connect(f"sqlite://{root / 'registry.db'}") as registry:
+
+        def started(format_: str) -> object:
+            def watch(step: Step) -> None:
+                print(format_, step.batch, step.name, flush=True)
+
+            return run(pipeline(root, format_), registry, spark, watch=watch)
+
+        for query in [started(one) for one in FORMATS]:
+            query.awaitTermination()  # type: ignore[attr-defined] # a query of Spark
+    if reading:
+        held = {}
+        for format_ in FORMATS:
+            mine = pipeline(root, format_)
+            good = lakes.read(spark, mine.good_table).select("offset", "n", "version").collect()
+            bad = lakes.read(spark, mine.bad_table).select("offset", "code").collect()
+            held[format_] = {"good": [list(row) for row in good], "bad": [list(row) for row in bad]}
+        (root / "held.json").write_text(json.dumps(held), "utf-8")
+    print("ended", flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), reading="--read" in sys.argv)

@@ -1,0 +1,141 @@
+"""Drivers of pipelines are killed at random moments; what the tables hold in the end is every row once, in all three formats."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.frames import SPOILT, frame, record
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.names import subject_of
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
+from treaty.spark.lake.table import FORMATS
+
+pytestmark = pytest.mark.jvm
+
+ROOT = Path(__file__).parents[2]
+V1 = record(("name", "string"), ("n", "int"))
+V2 = record(("name", "string"), ("n", "long"), ("note", ["null", "string"], None))
+ROWS, DAMAGED = 30, 12
+"""The good and damaged rows of a file; each life has a new one."""
+MOST_STEPS, LONGEST = 5, 0.4
+"""The steps that a life gives one of the formats at most (they take turns) before it is killed, and the seconds that may follow."""
+
+
+class Input:
+    """Files of frames, and what is true of each offset: the `n` and version of a good row, the code of a bad one."""
+
+    def __init__(self, root: Path, dice: random.Random, registry: Connection) -> None:
+        self.root, self.dice, self.registry = root, dice, registry
+        self.truth: dict[int, tuple[int, int] | str] = {}
+        self.ids: list[tuple[int, str, int]] = []
+        self.files = 0
+        (root / "in").mkdir()
+
+    def register(self, text: str) -> None:
+        found = self.registry.ask(Register(subject_of("orders-value"), Draft(text))).answer.version
+        self.ids.append((found.schema_id, text, found.number))
+
+    def write(self) -> None:
+        """One more file: rows of all versions that are registered, damaged ones among them."""
+        rows: list[tuple[bytes, tuple[int, int] | str]] = []
+        for turn in range(ROWS + DAMAGED):
+            schema_id, text, version = self.dice.choice(self.ids)
+            n = self.dice.randrange(10**6)
+            value = frame(schema_id, text, {"name": "x" * self.dice.randrange(9), "n": n, "note": None})
+            if turn < ROWS:
+                rows.append((value, (n, version)))
+            else:
+                code, deed = list(SPOILT.values())[turn % len(SPOILT)]
+                whole = frame(schema_id, text, {"name": "spoilt", "n": n, "note": None})
+                rows.append((deed(whole, self.dice), code))
+        self.dice.shuffle(rows)
+        offsets = range(len(self.truth), len(self.truth) + len(rows))
+        self.truth |= {at: said for at, (_, said) in zip(offsets, rows, strict=True)}
+        made = {"offset": pa.array(offsets, pa.int64()), "value": pa.array([value for value, _ in rows], pa.binary())}
+        half = self.root / "half.parquet"
+        pq.write_table(pa.table(made), half)
+        half.rename(self.root / "in" / f"{self.files:04}.parquet")
+        self.files += 1
+
+
+def started(root: Path, *words: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "tests.real.pipeline_driver", str(root), *words]
+    with (root / "driver.log").open("a") as log:
+        # A session of its own: the driver and its JVM are killed at one stroke.
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT, start_new_session=True
+        )
+
+
+def killed(root: Path, format_: str, steps: int, seconds: float) -> list[str]:
+    """One life: the steps that were told until the driver was killed, after so many of one format, or ended."""
+    driver = started(root)
+    assert driver.stdout is not None
+    told: list[str] = []
+    try:
+        for line in driver.stdout:
+            told.append(line.strip())
+            if sum(one.startswith(format_) for one in told) >= steps or told[-1] == "ended":
+                break
+        time.sleep(seconds)
+    finally:
+        os.killpg(driver.pid, signal.SIGKILL)
+        told += [line.strip() for line in driver.stdout]
+        driver.stdout.close()
+        driver.wait()
+    assert told, (root / "driver.log").read_text("utf-8")[-3000:]
+    return told
+
+
+def check(root: Path, truth: dict[int, tuple[int, int] | str]) -> None:
+    """Every offset is once in one table of each format, with what is true of it."""
+    held = json.loads((root / "held.json").read_text("utf-8"))
+    good = {at: said for at, said in truth.items() if isinstance(said, tuple)}
+    for format_ in FORMATS:
+        offsets = Counter(at for half in ("good", "bad") for at, *_ in held[format_][half])
+        lost, twice = truth.keys() - offsets.keys(), {at for at, count in offsets.items() if count > 1}
+        assert (format_, sorted(lost), sorted(twice)) == (format_, [], [])
+        assert {at: (n, version) for at, n, version in held[format_]["good"]} == good
+        assert dict(held[format_]["bad"]) == {at: said for at, said in truth.items() if isinstance(said, str)}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    ("seed", "kills"), [(1, 10), pytest.param(2, 50, marks=pytest.mark.soak)], ids=["10 kills", "50 kills"]
+)
+def test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice(
+    seed: int, kills: int, tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    dice = random.Random(seed)
+    with connect(f"sqlite://{tmp_path / 'registry.db'}") as registry:
+        given = Input(tmp_path, dice, registry)
+        given.register(V1)
+        inside: Counter[str] = Counter()
+        for life in range(kills):
+            given.write()
+            if life == kills // 2:
+                given.register(V2)  # while streams are in the middle of batches: the next files have both versions
+            told = killed(tmp_path, FORMATS[life % len(FORMATS)], dice.randint(1, MOST_STEPS), dice.random() * LONGEST)
+            last = {line.split()[0]: line.split()[-1] for line in told if line != "ended"}
+            inside.update(f"{one} after {step}" for one, step in last.items() if step != "done" and told[-1] != "ended")
+        driver = started(tmp_path, "--read")
+        output, _ = driver.communicate()
+        assert output.endswith("ended\n"), (tmp_path / "driver.log").read_text("utf-8")[-3000:]
+    check(tmp_path, given.truth)
+    hit = {one: sum(count for name, count in inside.items() if name.startswith(one)) for one in FORMATS}
+    figure(f"{kills} kills, {len(given.truth)} rows in each format: 0 lost, 0 twice; inside a batch: {hit}")
+    assert all(hit.values()), f"no kill fell into a batch of one format: {hit}"

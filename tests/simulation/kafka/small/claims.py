@@ -1,0 +1,72 @@
+"""What the records of a small world claim. A digest is made of the sequence where its append ends, so it needs no names."""
+
+from functools import cache
+
+from tests.simulation.kafka.small.law import Law
+from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, Position, Prefix
+from treaty.log.kafka.any.beginning import Named
+from treaty.log.kafka.any.rule import History, Verdict
+
+IDENTITY = bytes([1]) * 16
+LATE = bytes([254]) * 16
+STRANGER = bytes([255]) * 16
+
+
+def digest(sequence: int) -> bytes:
+    """Of the valid append that ends there."""
+    return bytes([sequence]) * 32 if sequence else NO_DIGEST
+
+
+@cache
+def valid(first: int, length: int) -> Prefix:
+    """The append that is valid there."""
+    last = first + length - 1
+    attempt = IDENTITY if first == 1 else bytes([last]) * 16
+    return Prefix(ENVELOPE_FORMAT, IDENTITY, attempt, digest(first - 1), first, length, digest(last))
+
+
+@cache
+def second(first: int, length: int) -> Prefix:
+    """An append that somebody else decided on the same place, and that came second."""
+    identity = LATE if first == 1 else IDENTITY
+    return Prefix(ENVELOPE_FORMAT, identity, LATE, digest(first - 1), first, length, LATE * 2)
+
+
+@cache
+def stranger(first: int) -> Prefix:
+    """An append that was decided on another history."""
+    return Prefix(ENVELOPE_FORMAT, IDENTITY, STRANGER, STRANGER * 2, first, 1, STRANGER * 2)
+
+
+@cache
+def named(claim: Prefix, fold: int) -> Named:
+    """An append that names a fold, or none (-1)."""
+    return Named(claim, b"" if fold < 0 else told(fold))
+
+
+def told(fold: int) -> bytes:
+    """The digest of a fold."""
+    return bytes([fold + 1])
+
+
+def ends(lengths: bytes) -> list[int]:
+    """The sequence after so many appends, for each number of them."""
+    at = [0]
+    for length in lengths:
+        at.append(at[-1] + length)
+    return at
+
+
+def place(at: list[int], lengths: bytes, folded: int, *, inside: bool) -> Position:
+    """The place of a fold of so many appends; `inside` a chain for a planted bug."""
+    part = inside and lengths[folded - 1] > 1
+    return Position(IDENTITY, at[folded] - part, digest(at[folded]))
+
+
+def follow(law: Law, history: History, claim: Prefix) -> Verdict:
+    """Read a record as the law says."""
+    verdict = law.judge(history, claim)
+    if verdict is Verdict.VALID:
+        history.tip = claim.position
+        history.places[claim.last] = claim.digest
+    return verdict
