@@ -58,7 +58,8 @@ def union_in_union(schema: Any) -> bool:
 def resolved(writer: Ready, reader: Ready, payload: bytes, *, slowly: bool) -> Any:
     try:
         if slowly:
-            return codec.read_slowly(writer, reader, (payload, 1), tagged=False)
+            slow = codec.with_length(payload) if writer.raw else payload
+            return codec.read_slowly(writer, reader, (slow, 1), tagged=False)
         return codec.read(writer, reader, payload, 1)
     except BadRecord as bad:
         return bad.code

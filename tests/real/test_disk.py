@@ -40,13 +40,13 @@ def schema_of(name: str) -> str:
     return json.dumps({"type": "enum", "name": "E", "symbols": symbols}, separators=(",", ":"))
 
 
-def fill(server: Running, kept: dict[str, int], crowd: int = 4) -> list[Asked]:
+def fill(server: Running, kept: dict[str, int], crowd: int = 4, called: str = "s") -> list[Asked]:
     """Have several clients register until each is refused; what was acknowledged goes into `kept`."""
     refused: list[Asked] = []
 
     def write(worker: int) -> None:
         for number in range(2_000):
-            name = f"s{worker}_{number}"
+            name = f"{called}{worker}_{number}"
             answer = ask(server, f"/subjects/{name}/versions", schema_of(name))
             if answer[0] != 200:
                 refused.append(answer)
@@ -79,12 +79,14 @@ def test_a_full_disk_is_told_reads_go_on_and_writes_go_on_when_there_is_room(
         refused = fill(server, kept)
         assert len(kept) > 20
         assert len(refused) == 4
-        later = [ask(server, "/subjects/later/versions", '"string"') for _ in range(2)]
+        # Room may be found once more, where the store tidied up after it was refused; then that is used up too.
+        refused += fill(server, kept, 2, "later")
         # A write that the disk breaks off inside a commit may be there: who sent it is told that, all others "surely not".
         assert small is bounded_files or {status for status, _, _ in refused} == {503}, refused
         assert {status for status, _, _ in refused} <= {503, 504}, refused
-        for status, body, again in [*(one for one in refused if one[0] == 503), *later]:
-            assert (status, body["error_code"]) == (503, 503), body
+        assert {status for status, _, _ in refused} & {503}, refused
+        for status, body, again in (one for one in refused if one[0] == 503):
+            assert (status, body.get("error_code")) == (503, 503), body
             assert again >= 1
             assert f"{disk.folder}/log.db" in body["message"]
             assert ("free space" in body["message"]) or small is bounded_files, body

@@ -189,7 +189,7 @@ def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str,
     if writer.raw:
         if reader is None or reader.raw:
             return bytes(payload)
-        payload = _with_length(payload)
+        payload = with_length(payload)
     else:
         quick = writer.way(reader, tagged=tagged)
         if quick is not None:
@@ -222,7 +222,7 @@ def read_slowly(writer: Ready, reader: Ready | None, at: tuple[bytes, int | str]
     return row["r"]
 
 
-def _with_length(data: bytes) -> bytes:
+def with_length(data: bytes) -> bytes:
     """Put the length before bytes, as they stand inside other values."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, "bytes", data)

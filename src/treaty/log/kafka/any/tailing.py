@@ -32,7 +32,7 @@ class Tail:
         self._task: asyncio.Task[None] | None = None
         self._beginning = asyncio.Lock()
         self._news: asyncio.Future[None] | None = None
-        self._damage = ""
+        self._damage: LogDamagedError | None = None
         self.anew = 0
         """How often everything was read anew because the history was another one."""
 
@@ -72,8 +72,8 @@ class Tail:
     async def until(self, done: Callable[[], bool]) -> None:
         """Return when something holds. Raises what the reading runs into meanwhile."""
         while not done():
-            if self._damage:
-                raise LogDamagedError(self._damage)
+            if self._damage is not None:
+                raise type(self._damage)(*self._damage.args)
             if self._news is None:
                 self._news = asyncio.get_running_loop().create_future()
                 self._news.add_done_callback(_heard)
@@ -106,12 +106,12 @@ class Tail:
         while True:
             try:
                 await self._step()
-                self._damage = ""
+                self._damage = None
             except LogUnavailableError as error:
                 self._tell(error)
                 await asyncio.sleep(PAUSE)
             except LogDamagedError as error:
-                self._damage = str(error)
+                self._damage = error
                 self._tell(error)
                 await asyncio.sleep(DAMAGED_PAUSE)
             except Exception as error:  # noqa: BLE001 - those who wait have to hear of it, whatever it is
