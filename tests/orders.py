@@ -160,16 +160,22 @@ class Kind:
     message: str
     theirs: Callable[[SchemaRegistryClient, int, str], Any]
     ours: Callable[[Connection, int, str], Any]
-    back: Callable[[SchemaRegistryClient], Any]
-    """confluent-kafka's deserializer."""
+    back: Mapping[str, Callable[[Any], Any]]
+    """By library: its deserializer, made with its own client."""
     row: Callable[[Any], Order]
-    """What that one gives, as a row."""
+    """What they give, as a row."""
 
     def written_by(self, library: str, registry: Any, version: int, topic: str, framing: str = "prefix") -> Write:
         """Writes values of a version; `registry` is the library's own client."""
         if library == "theirs":
             return confluents(self.theirs(registry, version, framing), topic)
         return treatys(self.ours(registry, version, framing), topic)
+
+    def read_by(self, library: str, registry: Any, topic: str) -> Callable[[bytes], Order]:
+        """Reads framed values of the last version as rows; `registry` is the library's own client."""
+        found = self.back[library](registry)
+        context = SerializationContext(topic, MessageField.VALUE)
+        return lambda data: self.row(found(data, context) if library == "theirs" else found(data, topic))
 
 
 def confluents(serializer: Any, topic: str, part: Any = MessageField.VALUE) -> Write:
@@ -213,20 +219,28 @@ def kinds(folder: Path) -> Mapping[str, Kind]:
             "AVRO", avro, b"", lambda made, _: made, _avro_read, "",
             lambda client, version, framing: AvroSerializer(client, avro[version], conf=_conf(framing)),
             lambda registry, version, framing: ours_avro.AvroSerializer(registry, avro[version], _writing(framing)),
-            lambda client: AvroDeserializer(client, avro[-1]), dict,
+            {"theirs": lambda client: AvroDeserializer(client, avro[-1]), "ours": ours_avro.AvroDeserializer}, dict,
         ),
         Kind(
             "PROTOBUF", [_proto(one) for one in VERSIONS], b"\2\2", lambda made, version: _message(classes[version], made),
             lambda payload, _: message_row(classes[-1].FromString(payload)), "shop.Order",
             lambda client, version, framing: ProtobufSerializer(classes[version], client, _conf(framing)),
             lambda registry, version, framing: ours_protobuf.ProtobufSerializer(registry, classes[version], _writing(framing)),
-            lambda client: ProtobufDeserializer(classes[-1], {}, client), message_row,
+            {
+                "theirs": lambda client: ProtobufDeserializer(classes[-1], {}, client),
+                "ours": lambda registry: ours_protobuf.ProtobufDeserializer(registry, classes[-1]),
+            },
+            message_row,
         ),
         Kind(
             "JSON", json_, b"", lambda made, _: _document(made), lambda payload, _: document_row(json.loads(payload)), "",
             lambda client, version, framing: JSONSerializer(json_[version], client, conf={**loose, **_conf(framing)}),
             lambda registry, version, framing: ours_json.JsonSerializer(registry, json_[version], _writing(framing)),
-            lambda client: JSONDeserializer(None, schema_registry_client=client, conf=loose), document_row,
+            {
+                "theirs": lambda client: JSONDeserializer(None, schema_registry_client=client, conf=loose),
+                "ours": ours_json.JsonDeserializer,
+            },
+            document_row,
         ),
     )  # fmt: skip
     return {one.name: one for one in made}
