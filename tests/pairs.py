@@ -1,10 +1,16 @@
-"""Random pairs of Avro schemas: a writer, a reader that may be able to read it, and values of the writer."""
+"""Random pairs of Avro schemas: a writer, a reader that may be able to read it, values of the writer, and the plan that reads them."""
 
 import copy
 import json
 from typing import Any
 
 from tests.histories import PLAIN, Maker
+from treaty.core.names import DEFAULT_CONTEXT
+from treaty.plan.asking import parsed
+from treaty.plan.avro.composing import compose
+from treaty.plan.known import Known
+from treaty.plan.reasons import PlanError
+from treaty.plan.value import DecodePlan
 
 WIDER = {
     "int": ("long", "float", "double"), "long": ("float", "double"), "float": ("double",), "string": ("bytes",), "bytes": ("string",),
@@ -163,3 +169,16 @@ def pair(seed: int, rows: int) -> tuple[str, str, list[Any]]:
     writer = maker.top()
     reader = maker.reader(writer)
     return json.dumps(writer), json.dumps(reader), [maker.value(writer) for _ in range(rows)]
+
+
+def planned(seed: int, writer: str, reader: str) -> DecodePlan | None:
+    """The plan of a pair, half of them beside a second writer, so that there is a union; None where the reader can't read the first."""
+    known = [
+        Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parsed(text))
+        for place, text in enumerate((writer, reader) if seed % 2 else (writer,))
+    ]
+    try:
+        plan = compose(known, parsed(reader))
+    except PlanError:
+        return None
+    return plan if plan.writers[0].schema_id == 1 else None

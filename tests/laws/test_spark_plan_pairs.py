@@ -5,31 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from tests.frames import frame, resolved
-from tests.pairs import pair
+from tests.pairs import pair, planned
 from treaty.arrow.avro.rows import decoder_of, shape_of
-from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.asking import parsed
-from treaty.plan.avro.composing import compose
 from treaty.plan.avro.weaving import TAIL_VALUE
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
-from treaty.plan.value import DecodePlan
 from treaty.spark.engines.builtin import recipe_of
 
 PAIRS = 600
-
-
-def planned(seed: int, writer: str, reader: str) -> DecodePlan | None:
-    """The plan of a pair beside a second writer, so that there is a union; None where the reader can't read the first."""
-    known = [
-        Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parsed(text))
-        for place, text in enumerate((writer, reader) if seed % 2 else (writer,))
-    ]
-    try:
-        plan = compose(known, parsed(reader))
-    except PlanError:
-        return None
-    return plan if plan.writers[0].schema_id == 1 else None
 
 
 @pytest.mark.parametrize("first", range(0, PAIRS, 200))

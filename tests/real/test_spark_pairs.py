@@ -1,0 +1,69 @@
+"""Random pairs of a writer and a reader on Spark itself: each row is what fastavro makes of it, and what has a byte too many is told."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.frames import frame, resolved
+from tests.pairs import pair, planned
+from treaty.arrow.avro.rows import shape_of
+from treaty.plan.asking import parsed
+from treaty.plan.value import DecodePlan
+from treaty.spark import Names, decode
+
+pytestmark = pytest.mark.jvm
+
+PAIRS, A_JOB, ROWS = 40, 10, 6
+FIRST = 10_000
+"""The first seed; the planner's own tests have those from 0 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A pair that can be read: its frames, and what fastavro makes of each."""
+
+    seed: int
+    told: str
+    plan: DecodePlan
+    frames: list[bytes]
+    expected: list[Any]
+
+
+def asked(seed: int) -> Asked | None:
+    writer, reader, values = pair(seed, ROWS)
+    plan = planned(seed, writer, reader)
+    if plan is None:
+        return None
+    target = parsed(reader)
+    shape = shape_of(target.root, target.names)
+    frames = [frame(1, writer, value) for value in values]
+    made = [shape(resolved(sent, writer, reader)) for sent in frames]
+    return Asked(seed, f"seed {seed}: {writer} read as {reader}", plan, frames, made)
+
+
+def test_sampled_pairs_are_read_as_fastavro_resolves_them(spark: SparkSession, figure: Callable[[str], None]) -> None:
+    """Each pair has columns of its own, so that a few jobs read them all."""
+    pairs = list(itertools.islice((one for seed in itertools.count(FIRST) if (one := asked(seed))), PAIRS))
+    for first in range(0, PAIRS, A_JOB):
+        some = pairs[first : first + A_JOB]
+        # The last row has the frames of the first, each with a byte behind it.
+        rows = [*zip(*(one.frames for one in some), strict=True), tuple(one.frames[0] + b"\0" for one in some)]
+        source = spark.createDataFrame(
+            [(at, *row) for at, row in enumerate(rows)], ", ".join(("at INT", *(f"v{one.seed} BINARY" for one in some)))
+        )
+        for one in some:
+            names = Names(record=f"r{one.seed}", error=f"e{one.seed}")
+            source = decode(source, one.plan, column=f"v{one.seed}", names=names).drop(f"v{one.seed}")
+        found = sorted(source.toArrow().to_pylist(), key=lambda row: int(row["at"]))
+        for one in some:
+            errors = [row[f"e{one.seed}"] and row[f"e{one.seed}"]["code"] for row in found]
+            assert errors == [*[None] * ROWS, "TRAILING"], one.told
+            assert [row[f"r{one.seed}"] for row in found] == [*one.expected, None], one.told
+    unions = sum(len(one.plan.writers) > 1 for one in pairs)
+    figure(
+        f"{len(pairs)} pairs of seeds {FIRST} to {pairs[-1].seed}, {unions} of them in a union: {len(pairs) * ROWS} rows as fastavro has them"
+    )
