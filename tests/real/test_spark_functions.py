@@ -6,14 +6,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from tests.behaviours.served import served
-from tests.frames import frame, record
+from tests.frames import frame, header, record, resolved
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
-from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.refusals import NotFound
+from treaty.core.requests import Lookup, Register, Scope, SetConfig
 from treaty.core.schema import Draft
-from treaty.spark import PlanError, from_avro, view
+from treaty.spark import PlanError, from_avro, to_avro, view
 
 pytestmark = pytest.mark.jvm
 
@@ -55,7 +56,42 @@ def test_a_column_and_a_view_of_mixed_ids(spark: SparkSession, registry: Connect
     assert summed.asDict() == {"n": 1 + 2**40, "bad": 1}
 
 
-def test_options_that_are_none_are_told(registry: Connection) -> None:
+def test_a_column_of_frames_by_the_names_and_places_that_databricks_has(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(0, ("a", 1)), (1, ("b", 2)), (2, None)], "at INT, r STRUCT<name: STRING, n: INT>")
+    with served("memory:") as running, connect(running.url) as far:
+        far.ask(SetConfig(Scope("*"), Config(level="NONE")))
+        one, key = (
+            far.ask(Register(subject_of(subject), Draft(text))).answer.version.schema_id
+            for subject, text in (("o-value", V1), ("o-key", '"int"'))
+        )
+        written = rows.select(
+            "at",
+            to_avro(F.col("at"), F.lit("o-key"), running.url).alias("key"),
+            to_avro(data="r", subject=F.lit("o-value"), schemaRegistryAddress=running.url).alias("value"),
+        )
+        with pytest.raises(NotFound):
+            to_avro("r", "o-value", far, V2)
+        wide = rows.select("at", F.col("r").withField("n", F.col("r.n").cast("long")).alias("r"))
+        wider = wide.select(to_avro("r", "o-value", running.url, V2, {"register": "true"}).alias("value"))
+        two = far.ask(Lookup(subject_of("o-value"), Draft(V2))).answer.schema_id
+        back = written.select(from_avro("value", "o-value", running.url).alias("r"))
+        older = rows.select(to_avro("r", "o-value", far, V1).alias("value"))
+    found = {row["at"]: (row["key"], row["value"]) for row in written.collect()}
+    assert {at: bytes(one) for at, (one, _) in found.items()} == {at: frame(key, '"int"', at) for at in range(3)}
+    assert {at: value and bytes(value) for at, (_, value) in found.items()} == {
+        0: frame(one, V1, {"name": "a", "n": 1}), 1: frame(one, V1, {"name": "b", "n": 2}), 2: None,
+    }  # fmt: skip
+    values = [bytes(row["value"]) for row in wider.collect() if row["value"]]
+    assert [value[:5] for value in values] == [header(two)] * 2
+    assert sorted(resolved(value, V2, V2)["n"] for value in values) == [1, 2]
+    assert [row["r"] and row["r"]["n"] for row in back.collect()] == [1, 2, None]
+    assert {bytes(row["value"] or b"")[:5] for row in older.collect()} == {header(one), b""}
+    plain = rows.select("at", to_avro("at", jsonFormatSchema='"int"').alias("plain"))
+    assert {row["at"]: bytes(row["plain"]) for row in plain.collect()} == {0: b"\0", 1: b"\2", 2: b"\4"}
+
+
+@pytest.mark.usefixtures("spark")
+def test_options_that_are_none_are_told(spark: SparkSession, registry: Connection) -> None:
     with pytest.raises(PlanError, match="option 'schema' is unknown"):
         from_avro("value", "o-value", registry, {"schema": "x"})
     with pytest.raises(PlanError, match="neither a subject nor a schema is named"):
@@ -67,3 +103,13 @@ def test_options_that_are_none_are_told(registry: Connection) -> None:
     registry.ask(Register(subject_of("j-value"), Draft("{}", "JSON")))
     with pytest.raises(PlanError, match="j-value is JSON, not AVRO"):
         from_avro("value", "j-value", registry)
+    with pytest.raises(PlanError, match="j-value is JSON, not AVRO; to_registry"):
+        to_avro("value", "j-value", registry)
+    with pytest.raises(PlanError, match="option 'mode' is unknown; options are register"):
+        to_avro("value", "o-value", registry, options={"mode": "PERMISSIVE"})
+    with pytest.raises(PlanError, match=r"register = 'yes' is unknown"):
+        to_avro("value", "o-value", registry, options={"register": "yes"})
+    with pytest.raises(PlanError, match=r"the subject is Column.*give a text, or lit"):
+        to_avro("value", F.col("subject"), registry)
+    with pytest.raises(PlanError, match="there is nobody to ask"):
+        to_avro("value", "o-value")

@@ -12,7 +12,7 @@ from treaty.spark.decode import decode, from_registry, ids_of
 from treaty.spark.encoding.encode import Written, dry_run, encode, to_registry
 from treaty.spark.encoding.topic import Outgoing, to_topic
 from treaty.spark.explain import engine_of, explain
-from treaty.spark.functions import from_avro, view
+from treaty.spark.functions import from_avro, to_avro, view
 from treaty.spark.history import HistoryReport, check_history
 from treaty.spark.keyed.value import DEBEZIUM, Debezium, Keyed
 from treaty.spark.lake.table import Table
@@ -78,6 +78,7 @@ __all__ = [
     "start",
     "status",
     "still_bad",
+    "to_avro",
     "to_registry",
     "to_topic",
     "view",

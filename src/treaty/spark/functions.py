@@ -1,19 +1,28 @@
-"""Columns for those who come from elsewhere: the signatures of Databricks' `from_avro` and `from_protobuf`, and views.
+"""Columns for those who come from elsewhere: the signatures of Databricks' `from_avro` and `to_avro`, and views.
 
-The registry is asked once, on the driver, when the column is made. Better than these is `decode`, which keeps the reasons
-of bad rows; here a bad row is null, or ends the query.
+The registry is asked once, on the driver, when the column is made. Better than these are `decode` and `to_registry`, which keep
+the reasons of bad rows; here a bad row is null, or ends the query.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pyspark.sql import Column, DataFrame
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro as plain
+from pyspark.sql.avro.functions import to_avro as plainly
 
 from treaty.client.properties import settings_of
+from treaty.client.serializers.framing import prefix
 from treaty.client.sync import HttpRegistry
+from treaty.core.names import subject_of
 from treaty.core.registry import Registry
+from treaty.core.requests import Lookup, Register
+from treaty.core.schema import Draft
+from treaty.formats.avro.canonical import print_schema
+from treaty.plan import asking
+from treaty.plan.known import Known
 from treaty.plan.making import make_plan
 from treaty.plan.reasons import PlanError
 from treaty.spark.decode import decode
@@ -24,12 +33,13 @@ FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
 CONFLUENT = "confluent.schema.registry."
 """How options begin that are settings of the registry's client."""
 KNOWN = frozenset({"mode", "reader"})
+REGISTER = "register"
 
 
 def from_avro(
     data: Column | str,
     subject: str | None = None,
-    registry: Registry | None = None,
+    registry: Registry | str | None = None,
     options: Mapping[str, str] | None = None,
     *,
     jsonFormatSchema: str | None = None,  # noqa: N803 - so it is called there
@@ -37,8 +47,8 @@ def from_avro(
 ) -> Column:
     """The record of each frame of a column: the subject's schemas are the writers, its latest (or `reader`) the reader.
 
-    Called with names, as Databricks' own: `schemaRegistryAddress` in place of a `registry`, `jsonFormatSchema` as the reader's
-    text. Without a subject it is Spark's own function. `options`: ``mode`` is ``FAILFAST`` (the default: a bad row ends the
+    As Databricks' own, it takes an address in place of a `registry` (or as `schemaRegistryAddress`), and `jsonFormatSchema` as the
+    reader's text. Without a subject it is Spark's own function. `options`: ``mode`` is ``FAILFAST`` (the default: a bad row ends the
     query) or ``PERMISSIVE`` (it is null); ``reader`` is ``latest``, ``union``, a version's number or a schema text; those that begin
     with ``confluent.schema.registry.`` are settings for the address. Raises what `make_plan` raises, and `PlanError` for options that are none.
     """
@@ -70,13 +80,75 @@ def from_avro(
     return F.when(value.isNull() | good_envelope(plan, made), found).otherwise(F.when(value.isNotNull(), why))
 
 
+def to_avro(
+    data: Column | str,
+    subject: Column | str | None = None,
+    registry: Registry | str | None = None,
+    jsonFormatSchema: str | None = None,  # noqa: N803 - so it is called there
+    options: Mapping[str, str] | None = None,
+    *,
+    schemaRegistryAddress: str | None = None,  # noqa: N803 - so it is called there
+) -> Column:
+    """A column as registry frames of a subject's latest version, or of the text `jsonFormatSchema`, which must be a version.
+
+    As Databricks' own, it takes an address in place of a `registry` (or as `schemaRegistryAddress`), and the subject as ``lit`` of a
+    text too. Spark's own `to_avro` writes: it fills in no defaults and widens no numbers, a row that the schema can't hold ends
+    the query, and null stays null. `to_registry` does better. Without a subject it is Spark's own function. `options`: with
+    ``register`` as ``true`` a text that is no version becomes one; those that begin with ``confluent.schema.registry.`` are settings for the address.
+
+    Raises `PlanError` for options that are none and for subjects that are not Avro, `NotFound` for a subject or a text that is
+    not there, `Incompatible` where a new version is refused, and `Unavailable`.
+    """
+    if subject is None:
+        return plainly(data, jsonFormatSchema or "")
+    given = dict(options or {})
+    settings = {name: given.pop(name) for name in list(given) if name.startswith(CONFLUENT)}
+    register = given.pop(REGISTER, "false")
+    if given or register not in {"true", "false"}:
+        wrong = f"option {min(given)!r}" if given else f"{REGISTER} = {register!r}"
+        raise PlanError(f"{wrong} is unknown; options are {REGISTER} (true, false) and {CONFLUENT}…")
+    name = subject if isinstance(subject, str) else _text(subject)
+    with _asked(registry, schemaRegistryAddress, settings) as asked:
+        known = _target(asked, name, jsonFormatSchema, register=register == "true")
+    if known.format != "AVRO":
+        raise PlanError(f"{name} is {known.format}, not AVRO; to_registry(frame, registry, {name!r}) writes it")
+    return F.concat(F.lit(prefix(known.schema_id)), plainly(data, print_schema(known.schema)))
+
+
+def _text(column: Column) -> str:
+    """The text that a column of no frame is. Raises `PlanError` for any other: the subject must be known before the first row."""
+    try:
+        row = SparkSession.active().sql("SELECT 1").select(column).first()
+    except AnalysisException:
+        row = None
+    if row is None or not isinstance(row[0], str):
+        raise PlanError(f"the subject is {column}, which is known by row only: give a text, or lit() of one")
+    return row[0]
+
+
+def _target(registry: Registry, subject: str, text: str | None, *, register: bool) -> Known:
+    """The schema to write with."""
+    place = subject_of(subject)
+    if text is None:
+        return asking.version(registry, place)
+    if register:
+        found = registry.ask(Register(place, Draft(text))).answer.version
+    else:
+        found = registry.ask(Lookup(place, Draft(text))).answer
+    known = asking.by_id(registry, found.schema_id, place.context)
+    if known is None:
+        raise PlanError(f"{subject} has no schema with id {found.schema_id}")
+    return known
+
+
 @contextmanager
-def _asked(registry: Registry | None, address: str | None, settings: Mapping[str, str]) -> Iterator[Registry]:
+def _asked(registry: Registry | str | None, named: str | None, settings: Mapping[str, str]) -> Iterator[Registry]:
     """The registry that is given, or the one at an address while the plan is made."""
-    if registry is not None:
+    if registry is not None and not isinstance(registry, str):
         yield registry
         return
-    if address is None:
+    address = registry or named
+    if not address:
         raise PlanError("there is nobody to ask about the subject: give a registry, or schemaRegistryAddress=")
     url = address if "://" in address else f"http://{address}"
     found = HttpRegistry(
