@@ -1,22 +1,37 @@
-"""`treaty pipeline` from a file to tables: planned, stopped and gone on with, told, replayed, failed."""
+"""`treaty pipeline` from a file to tables: planned, stopped and gone on with, told, replayed, failed; and over a pattern of real topics."""
 
 import json
 import os
+import random
 import signal
 import threading
 import time
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
+from confluent_kafka import Producer
+from confluent_kafka.schema_registry import SchemaRegistryClient, header_schema_id_serializer
+from confluent_kafka.schema_registry.avro import AvroSerializer
+from confluent_kafka.serialization import MessageField
 from pyspark.sql import SparkSession
 
+from tests.behaviours.served import served
+from tests.frames import record
+from tests.orders import KEY, confluents, kinds, order, plain
 from tests.real.pipeline_files import V1, V2, Lines, put, sound
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.connection import Connection
+from treaty.spark import Table
+from treaty.spark.lake import lakes
+
+if TYPE_CHECKING:
+    from tests.servers.kafka import Kafka
 
 pytestmark = pytest.mark.jvm
 
@@ -106,3 +121,88 @@ def _terminate_after(commit: Path) -> None:
     while not commit.exists():
         time.sleep(0.01)
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+BAD = 5
+"""Records of each sending whose header is cut short."""
+KEY_2 = record(("id", "long"), ("zone", "string", "north"), name="Key")
+
+
+@dataclass
+class Keys:
+    """A pipeline of the keys of all topics whose names begin alike, each with its schema's guid in a header."""
+
+    command: Commands
+    kafka: "Kafka"
+    url: str
+    start: str = field(default_factory=lambda: f"keys{time.time_ns()}-")
+    read: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def describe(self) -> None:
+        root = self.command.root
+        self.command.file.write_text(
+            f'registry = "{self.url}"\ncheckpoint = "{root}/checkpoint"\npart = "key"\nframing = "header"\nmessage = "shop.Order"\n'
+            f'keep = ["topic", "partition", "offset"]\n[source.kafka]\nservers = "{self.kafka.bootstrap}"\n'
+            f'pattern = "{self.start}.*"\n[good]\nplace = "{root}/good/{{topic}}"\nformat = "parquet"\n'
+            f'[bad]\nplace = "{root}/bad"\nformat = "parquet"\n[trigger]\nkind = "available"\n'
+        )
+
+    def send(self, topic: str, serializer: Any, values: Sequence[Any], subject: str = "") -> None:
+        """Records with these keys; the last few lose their header's end, and most have a null value."""
+        producer = Producer({"bootstrap.servers": self.kafka.bootstrap})
+        write = confluents(serializer, subject or topic, MessageField.KEY)
+        for number, (key, headers) in enumerate(map(write, values)):
+            cut: Any = [(name, mark[:9] if number >= len(values) - BAD else mark) for name, mark in headers]
+            producer.produce(topic, None if number % 3 else b"value", key, number % 2, headers=cut)
+        assert producer.flush(30) == 0
+
+    def run(self) -> int:
+        """Run to the end; returns the batches."""
+        batches = [json.loads(line) for line in self.command("run", 0, "--json").stdout.splitlines()]
+        for one in (each for batch in batches for each in batch["by"]):
+            self.read[one["topic"], one["code"]] += one["rows"]
+        return len(batches)
+
+    def rows(self, spark: SparkSession, topic: str) -> list[dict[str, Any]]:
+        """What the topic's table has."""
+        table = lakes.read(spark, Table(f"{self.command.root}/good/{topic}", "parquet"))
+        found: list[dict[str, Any]] = table.drop("topic", "partition", "offset").toArrow().to_pylist()
+        return found
+
+
+def test_topics_of_a_pattern_whose_keys_are_named_in_headers(
+    spark: SparkSession, kafka: "Kafka", tmp_path: Path, figure: Callable[[str], None]
+) -> None:
+    """Avro in the one, Protobuf in the other, which is made between two runs; what was unknown comes back."""
+    (tmp_path / "protoc").mkdir()
+    kind, begin = kinds(tmp_path / "protoc")["PROTOBUF"], time.monotonic()
+    by_header = {"schema.id.serializer": header_schema_id_serializer}
+    with served("memory:") as server, SchemaRegistryClient({"url": server.url}) as client:
+        keys = Keys(Commands(Lines(spark, tmp_path), tmp_path), kafka, server.url)
+        keys.describe()
+        assert "name some with --topic" in keys.command("plan", 0).stdout
+        avro = kafka.topic(f"{keys.start}avro", 2)
+        keys.send(avro, AvroSerializer(client, KEY, conf=by_header), [{"id": at} for at in range(150 + BAD)])
+        assert f"{tmp_path}/good/{avro} would be made" in keys.command("plan", 0, "--topic", avro).stdout
+        assert keys.run() == 1
+
+        proto = kafka.topic(f"{keys.start}proto", 2)
+        messages = [kind.value(order(random.Random(at), 2, str(at)), 2) for at in range(150)]
+        keys.send(proto, kind.theirs(client, 2, "header"), [*messages, *messages[:BAD]])
+        strange = [{"id": at, "zone": "south"} for at in range(50 + BAD)]
+        keys.send(avro, AvroSerializer(client, KEY_2, conf=by_header), strange, subject="elsewhere")
+        assert keys.run() == 1
+        bad = {(avro, "TOO_SHORT"): 2 * BAD, (avro, "UNKNOWN_ID"): 50, (proto, "TOO_SHORT"): BAD}
+        assert keys.read == {(avro, ""): 150, (proto, ""): 150, **bad}
+        seen = keys.command.told("status", 0)
+        assert (seen["lag"], [one["topic"] for one in seen["plans"]]) == (0, [avro, proto])
+        assert {(one["topic"], one["code"]): one["rows"] for one in seen["still_bad"]} == bad
+        with connect(server.url) as registry:
+            put(registry, KEY_2, f"{avro}-key")
+        assert "50 are good now" in keys.command("replay", 1).stdout
+    assert {one["code"] for one in keys.command.told("status", 0)["still_bad"]} == {"TOO_SHORT"}
+    zones = Counter((row["id"], row["zone"]) for row in keys.rows(spark, avro))
+    assert zones == Counter([*((at, None) for at in range(150)), *((at, "south") for at in range(50))])
+    expected = [kind.read(one.SerializeToString(), 2) for one in messages]
+    assert sorted(map(plain, keys.rows(spark, proto)), key=lambda one: int(one["name"])) == expected
+    figure(f"{sum(keys.read.values())} records of two topics, plan to replay: {time.monotonic() - begin:.0f} s")

@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -52,7 +52,8 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
 
     ending = Event()
     with surroundings.opened(file, registry) as (told, spark, found), ExitStack() as stack:
-        numbers = _Numbers(told.name, as_json=as_json)
+        drawn = told.pipeline.trigger.bounded and not as_json and sys.stderr.isatty()
+        numbers = _Numbers(told.name, as_json=as_json, drawn=drawn)
         if metrics_port is not None:
             stack.callback(_served(numbers, metrics_port, metrics_host))
         stack.enter_context(_signals(ending))
@@ -61,7 +62,7 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
         except SourceError as error:
             raise UnusableError(str(error)) from error
         stream = numbers.stream = Watched(query, ending)
-        show = stack.enter_context(_bar(bounded=told.pipeline.trigger.bounded and not as_json))
+        show = stack.enter_context(_bar() if drawn else nullcontext(_nothing))
         try:
             while not stream.wait(POLL):
                 show(numbers)
@@ -81,11 +82,12 @@ class FailedError(click.ClickException):
 class _Numbers:
     """What batches did, for the terminal, for JSON lines and for Prometheus."""
 
-    def __init__(self, name: str, *, as_json: bool) -> None:
+    def __init__(self, name: str, *, as_json: bool, drawn: bool) -> None:
+        """`drawn`: a progress bar shows them, so batches are not told line by line."""
         from treaty.spark.pipelines.reports.metrics import PipelineMetrics  # noqa: PLC0415 (loads Spark)
 
         self.metrics = PipelineMetrics(name, self.lag)
-        self.as_json = as_json
+        self.as_json, self.drawn = as_json, drawn
         self.stream: Watched | None = None
         self.rows = self.good = self.bad = self.deletes = 0
 
@@ -101,7 +103,7 @@ class _Numbers:
             counts = {"rows": seen.rows, "good": seen.good, "bad": seen.bad, "deletes": seen.deletes}
             line = {"batch": report.batch, "seconds": round(report.seconds, 3), **counts, "by": listed(report.rows)}
             click.echo(_line(line))
-        elif not sys.stderr.isatty():
+        elif not self.drawn:
             said = f"batch {report.batch}: {seen.rows:,} rows, {seen.bad:,} bad, {report.seconds:.1f} s"
             screen.say(said, err=True)
 
@@ -121,8 +123,7 @@ class _Numbers:
         parts = [f"{self.bad:,} bad"] if self.bad else []
         parts += [f"{self.deletes:,} delete markers"] if self.deletes else []
         more = f" ({', '.join(parts)})" if parts else ""
-        batches = screen.counted(self.metrics.batches, "batch").replace("batchs", "batches")
-        said = f"{screen.counted(self.rows, 'row')}{more} in {batches}"
+        said = f"{screen.counted(self.rows, 'row')}{more} in {screen.counted(self.metrics.batches, 'batch')}"
         screen.say(f"{'Stopped: ' if stopped else ''}{said}.", "yellow" if self.bad else "green", err=True)
 
 
@@ -154,12 +155,13 @@ def _signals(ending: Event) -> Iterator[None]:
             signal.signal(one, handler)
 
 
+def _nothing(numbers: _Numbers) -> None:
+    """What is shown where no bar is."""
+
+
 @contextmanager
-def _bar(*, bounded: bool) -> Iterator[Callable[[_Numbers], None]]:
-    """A progress bar on stderr, where a person looks at a stream that ends."""
-    if not bounded or not sys.stderr.isatty():
-        yield lambda _: None
-        return
+def _bar() -> Iterator[Callable[[_Numbers], None]]:
+    """A progress bar on stderr, for a person who looks at a stream that ends."""
     from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
@@ -169,7 +171,8 @@ def _bar(*, bounded: bool) -> Iterator[Callable[[_Numbers], None]]:
 
         def show(numbers: _Numbers) -> None:
             found = numbers.progress()
-            said = f"{numbers.rows:,} rows, {numbers.bad:,} bad, {numbers.metrics.batches} batches"
+            counts = screen.counted(numbers.rows, "row"), screen.counted(numbers.metrics.batches, "batch")
+            said = f"{counts[0]}, {numbers.bad:,} bad, {counts[1]}" if numbers.metrics.batches else "the first batch"
             bar.update(
                 task, total=found.total if found else None, completed=found.done if found else numbers.rows, said=said
             )

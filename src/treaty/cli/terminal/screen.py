@@ -32,8 +32,9 @@ def say(text: str, colour: str | None = None, *, bold: bool = False, err: bool =
 
 
 def counted(count: int, what: str) -> str:
-    """A number and what it counts: ``1 record``, ``2,000 records``."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    """A number and what it counts: ``1 record``, ``2,000 records``, ``3 batches``."""
+    many = "es" if what.endswith("ch") else "s"
+    return f"{count:,} {what}{'' if count == 1 else many}"
 
 
 def one_line(value: str) -> str:
