@@ -53,6 +53,8 @@ def session(
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        # Spark would note the line of Python for each column that is made: five calls to the JVM instead of one.
+        .config("spark.python.sql.dataFrameDebugging.enabled", "false")
         .config("spark.databricks.delta.snapshotPartitions", "2")
     )
     driver = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {java_options}".strip()}
