@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,7 +31,9 @@ V2 = record(("name", "string"), ("n", "long"), ("note", ["null", "string"], None
 ROWS, DAMAGED = 30, 12
 """The good and damaged rows of a file; each life has a new one."""
 MOST_STEPS, LONGEST = 5, 0.4
-"""The steps that a life gives one of the formats at most (they take turns) before it is killed, and the seconds that may follow."""
+"""The steps that a life gives its streams at most before it is killed, and the seconds that may follow."""
+ALL_EVERY = 5
+"""Every so many lives all three streams run side by side; in between the formats take turns, and starting is most of a life."""
 
 
 class Input:
@@ -80,15 +82,15 @@ def started(root: Path, *words: str) -> "subprocess.Popen[str]":
         )
 
 
-def killed(root: Path, format_: str, steps: int, seconds: float) -> list[str]:
-    """One life: the steps that were told until the driver was killed, after so many of one format, or ended."""
-    driver = started(root)
+def killed(root: Path, formats: Sequence[str], steps: int, seconds: float) -> list[str]:
+    """One life: the steps that were told until the driver was killed, after so many of the first format, or ended."""
+    driver = started(root, *formats)
     assert driver.stdout is not None
     told: list[str] = []
     try:
         for line in driver.stdout:
             told.append(line.strip())
-            if sum(one.startswith(format_) for one in told) >= steps or told[-1] == "ended":
+            if sum(one.startswith(formats[0]) for one in told) >= steps or told[-1] == "ended":
                 break
         time.sleep(seconds)
     finally:
@@ -129,7 +131,9 @@ def test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice(
             given.write()
             if life == kills // 2:
                 given.register(V2)  # while streams are in the middle of batches: the next files have both versions
-            told = killed(tmp_path, FORMATS[life % len(FORMATS)], dice.randint(1, MOST_STEPS), dice.random() * LONGEST)
+            first = life % len(FORMATS)
+            formats = FORMATS[first:] + FORMATS[:first] if life % ALL_EVERY == 0 else FORMATS[first : first + 1]
+            told = killed(tmp_path, formats, dice.randint(1, MOST_STEPS), dice.random() * LONGEST)
             last = {line.split()[0]: line.split()[-1] for line in told if line != "ended"}
             inside.update(f"{one} after {step}" for one, step in last.items() if step != "done" and told[-1] != "ended")
         driver = started(tmp_path, "--read")
