@@ -24,6 +24,7 @@ from treaty.spark import (
     from_avro,
     make_plan,
     start,
+    to_avro,
     to_registry,
     view,
 )
@@ -33,7 +34,7 @@ MESSAGES = {"AVRO": "", "PROTOBUF": "shop.Order", "JSON": ""}
 
 def whereabouts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Where a Python worker has this library from."""
-    import treaty.spark.decode as found  # noqa: PLC0415 (it is asked on the worker)
+    import treaty.spark.frames as found  # noqa: PLC0415 (it is asked on the worker)
 
     for batch in batches:
         yield pa.RecordBatch.from_arrays([pa.array([str(found.__file__)] * batch.num_rows)], ["file"])
@@ -59,6 +60,9 @@ def main(url: str, folder: Path, *, remote: bool) -> None:
         ]
         column = from_avro("value", "avro-value", registry, {"mode": "PERMISSIVE"})
         told["column"] = frames.select(column.alias("record")).filter("record IS NOT NULL").count()
+        rows = frames.select("place", column.alias("record")).filter("record IS NOT NULL")
+        written = rows.select("place", to_avro("record", F.lit("avro-value"), url).alias("value"))
+        written.write.parquet(f"{folder}/out/column")
         streamed(spark, registry, folder)
         source = spark.readStream.schema(frames.schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in/AVRO")
         tables = Pipeline("avro-value", f"{folder}/good", f"{folder}/bad", f"{folder}/checkpoint", keep=("place",))

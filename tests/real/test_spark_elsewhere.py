@@ -63,8 +63,9 @@ class Given:
         batches = self.found("batches")
         assert [one["name"] for one in batches] == [one["name"] for one in orders]
         assert len({one["batch"] for one in batches}) == FILES
-        again = [self.shop["AVRO"].read(one["value"][5:], VERSIONS[-1]) for one in self.found("out/again")]
-        assert again == orders
+        for place in ("out/again", "out/column"):
+            again = [self.shop["AVRO"].read(one["value"][5:], VERSIONS[-1]) for one in self.found(place)]
+            assert again == orders
         told: dict[str, Any] = json.loads((self.folder / "told.json").read_text("utf-8"))
         states = sorted({one["state"] for one in orders})
         counted = [[state, sum(one["state"] == state for one in orders)] for state in states]
