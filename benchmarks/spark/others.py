@@ -18,7 +18,7 @@ LIMITS = {
     "PROTOBUF": "Google's runtime judges whole batches, ptars makes columns of them, and the JVM takes them over",
     "JSON": "Spark's JSON parser reads every byte; names stand in every row",
     "encode": "`to_avro`, and a check of each field that may not fit",
-    "Protobuf": "each row becomes Python objects, which the constructor of Google's runtime takes in C",
+    "Protobuf": "the rows are carried to Python workers, where ptars writes whole batches",
     "JSON text": "`to_json`; names stand in every row",
     "JSON text, validated": "each document is read again in Python, for the validator",
 }

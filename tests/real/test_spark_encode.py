@@ -259,6 +259,25 @@ def test_each_bad_row_is_told_and_no_neighbour_is_touched(
         assert "kind" not in json.loads(bytes(found[1]["value"])[5:])
 
 
+def test_rows_are_encoded_once_whatever_is_asked_of_them(spark: SparkSession, registry: Connection) -> None:
+    registry.ask(Register(subject_of("once-value"), Draft(record(("tags", {"type": "array", "items": "string"})))))
+    source = spark.range(4).select(
+        "id", F.when(F.col("id") != 2, F.array(F.when(F.col("id") != 1, F.lit("a")))).alias("tags")
+    )
+    encoded = to_registry(source, registry, "once-value", EncodeWish(framing="header"), columns=["tags"])
+    asked = encoded.filter("error is null").select("id", "value", "headers", "error")
+    plan: Any = asked._jdf.queryExecution()  # the JVM's own plan, which Python shows only in print
+    assert plan.optimizedPlan().toString().count("to_avro(") == 1
+    assert [(one["id"], bytes(one["value"]), one["error"]) for one in asked.collect()] == [
+        (0, b"\2\2a\0", None),
+        (3, b"\2\2a\0", None),
+    ]
+    assert sorted(one["error"]["message"] for one in encoded.filter("error is not null").collect()) == [
+        "/tags is null, and the schema has no null there",
+        "/tags/[] is null, and the schema has no null there",
+    ]
+
+
 def test_a_topic_gets_keys_values_and_headers_and_bad_rows_stay_behind(
     spark: SparkSession, registry: Connection, tmp_path: Path
 ) -> None:

@@ -8,7 +8,11 @@ from treaty.plan.encoding.fit import Fit, stored_fit
 
 FORMAT = 1
 """Of the stored form; a plan of another format is not run."""
-ENGINES = {"AVRO": "Spark's to_avro", "PROTOBUF": "Protobuf's runtime in Python workers", "JSON": "Spark's to_json"}
+ENGINES = {
+    "AVRO": "Spark's to_avro",
+    "PROTOBUF": "ptars over whole batches in Python workers, or Protobuf's runtime row by row",
+    "JSON": "Spark's to_json",
+}
 """What writes payloads, by format."""
 
 

@@ -5,16 +5,15 @@ from pyspark.sql.avro.functions import to_avro
 
 from treaty.plan.encoding.value import EncodePlan
 from treaty.spark.encoding.encoder import Encoder
-from treaty.spark.engines.engine import barrier
 
 
-def _packed(plan: EncodePlan, row: Column) -> Column:
-    return barrier(to_avro(row, plan.text))
+def _payload(plan: EncodePlan, row: Column) -> Column:
+    return to_avro(row, plan.text)
 
 
-def _payload(plan: EncodePlan, packed: Column) -> Column:
+def _apart(plan: EncodePlan) -> bool:
     del plan
-    return packed
+    return False
 
 
-AVRO = Encoder(_packed, _payload)
+AVRO = Encoder(_payload, _apart)

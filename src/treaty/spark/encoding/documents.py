@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -11,30 +12,27 @@ from treaty.formats.jsonschema.data.value import check
 from treaty.formats.jsonschema.format import FORMAT
 from treaty.formats.jsonschema.model import Document
 from treaty.plan.encoding.value import EncodePlan
+from treaty.spark.encoding import encoder
 from treaty.spark.encoding.encoder import Encoder
 from treaty.spark.encoding.fitting import WRITTEN
 from treaty.spark.encoding.workers import in_arrow
-from treaty.spark.engines.engine import barrier
 
-JUDGED = "STRUCT<`text`: STRING, `said`: STRING>"
 FAULTS_TOLD = 3
 """Faults that one row tells."""
 
 
-def _packed(plan: EncodePlan, row: Column) -> Column:
+def _payload(plan: EncodePlan, row: Column) -> Column:
     if plan.fit.way == "record":
         text = F.to_json(row, WRITTEN)
     else:
         # A value that is no object is written as the only item of a list, whose brackets are taken off again.
         inside = F.to_json(F.array(row), WRITTEN)
         text = F.when(row.isNotNull(), F.substring(inside, F.lit(2), F.length(inside) - 2))
-    if not plan.validate:
-        return F.struct(barrier(text).alias("text"), F.lit(None).cast("string").alias("said"))
-    return in_arrow(judge_of(plan.text), JUDGED)(text)
+    return in_arrow(judge_of(plan.text), encoder.WRITTEN)(text) if plan.validate else text.cast("binary")
 
 
 def judge_of(schema: str) -> Callable[[pa.Array], pa.Array]:
-    """A function from payloads to themselves and what is wrong with each: path and keyword, null where nothing is."""
+    """A function from texts to payloads and what is wrong with those that have none: path and keyword."""
     parsed: list[Document] = []
 
     def judge(texts: pa.Array) -> pa.Array:
@@ -46,21 +44,15 @@ def judge_of(schema: str) -> Callable[[pa.Array], pa.Array]:
             told.append(
                 "; ".join(f"{one.path or '/'} {one.rule}: {one.message}" for one in faults[:FAULTS_TOLD]) or None
             )
-        return pa.StructArray.from_arrays(
-            [texts.cast(pa.string()), pa.array(told, pa.string())], names=["text", "said"]
-        )
+        said = pa.array(told, pa.string())
+        payloads = pc.if_else(said.is_null(), texts.cast(pa.binary()), pa.scalar(None, pa.binary()))
+        return pa.StructArray.from_arrays([payloads, said], names=["payload", "said"])
 
     return judge
 
 
-def _payload(plan: EncodePlan, packed: Column) -> Column:
-    del plan
-    return F.when(packed["said"].isNull(), packed["text"].cast("binary"))
+def _apart(plan: EncodePlan) -> bool:
+    return plan.validate
 
 
-def _said(plan: EncodePlan, packed: Column) -> Column:
-    del plan
-    return packed["said"]
-
-
-DOCUMENTS = Encoder(_packed, _payload, _said)
+DOCUMENTS = Encoder(_payload, _apart)

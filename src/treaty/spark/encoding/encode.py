@@ -21,6 +21,7 @@ from treaty.spark.encoding.fitting import first_of, fitted
 from treaty.spark.encoding.headers import stamped
 from treaty.spark.encoding.messages import MESSAGES
 from treaty.spark.encoding.sources import columns_of
+from treaty.spark.engines.engine import barrier
 
 ENCODERS: Mapping[str, Encoder] = {"AVRO": AVRO, "PROTOBUF": MESSAGES, "JSON": DOCUMENTS}
 """By format."""
@@ -86,26 +87,46 @@ def encode(
     frame: DataFrame, plan: EncodePlan, *, columns: Sequence[str] | str = (), names: Written = WRITTEN
 ) -> DataFrame:
     """`to_registry` with a plan that was made for these columns."""
-    source = _source(frame, columns)
-    found = tuple((one.name, type_ddl(one.type)) for one in columns_of(source))
+    found = tuple((one.name, type_ddl(one.type)) for one in columns_of(_source(frame, columns)))
     if found != plan.columns:
         raise PlanError(f"the plan is for {_told(plan.columns)}, and the frame has {_told(found)}: make it anew")
-    encoder, row = ENCODERS[plan.format], _row(plan, found, columns)
-    brought = fitted(plan.fit, row)
-    wrong = F.when(row.isNotNull(), first_of(brought.problems))
-    kept = [F.col(quoted(name)) for name in frame.columns]
-    judged = frame.select(*kept, wrong.cast("string").alias(WRONG))
-    right = F.when(F.col(WRONG).isNull() & row.isNotNull(), brought.made)
-    packed = judged.select(*kept, F.col(WRONG), encoder.packed(plan, right).alias(PACKED))
-    payload = encoder.payload(plan, F.col(PACKED))
-    said = F.coalesce(F.col(WRONG), encoder.said(plan, F.col(PACKED))) if encoder.said else F.col(WRONG)
+    row = _row(plan, found, columns)
+    packed = (_staged if ENCODERS[plan.format].apart(plan) else _at_once)(frame, plan, row)
+    payload, said = F.col(PACKED)["payload"], F.col(PACKED)["said"]
     head = bytes.fromhex(plan.head)
     framed = F.concat(F.lit(head), payload) if plan.framing == "prefix" else payload
     made = {names.value: framed, names.error: _error(plan, said)}
     if plan.framing == "header":
         had = F.col(quoted(names.headers)) if names.headers in frame.columns else None
         made[names.headers] = stamped(had, plan.part, head, payload.isNotNull())
-    return packed.withColumns(made).drop(WRONG, PACKED)
+    return packed.withColumns(made).drop(PACKED)
+
+
+def _at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
+    """The frame with `PACKED`: each row is judged and encoded in one expression, which stands in the plan once.
+
+    What is said of a row is only looked for where something is wrong. The columns of a row go into this step alone.
+    """
+    brought = fitted(plan.fit, row)
+    said = first_of(brought.problems).cast("string")
+    nothing, payload = F.lit(None).cast("string"), ENCODERS[plan.format].payload(plan, brought.made)
+    bad = F.struct(F.lit(None).cast("binary").alias("payload"), said.alias("said"))
+    good = F.struct(payload.alias("payload"), nothing.alias("said"))
+    judged = F.when(row.isNotNull() & said.isNotNull(), bad).when(row.isNotNull(), good)
+    kept = [F.col(quoted(name)) for name in frame.columns]
+    return frame.select(*kept, barrier(judged).alias(PACKED))
+
+
+def _staged(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
+    """The frame with `PACKED`: rows are judged first, and workers of Python get those that are right."""
+    brought = fitted(plan.fit, row)
+    wrong = F.when(row.isNotNull(), first_of(brought.problems)).cast("string")
+    kept = [F.col(quoted(name)) for name in frame.columns]
+    judged = frame.select(*kept, wrong.alias(WRONG))
+    right = F.when(F.col(WRONG).isNull() & row.isNotNull(), brought.made)
+    packed = judged.select(*kept, F.col(WRONG), ENCODERS[plan.format].payload(plan, right).alias(PACKED))
+    said = F.coalesce(F.col(WRONG), F.col(PACKED)["said"])
+    return packed.select(*kept, F.struct(F.col(PACKED)["payload"], said.alias("said")).alias(PACKED))
 
 
 def _source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:

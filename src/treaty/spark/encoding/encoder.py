@@ -12,12 +12,14 @@ from treaty.plan.encoding.value import EncodePlan
 class Encoder:
     """How payloads are written.
 
-    - ``packed(plan, row)``: the struct that a row was brought to (or the one value, where the schema is no record) as
-      what `payload` and `said` read; a null row must stay null.
-    - ``payload(plan, packed)``: the bytes, without what stands before them; null for a bad row.
-    - ``said(plan, packed)``: what is wrong with a row that could not be written, or null; None where that can't be.
+    - ``payload(plan, row)``: the bytes of the struct that a row was brought to (or of the one value, where the schema is no
+      record), without what stands before them; a null row must stay null.
+    - ``apart(plan)``: whether workers of Python write them. What `payload` gives is then a struct `WRITTEN`.
     """
 
-    packed: Callable[[EncodePlan, Column], Column]
     payload: Callable[[EncodePlan, Column], Column]
-    said: Callable[[EncodePlan, Column], Column] | None = None
+    apart: Callable[[EncodePlan], bool]
+
+
+WRITTEN = "STRUCT<`payload`: BINARY, `said`: STRING>"
+"""A payload, or what is wrong with a row that could not be written."""

@@ -1,0 +1,79 @@
+"""Protobuf in whole columns: batches by ptars, and what it may not write by Protobuf's own runtime, row by row."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from treaty.arrow.encoding.outline import Writer, outlined
+from treaty.arrow.encoding.rows import REFUSED, Row, encoder_of
+from treaty.plan.encoding.value import EncodePlan
+
+KIND = pa.struct([("payload", pa.binary()), ("said", pa.string())])
+FEW = 64
+"""Rows that are written one by one where one of them is refused; of more, each half is tried again."""
+
+
+def writer_of(plan: EncodePlan) -> Callable[[pa.Array], pa.Array]:
+    """A function from rows to payloads, and to what is wrong with those that have none."""
+    state: list[_Batches] = []
+
+    def write(rows: pa.Array) -> pa.Array:
+        if not state:
+            state.append(_Batches(encoder_of(plan, rows.type), outlined(plan, rows.type)))
+        return state[0].write(rows)
+
+    return write
+
+
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    row: Row
+    columns: Writer | None
+    """None where rows of this type are written one by one."""
+
+    def write(self, rows: pa.Array) -> pa.Array:
+        if self.columns is None:
+            return self._each(rows)
+        there = rows.is_valid().to_numpy(zero_copy_only=False)
+        whole = not rows.null_count and not rows.offset
+        found = self._filled(rows if whole else rows.take(pa.array(np.flatnonzero(there))))
+        if whole or there.all():
+            return found
+        places = np.cumsum(there) - 1
+        payloads, said = found.flatten()
+        back = pa.array(places, mask=~there)
+        return _both(payloads.take(back), said.take(back))
+
+    def _filled(self, rows: pa.Array) -> pa.Array:
+        """Rows of which none is null."""
+        assert self.columns is not None
+        try:
+            return _both(self.columns(rows), pa.nulls(len(rows), pa.string()))
+        except REFUSED:
+            pass
+        if len(rows) <= FEW:
+            return self._each(rows)
+        half = len(rows) // 2
+        parts = (np.arange(half), np.arange(half, len(rows)))
+        return pa.concat_arrays([self._filled(rows.take(pa.array(one))) for one in parts])
+
+    def _each(self, rows: pa.Array) -> pa.Array:
+        try:
+            made = [self.row(one) for one in rows.to_pylist()]
+        except UnicodeDecodeError:
+            made = [self._told(one) for one in rows]
+        return _both(pa.array([one for one, _ in made], pa.binary()), pa.array([one for _, one in made], pa.string()))
+
+    def _told(self, row: Any) -> tuple[bytes | None, str | None]:
+        try:
+            value = row.as_py()
+        except UnicodeDecodeError as wrong:
+            return None, f"a text is no UTF-8: {wrong}"
+        return self.row(value)
+
+
+def _both(payloads: pa.Array, said: pa.Array) -> pa.Array:
+    return pa.StructArray.from_arrays([payloads, said], fields=list(KIND))

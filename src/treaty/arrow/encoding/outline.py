@@ -1,0 +1,175 @@
+"""Protobuf in whole columns: rows are brought to the outline of a message, which ptars writes as it stands.
+
+An outline has bare fields under the numbers of the message: no enums, no maps, no oneofs and no known messages. A field
+that knows whether it is set is optional; a message that is made of a text or of bytes stands there as its bytes. What
+comes out are the bytes that Protobuf's own runtime writes, and a value that it would refuse raises one of `REFUSED`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.message_factory import GetMessageClass
+
+from treaty.arrow.decoded import frames_of
+from treaty.arrow.encoding import changes
+from treaty.arrow.encoding.changes import BITS, Change
+from treaty.arrow.encoding.rows import descriptor_of
+from treaty.formats.protobuf.columns import DECIMAL
+from treaty.plan.encoding.value import EncodePlan
+
+Writer = Callable[[pa.Array], pa.Array]
+"""From rows of which none is null to their payloads."""
+_ONE, _MANY = FieldDescriptorProto.LABEL_OPTIONAL, FieldDescriptorProto.LABEL_REPEATED
+_MESSAGE, _BYTES = FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_BYTES
+_BARE = {
+    FieldDescriptor.CPPTYPE_INT32: pa.int32(),
+    FieldDescriptor.CPPTYPE_INT64: pa.int64(),
+    FieldDescriptor.CPPTYPE_UINT32: pa.uint32(),
+    FieldDescriptor.CPPTYPE_UINT64: pa.uint64(),
+    FieldDescriptor.CPPTYPE_DOUBLE: pa.float64(),
+    FieldDescriptor.CPPTYPE_FLOAT: pa.float32(),
+    FieldDescriptor.CPPTYPE_BOOL: pa.bool_(),
+    FieldDescriptor.CPPTYPE_ENUM: pa.int32(),
+    FieldDescriptor.CPPTYPE_STRING: pa.string(),
+}
+"""By the kind of a field, what ptars takes for it; texts and bytes are one kind."""
+
+
+class UnfitError(ValueError):
+    """A message that has no outline; the sentence names what it has."""
+
+
+def outlined(plan: EncodePlan, kind: pa.DataType) -> Writer | None:
+    """What writes rows of a type as the message of a plan; None where there is no ptars, or no outline."""
+    try:
+        from ptars._lib import ProtoRegistry  # noqa: PLC0415 - a wheel that not every machine has
+    except ImportError:
+        return None
+    outline, descriptor = _Outline(), descriptor_of(plan)
+    try:
+        name, change = outline.message(descriptor, kind)
+    except UnfitError:
+        return None
+    registry = ProtoRegistry([outline.file.SerializeToString()])
+    handler = registry.create_for_message(f"treaty.outline.{name}", None)
+    wanted, runtime = pa.struct(list(handler.schema())), GetMessageClass(descriptor)
+
+    def write(rows: pa.Array) -> pa.Array:
+        made = change(rows)
+        if not _alike(made.type, wanted):  # ptars leaves out columns of another type without a word
+            raise UnfitError(f"{made.type} is not {wanted}")
+        payloads = handler.record_batch_to_array(pa.RecordBatch.from_struct_array(made))
+        if not outline.again:
+            return payloads
+        read = [runtime.FromString(one) for one in frames_of(payloads) if one is not None]
+        return pa.array([one.SerializeToString(deterministic=True) for one in read], pa.binary())
+
+    return write
+
+
+def _alike(one: pa.DataType, other: pa.DataType) -> bool:
+    """Whether two types differ in nothing but names of items and what may be null."""
+    if pa.types.is_struct(one) and pa.types.is_struct(other):
+        names = [[kind.field(at).name for at in range(kind.num_fields)] for kind in (one, other)]
+        pairs = zip(one, other, strict=False)
+        return names[0] == names[1] and all(_alike(mine.type, its.type) for mine, its in pairs)
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return _alike(one.value_type, other.value_type)
+    return bool(one == other)
+
+
+@dataclass(slots=True)
+class _Outline:
+    """A file with outlines of messages, made by asking for them.
+
+    `again`: the runtime writes the same in other bytes (maps in an order of its own, numbers that are not packed), so what
+    ptars wrote is read and written by it once more.
+    """
+
+    file: FileDescriptorProto = field(
+        default_factory=lambda: FileDescriptorProto(
+            name="treaty/outline.proto", package="treaty.outline", syntax="proto3"
+        )
+    )
+    again: bool = False
+
+    def message(self, descriptor: Descriptor, kind: pa.DataType) -> tuple[str, Change]:
+        """Name of the outline of a message, and the change of structs of a type to it. Raises `UnfitError`."""
+        if descriptor.GetOptions().message_set_wire_format or not kind.num_fields:
+            raise UnfitError(f"{descriptor.full_name} is a message set, or has no columns")
+        made = self._added()
+        columns = [(descriptor.fields_by_name[kind.field(at).name], at) for at in range(kind.num_fields)]
+        parts = []
+        for source, at in sorted(columns, key=lambda one: one[0].number):
+            parts.append((f"f{source.number}", at, self._field(made, source, kind.field(at).type)))
+        return made.name, changes.struct(parts)
+
+    def _added(self) -> DescriptorProto:
+        return self.file.message_type.add(name=f"M{len(self.file.message_type)}")
+
+    def _put(self, made: DescriptorProto, number: int, kind: int, label: int = _ONE, *, asks: bool = False) -> None:
+        one = made.field.add(name=f"f{number}", number=number, type=kind, label=label)
+        if asks and label == _ONE:
+            one.proto3_optional = True
+            one.oneof_index = len(made.oneof_decl)
+            made.oneof_decl.add(name=f"_f{number}")
+
+    def _named(self, made: DescriptorProto, number: int, name: str, label: int) -> None:
+        self._put(made, number, _MESSAGE, label)
+        made.field[-1].type_name = f".treaty.outline.{name}"
+
+    def _field(self, made: DescriptorProto, one: FieldDescriptor, kind: pa.DataType) -> Change:
+        if not one.is_repeated:
+            return self._value(made, one, kind, one.number, asks=one.has_presence)
+        inside = one.message_type
+        if inside is None or not inside.GetOptions().map_entry:
+            self.again |= inside is None and one.cpp_type != one.CPPTYPE_STRING and not one.is_packed
+            return changes.items(self._value(made, one, kind.value_type, one.number, label=_MANY))
+        self.again = True
+        entry = self._added()
+        self._named(made, one.number, entry.name, _MANY)
+        key, value = inside.fields_by_name["key"], inside.fields_by_name["value"]
+        first = self._value(entry, key, kind.key_type, 1, asks=True)
+        return changes.entries(first, self._value(entry, value, kind.item_type, 2, asks=True))
+
+    def _value(
+        self,
+        made: DescriptorProto,
+        one: FieldDescriptor,
+        kind: pa.DataType,
+        number: int,
+        *,
+        label: int = _ONE,
+        asks: bool = False,
+    ) -> Change:
+        """Put the field into the outline; the change of one value of it."""
+        if one.type == one.TYPE_GROUP:
+            raise UnfitError(f"{one.full_name} is a group")
+        inner = one.message_type
+        if inner is not None and pa.types.is_struct(kind):
+            name, change = self.message(inner, kind)
+            self._named(made, number, name, label)
+            return change
+        if inner is not None and inner.full_name == DECIMAL and pa.types.is_decimal(kind):
+            outline = self._added()
+            parts = sorted(inner.fields, key=lambda part: part.number)
+            for part in parts:
+                self._put(outline, part.number, part.type)
+            self._named(made, number, outline.name, label)
+            return changes.decimals(kind, {part.name: f"f{part.number}" for part in parts})
+        if inner is not None:
+            self._put(made, number, _BYTES, label, asks=True)
+            return changes.told(inner)
+        bare = pa.binary() if one.type == one.TYPE_BYTES else _BARE[one.cpp_type]
+        # ptars takes a negative zero for a zero, so it is told which zeros are left out.
+        zeros = not asks and label == _ONE and bare in BITS
+        sent = FieldDescriptor.TYPE_INT32 if one.enum_type is not None else one.type
+        self._put(made, number, sent, label, asks=asks or zeros)
+        if one.enum_type is not None:
+            return changes.numbers({value.name: value.number for value in one.enum_type.values})
+        if bare == pa.string():
+            return changes.text
+        return changes.nonzero(bare) if zeros else (lambda array: array.cast(bare))
