@@ -28,7 +28,7 @@ MODULES = {
 BY_NAME = {"http_large", "million"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
-OPTIONS = {"log": ("size", "only"), "spark": ("rows",)}
+OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",)}
 """The benchmarks that take options, and which."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -50,6 +50,12 @@ def main() -> int:
     )
     parser.add_argument(
         "--only", action="append", metavar="LOG", help="log: this log alone; may be given several times (default: all)"
+    )
+    parser.add_argument(
+        "--part",
+        action="append",
+        choices=("durable", "contend", "start"),
+        help="log: these figures alone; may be given several times (default: all)",
     )
     parser.add_argument("--rows", type=int, help="spark: records for each figure (default: 2000000)")
     asked = parser.parse_args()

@@ -26,6 +26,8 @@ class Place:
     """What contends: nodes, or whole servers where nodes have to reach each other."""
     packed: str = ""
     """What a node starts from after `treaty log compact`, where that is another thing than before."""
+    aided: str = ""
+    """The same after `treaty log state`, where what that wrote lies in the log too."""
     durable: str = "fsync"
     """What a single writer waits for."""
 
@@ -88,7 +90,8 @@ def _kafka(writers: str, scheme: str, ideal: str) -> Iterator[Place]:
             f"{scheme}://{broker.bootstrap}/bare",
             ideal,
             nodes="server",
-            packed="from a fold" if writers == "any" else "from the topic",
+            packed="from the rows of a fold" if writers == "any" else "from the topic",
+            aided="from the state file beside a fold" if writers == "any" else "",
             durable="the broker's acknowledgement, and reading the record back",
         )
     finally:

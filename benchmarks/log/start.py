@@ -40,6 +40,8 @@ def rows(place: Place, folder: Path, sizes: Sequence[int]) -> Iterator[Row]:
         name = f"{place.title}: {size:,} schemas, start"
         yield from started(f"{name} {place.packed or 'without a state file'}", url, size, idle, CPU_GOAL, *known)
         treaty_log("state", "--file", str(state), url=url)
+        if place.aided:
+            yield from started(f"{name} {place.aided}", url, size, idle, CPU_GOAL, *known)
         with_state = ("--state-file", str(state))
         yield from started(f"{name} with a state file", url, size, idle, STATE_GOAL, *known, *with_state)
 

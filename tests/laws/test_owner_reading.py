@@ -162,6 +162,68 @@ async def live(seed: int) -> None:
             world.age()
 
 
+async def resume(seed: int) -> bool:
+    """A node that starts with a state file, some time after it was written: it reads on, or everything."""
+    world = World(seed)
+    first = Reader(world, horizon=1e9)
+    for _ in range(world.chance.randrange(1, 60)):
+        world.happen()
+    known = await first.look()
+    place, marked = known.position, known.marked
+    if place == START:
+        return False
+    for _ in range(world.chance.choice([0, 0, 3, 30, 200])):
+        world.happen()
+    if world.chance.random() < 0.3:
+        world.age()
+    offset = marked if world.chance.random() < 0.8 else world.chance.randrange(marked + 20)
+    reader = Reader(world, horizon=1e9)
+    reader.begin_at(place, offset)
+    before = world.tip
+    view = await reader.look()
+    check(world, view.position, before, place)
+    resumed = view.whole is None
+    delta = view.window.since(place)
+    if resumed or delta is not None:
+        assert delta is not None
+        state = dict(world.states[place])
+        for row in (read_row(key, value) for key, value in delta.items()):
+            state.pop((row.table, row.key), None)
+            if row.value is not None:
+                state[row.table, row.key] = row.value
+        assert state == world.states[view.position]
+    if not resumed:
+        assert state_of(view) == world.states[view.position]
+    return resumed
+
+
+@given(st.integers(0, 2**32))
+def test_who_reads_on_from_a_state_has_what_a_load_has(seed: int) -> None:
+    asyncio.run(resume(seed))
+
+
+def test_a_state_is_read_on_from_where_nothing_was_taken_away() -> None:
+    resumed = sum(asyncio.run(resume(seed)) for seed in range(100))
+    assert 20 < resumed < 95
+
+
+def test_a_state_of_another_log_is_no_beginning() -> None:
+    async def story() -> None:
+        world, other = World(5), World(6)
+        for one in (world, other):
+            one.left = 0
+            one.write()
+            one.write()
+        known = await Reader(other, horizon=1e9).look()
+        reader = Reader(world, horizon=1e9)
+        reader.begin_at(known.position, known.marked)
+        view = await reader.look()
+        assert view.position == world.tip
+        assert state_of(view) == world.states[world.tip]
+
+    asyncio.run(story())
+
+
 def check(world: World, place: Position, at_least: Position, last: Position) -> None:
     """A place is the end of an append, as new as the question, and not before what was shown."""
     assert place in world.states

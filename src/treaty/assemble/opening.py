@@ -135,9 +135,8 @@ async def member(
         raise PeeringError(_NEEDS_PEERS if carrier is None else _NEEDS_ADDRESS)
     tables = LayeredTables()
     writer = state_writer(url, state, terms) if state is not None and writes_state else None
-    keeper = None if state is None else Keeper(state, tables, writer, waits=True)
-    if keeper is not None:
-        keeper.open()
+    keeper = Keeper(state, tables, writer, waits=state is not None)
+    keeper.open()
     node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault, carrier=carrier)
     await node.start()
     try:
@@ -193,7 +192,6 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
 async def _node(url: str, terms: Terms = PLAIN, vault: Vault = NO_KEYS) -> Node:
     """A node of this program. It stands on the state file that servers have written, and writes none."""
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
-    keeper = None if state is None else Keeper(state, tables)
-    if keeper is not None:
-        keeper.open()
+    keeper = Keeper(state, tables)
+    keeper.open()
     return Node(log, thread_desk(), real_world(), tables, keeper, vault=vault)

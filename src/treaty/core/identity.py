@@ -18,8 +18,9 @@ def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, 
     state = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
     for one in references:
         state.update(one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True))
-    for part in (*_metadata(metadata), *_rules(rules)):
-        state.update(part)
+    if metadata is not None or rules is not None:
+        for part in (*_metadata(metadata), *_rules(rules)):
+            state.update(part)
     word = state.hexdigest()
     return f"{word[:8]}-{word[8:12]}-{word[12:16]}-{word[16:20]}-{word[20:]}"
 
@@ -28,6 +29,8 @@ def likeness(format_: str, resolved: str, metadata: Metadata | None, rules: Rule
     """Return the digest of the lookup equality: schemas that differ only in how they are cut into references, or in
     the version property of their metadata, are alike.
     """
+    if metadata is None and rules is None:
+        return hashlib.sha256(f"{format_}\0{resolved}\0\0".encode()).hexdigest()
     state = hashlib.sha256(f"{format_}\0{resolved}\0".encode())
     if metadata is not None:
         kept = tuple(pair for pair in metadata.properties if pair[0] != VERSION_PROPERTY)

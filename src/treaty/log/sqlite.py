@@ -186,11 +186,11 @@ class SqliteLog:
         finally:
             left = True
 
-    async def keep_fold(self, path: Path) -> None:
+    async def keep_fold(self, path: Path, _place: Position, _kind: int) -> None:
         """Keep the bytes of a file as the fold."""
         await self._aside(lambda: folds.keep(self._reading.path, path))
 
-    async def take_fold(self, path: Path) -> bool:
+    async def take_fold(self, path: Path, _kind: int) -> bool:
         """Make a file of the fold; False where there is none that is whole."""
         return await self._aside(lambda: folds.take(self._reading.path, path))
 

@@ -12,6 +12,7 @@ from tests.behaviours.logs.backends import told
 from tests.behaviours.nodes.lives import desk, post, world
 from tests.behaviours.nodes.test_state_file import everything, filled
 from treaty.assemble.opening import _node
+from treaty.core.commit import START
 from treaty.core.requests import Scope, SetMode
 from treaty.core.rows import Encoded
 from treaty.core.tables import DictTables
@@ -214,17 +215,17 @@ def test_a_fold_that_is_kept_while_others_write_takes_the_place_of_the_last(tmp_
             large, small = tmp_path / "large", tmp_path / "small"
             large.write_bytes(bytes(range(256)) * 20_000)
             small.write_bytes(b"few")
-            keeping_it = asyncio.create_task(log.keep_fold(large))
+            keeping_it = asyncio.create_task(log.keep_fold(large, START, 1))
             await filled(log, 55, seed=9)
             await keeping_it
-            assert await log.take_fold(tmp_path / "back")
+            assert await log.take_fold(tmp_path / "back", 1)
             assert (tmp_path / "back").read_bytes() == large.read_bytes()
             assert (tmp_path / "back").stat().st_mode & 0o777 == 0o600
-            await log.keep_fold(small)
-            assert await log.take_fold(tmp_path / "back")
+            await log.keep_fold(small, START, 1)
+            assert await log.take_fold(tmp_path / "back", 1)
             assert (tmp_path / "back").read_bytes() == b"few"
             with pytest.raises(LogUnavailableError):
-                await log.keep_fold(tmp_path / "missing")
+                await log.keep_fold(tmp_path / "missing", START, 1)
             with sqlite3.connect(tmp_path / "log.db") as file:
                 assert file.execute("select count(*) from fold").fetchone() == (1,)
             file.close()

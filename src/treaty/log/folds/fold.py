@@ -24,12 +24,28 @@ class Folding(Protocol):
         """About how many rows there are, told at once."""
         ...
 
-    async def keep_fold(self, path: Path) -> None:
-        """Keep the bytes of a file as the fold, in place of an older one; others write meanwhile."""
+    async def keep_fold(self, path: Path, place: Position, kind: int) -> None:
+        """Keep the bytes of a file, which shows a place, as the fold, in place of an older one; others write meanwhile.
+
+        A log may keep the older one as long as little came after it. `kind` names those who can read the file, in 64 bits.
+        """
         ...
 
-    async def take_fold(self, path: Path) -> bool:
-        """Make a file of the fold, as a whole or not at all; False where there is none that is whole."""
+    async def take_fold(self, path: Path, kind: int) -> bool:
+        """Make a file of the fold, as a whole or not at all; False where there is none that is whole, and for this kind."""
+        ...
+
+
+@runtime_checkable
+class Bookmarked(Protocol):
+    """A log in which a place is not found by its sequence: who keeps a state keeps a bookmark with it."""
+
+    def bookmark(self, place: Position) -> int | None:
+        """Where the place stands to which was read last; None for another one, or where nobody knows."""
+        ...
+
+    def begin_at(self, place: Position, bookmark: int) -> None:
+        """Before anything is read: read on from a place whose rows are known. A bookmark that is wrong does no harm."""
         ...
 
 

@@ -4,12 +4,12 @@ import itertools
 import json
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from treaty.core.rows import Alien, Encoded, Key, Value
 from treaty.core.view import BY_TABLE, ORDERED_TABLES, ORDERS
-from treaty.node.segment.blocks import SAMPLES, BlockWriter, dictionary_of
+from treaty.node.segment.blocks import LEVEL, SAMPLES, BlockWriter, dictionary_of
 from treaty.node.segment.forms import read_row
 from treaty.node.segment.marks import ROWS, mark, merged_marks
 from treaty.node.segment.orders import merge_order, write_order
@@ -18,6 +18,8 @@ from treaty.node.segment.segment import Segment
 _MODULUS = 2**256
 DEAD_SHARE = 0.25
 """Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
+_Claim = tuple[Callable[[Key, Value], tuple[Key, ...]], "array[int]", set[Key] | None]
+"""How the rows of a table claim entries of an index, their marks, and the entries where they are kept in order."""
 Column = tuple[bytes | bytearray | memoryview, ...]
 """A column in parts, one behind the other."""
 
@@ -48,12 +50,12 @@ class Changed:
     left: int
 
 
-def build(rows: Iterable[Encoded], since: Changed | None = None) -> Built:
+def build(rows: Iterable[Encoded], since: Changed | None = None, *, level: int = LEVEL) -> Built:
     """Build a segment from live rows; from those alone that are new, where the others are in an older segment.
 
     What can't be read, or has no clean text, is kept as it is in the column ``odd``.
     """
-    work = _Work()
+    work = _Work(level)
     if since is not None:
         work.digest = since.left
         for name in since.base.counts:
@@ -75,6 +77,7 @@ def build(rows: Iterable[Encoded], since: Changed | None = None) -> Built:
 
 @dataclass(slots=True)
 class _Work:
+    level: int
     tables: dict[str, "_Table"] = field(default_factory=dict)
     odd: list[Encoded] = field(default_factory=list)
     digest: int = 0
@@ -84,7 +87,7 @@ class _Work:
         base = since.base
         dead = base.dead(name) | since.gone.get(name, frozenset())
         if base.counts[name] >= SAMPLES and len(dead) <= DEAD_SHARE * base.counts[name]:
-            self.tables[name] = _Table.after(base, name, dead, self.odd)
+            self.tables[name] = _Table.after(base, name, dead, self.odd, self.level)
             return
         kept = (base.encoded(name, number) for number in range(base.counts[name]) if number not in dead)
         self.digest -= self.open(name, kept).digest
@@ -93,7 +96,7 @@ class _Work:
         """Begin a table; its first rows teach the dictionary."""
         some = iter(rows)
         first = [*itertools.islice(some, SAMPLES)]
-        writer = BlockWriter(dictionary_of([_line(row, read_row(row)[1]) for row in first]))
+        writer = BlockWriter(dictionary_of([_line(row, read_row(row)[1]) for row in first]), level=self.level)
         table = self.tables[name] = _Table(name, writer, self.odd)
         for row in itertools.chain(first, some):
             table.add(row)
@@ -126,12 +129,21 @@ class _Table:
     indexes: dict[str, "array[int]"] = field(default_factory=dict)
     orders: dict[str, set[Key]] = field(default_factory=dict)
     digest: int = 0
+    claims: list["_Claim"] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name, one in BY_TABLE.get(self.name, ()):
+            marks = self.indexes[name] = array("Q")
+            order = self.orders.setdefault(name, set()) if name in ORDERS else None
+            self.claims.append((one.entries, marks, order))
+        if self.name in ORDERED_TABLES:
+            self.orders[self.name] = set()
 
     @classmethod
-    def after(cls, base: Segment, name: str, dead: frozenset[int], odd: list[Encoded]) -> "_Table":
+    def after(cls, base: Segment, name: str, dead: frozenset[int], odd: list[Encoded], level: int) -> "_Table":
         """A table that goes on where one of an older segment ended."""
         reader = base.reader(name)
-        writer = BlockWriter(reader.dictionary, reader.data)
+        writer = BlockWriter(reader.dictionary, reader.data, level)
         writer.ends.frombytes(bytes(reader.ends))
         writer.firsts.frombytes(bytes(reader.firsts))
         writer.count = base.counts[name]
@@ -140,23 +152,22 @@ class _Table:
     def add(self, row: Encoded) -> None:
         decoded, form = read_row(row)
         line = _line(row, form)
-        if isinstance(decoded.value, Alien) or decoded.value is None or line.count(b"\t") != 1 or b"\n" in line:
+        key, value = decoded.key, decoded.value
+        if isinstance(value, Alien) or value is None or line.count(b"\t") != 1 or b"\n" in line:
             self.odd.append(row)
             return
         if self.writer.count >= ROWS:
             raise OverflowError(f"table {self.name} has more than {ROWS} rows, which one segment can't hold")
         number = self.writer.add(line)
         self.digest += row.digest
-        self.keys.append(mark(decoded.key, number))
+        self.keys.append(mark(key, number))
         if self.name in ORDERED_TABLES:
-            self.orders.setdefault(self.name, set()).add(_interned(decoded.key))
-        for name, entry in _claims(self.name, decoded.key, decoded.value):
-            marks = self.indexes.get(name)
-            if marks is None:
-                marks = self.indexes[name] = array("Q")
-            marks.append(mark(entry, number))
-            if name in ORDERS:
-                self.orders.setdefault(name, set()).add(_interned(entry))
+            self.orders[self.name].add(_interned(key))
+        for entries, marks, order in self.claims:
+            for entry in entries(key, value):
+                marks.append(mark(entry, number))
+                if order is not None:
+                    order.add(_interned(entry))
 
     def close(self, built: Built) -> None:
         self.writer.close()
@@ -171,9 +182,9 @@ class _Table:
         columns[f"dead:{self.name}"] = (array("I", sorted(self.dead)).tobytes(),)
         columns[f"keys:{self.name}"] = (self._marks(f"keys:{self.name}", self.keys),)
         for name, _ in BY_TABLE.get(self.name, ()):
-            columns[f"index:{name}"] = (self._marks(f"index:{name}", self.indexes.get(name, array("Q"))),)
+            columns[f"index:{name}"] = (self._marks(f"index:{name}", self.indexes[name]),)
         for name in sorted({self.name, *(name for name, _ in BY_TABLE.get(self.name, ()))} & ORDERS):
-            entries = self.orders.get(name, set())
+            entries = self.orders[name]
             if self.base is None:
                 write_order(columns, name, entries)
             else:
@@ -181,10 +192,6 @@ class _Table:
 
     def _marks(self, name: str, marks: "array[int]") -> bytes:
         return merged_marks(() if self.base is None else self.base.numbers(name, "Q"), self.dead, marks).tobytes()
-
-
-def _claims(table: str, key: Key, value: Value) -> Iterator[tuple[str, Key]]:
-    return ((name, entry) for name, one in BY_TABLE.get(table, ()) for entry in one.entries(key, value))
 
 
 def _interned(entry: Key) -> Key:

@@ -6,15 +6,18 @@ import os
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
-from treaty.log.folds.fold import Folding, pour
+from treaty.log.folds.fold import Bookmarked, Folding, pour
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
+from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
+from treaty.node.segment.release import KIND
 from treaty.node.segment.statefile import StateFile, StateFileError, open_state
 
 log = logging.getLogger("treaty.node")
@@ -41,9 +44,11 @@ ended, however it ended.
 class Keeper:
     """Looks after one file for one node. `open` first, then `prepare` before the log is read and `run` beside the node."""
 
-    def __init__(self, path: Path, tables: LayeredTables, write: Write | None = None, *, waits: bool = False) -> None:
+    def __init__(
+        self, path: Path | None, tables: LayeredTables, write: Write | None = None, *, waits: bool = False
+    ) -> None:
         """Take the file's path (it need not exist), and who writes a new one; None leaves that to others, for whose
-        first one it `waits`, or not.
+        first one it `waits`, or not. Without a path there is no file, and only the log's fold helps.
         """
         self.path = path
         self.written: int | None = None
@@ -54,6 +59,7 @@ class Keeper:
         self._stamp: tuple[int, int] | None = None
         self._tried = float("-inf")
         self._prepared = asyncio.Event()
+        self._bookmark: int | None = None
 
     def open(self) -> None:
         """Stand the tables on the file, if there is one that can be used. The node then reads what came after it."""
@@ -68,11 +74,13 @@ class Keeper:
             log.warning("no help from the state file: %s", reason)
             self._tables.load((), START)
             return False
-        self.written = found.written
+        self.written, self._bookmark = found.written, found.bookmark
         return True
 
     def _newer(self) -> StateFile | None:
         """The file, if it is another one than was seen last, and can be used."""
+        if self.path is None:
+            return None
         try:
             status = self.path.stat()
         except OSError:
@@ -90,11 +98,15 @@ class Keeper:
         else on rows that are gone through one by one. Whatever fails, the node then reads the log as if nothing was.
         """
         try:
-            if self.written is not None or not isinstance(source, Folding) or await source.extent() < LARGE:
+            if self.written is not None:
+                if isinstance(source, Bookmarked) and self._bookmark is not None:
+                    source.begin_at(self._tables.position, self._bookmark)
+                return
+            if not isinstance(source, Folding) or await source.extent() < LARGE:
                 return
             if self._stand_on(await self._unfolded(source)) or self._stand_on(await self._first()):
                 return
-            position, built = await pour(source, build)
+            position, built = await pour(source, partial(build, level=QUICK))
             self._tables.stand_on(open_built(built), position)
         except (LogUnavailableError, LogDamagedError, Unavailable, OSError) as reason:
             log.warning("the log is read row by row: %s", reason)
@@ -103,14 +115,14 @@ class Keeper:
 
     async def _unfolded(self, source: Folding) -> StateFile | None:
         """The fold as a file: where the state file is, for those who may write it, else a file without a name."""
-        writes = self._write is not None or self._waits
-        folder = self.path.parent if writes else Path(tempfile.gettempdir())
-        half = folder / f"{self.path.name}.{os.getpid()}.fold"
+        target = self.path if self._write is not None or self._waits else None
+        near = target or Path(tempfile.gettempdir(), "treaty" if self.path is None else self.path.name)
+        half = near.with_name(f"{near.name}.{os.getpid()}.fold")
         try:
-            found = _opened(half) if await source.take_fold(half) else None
-            if found is not None and writes:
-                half.replace(self.path)
-                status = self.path.stat()
+            found = _opened(half) if await source.take_fold(half, KIND) else None
+            if found is not None and target is not None:
+                half.replace(target)
+                status = target.stat()
                 self._stamp = (status.st_ino, status.st_mtime_ns)
         except OSError as reason:
             log.warning("no help from the log's fold: %s", reason)
@@ -127,7 +139,11 @@ class Keeper:
             await self._write(not BACKGROUND)
             return self._newer()
         end = asyncio.get_running_loop().time() + WAIT_SECONDS
-        while self._waits and (being_written(self.path) or asyncio.get_running_loop().time() < end):
+        while (
+            self._waits
+            and self.path is not None
+            and (being_written(self.path) or asyncio.get_running_loop().time() < end)
+        ):
             await asyncio.sleep(0.1)
             found = self._newer()
             if found is not None:
@@ -139,7 +155,7 @@ class Keeper:
     async def run(self, follower: Follower) -> None:
         """Change over to newer files, and have one written when much has changed, for ever."""
         await self._prepared.wait()
-        while True:
+        while self.path is not None:
             await asyncio.sleep(LOOK_SECONDS)
             try:
                 await self._turn(follower)

@@ -8,6 +8,7 @@ from treaty.core.commit import START, Position
 from treaty.core.rows import Encoded, Key, Row, Value, decode_row
 from treaty.core.tables import DictTables
 from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES
+from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import Built, Changed, build
 from treaty.node.segment.forms import read_row
 from treaty.node.segment.segment import Segment
@@ -197,7 +198,7 @@ class LayeredTables:
             over.load(some, position)
             return lambda: self._stand_on(None, position, over)
         last = {(row.table, row.key): row for row in some}
-        base = open_built(build(row for row in last.values() if row.value is not None))
+        base = open_built(build((row for row in last.values() if row.value is not None), level=QUICK))
         return lambda: self._stand_on(base, position)
 
 

@@ -13,13 +13,14 @@ ROWS = 1 << ROW_BITS
 """Rows that one table of a segment may have."""
 _HASH_BYTES = (64 - ROW_BITS) // 8
 _ROW = ROWS - 1
+_TEXTS = tuple("\0".join(["%s"] * count) for count in range(9))
+_blake2b = hashlib.blake2b
 
 
 def hash_of(entry: Key) -> int:
     """Return the hash of a key or of an index entry. Different ones may share it: who finds a row looks at it."""
-    text = "\0".join(map(str, entry))
-    raw = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES)
-    return int.from_bytes(raw.digest(), "big")
+    text: str = _TEXTS[len(entry)] % entry
+    return int.from_bytes(_blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest(), "big")
 
 
 def merged_marks(older: Iterable[int], dead: Collection[int], newer: Iterable[int]) -> "array[int]":

@@ -49,3 +49,5 @@ def _told() -> Iterator[str]:
 
 LEVEL = hashlib.sha256("\n".join(_told()).encode()).hexdigest()[:16]
 """Tells two states of the sources apart that have one version: what their indexes say of the samples."""
+KIND = int.from_bytes(hashlib.sha256(f"{RELEASE} {LEVEL}".encode()).digest()[:8], "big")
+"""The same as a number, by which a log that keeps state files for several releases tells them apart."""

@@ -44,9 +44,11 @@ class StateFile:
     bytes: int
     check: Callable[[], None]
     """Looks at every byte; raises `SegmentDamagedError`."""
+    bookmark: int | None = None
+    """Where the place stands in its log, for logs that can't tell (see `Bookmarked`)."""
 
 
-def write_state(path: Path, built: Built, position: Position, written: int) -> int:
+def write_state(path: Path, built: Built, position: Position, written: int, bookmark: int | None = None) -> int:
     """Write a state file and return its size in bytes. Raises `OSError`; an older file then stays."""
     columns, offset = {}, 0
     for name, data in built.columns.items():
@@ -63,6 +65,7 @@ def write_state(path: Path, built: Built, position: Position, written: int) -> i
         "written": written,
         "counts": built.counts,
         "columns": columns,
+        **({} if bookmark is None else {"bookmark": bookmark}),
     }
     text = json.dumps(head).encode("ascii")
     half = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -111,6 +114,7 @@ def open_state(path: Path) -> StateFile:
         columns = {str(name): (int(at), int(size), int(crc)) for name, (at, size, crc) in head["columns"].items()}
         counts = {str(name): int(count) for name, count in head["counts"].items()}
         digest, written = int(head["rows"], 16), int(head["written"])
+        bookmark = int(head["bookmark"]) if "bookmark" in head else None
     except (KeyError, TypeError, ValueError) as error:
         raise StateFileError(f"{path}: its head is damaged: {error!r}") from None
     if any(start + at + size > len(memory) for at, size, _ in columns.values()):
@@ -118,7 +122,7 @@ def open_state(path: Path) -> StateFile:
     whole = memoryview(memory)
     parts = {name: (whole[start + at : start + at + size], crc) for name, (at, size, crc) in columns.items()}
     segment = Segment(_column(path, parts), counts, digest)
-    return StateFile(segment, place, written, len(memory), lambda: _check(path, parts))
+    return StateFile(segment, place, written, len(memory), lambda: _check(path, parts), bookmark)
 
 
 def _head(path: Path, memory: mmap.mmap) -> tuple[dict[str, Any], int]:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from treaty.core.commit import Position
 from treaty.log.care.dump import state_digest
-from treaty.log.folds.fold import Folding, pour
+from treaty.log.folds.fold import Bookmarked, Folding, pour
 from treaty.log.log import Log
 from treaty.node.segment.build import Built, build
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.release import KIND
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import StateFileError, open_state, write_state
 
@@ -34,9 +35,10 @@ async def write(source: Log, path: Path, time: int) -> Written:
     written, and what reading a log raises.
     """
     position, built = await _newest(source, path)
-    size = write_state(path, built, position, time)
+    bookmark = source.bookmark(position) if isinstance(source, Bookmarked) else None
+    size = write_state(path, built, position, time, bookmark)
     if isinstance(source, Folding) and built.rows >= FOLDED:
-        await source.keep_fold(path)
+        await source.keep_fold(path, position, KIND)
     state = (built.digest + state_digest(built.odd)) % 2**256
     return Written(position, built.rows + len(built.odd), size, f"{state:064x}")
 
@@ -47,6 +49,8 @@ async def _newest(source: Log, path: Path) -> tuple[Position, Built]:
         found.check()
         tables = LayeredTables(small=0)
         tables.stand_on(found.segment, found.position)
+        if isinstance(source, Bookmarked) and found.bookmark is not None:
+            source.begin_at(found.position, found.bookmark)
         delta = await source.read(tables.position)
         if not delta.reload:
             tables.apply(delta.rows, delta.tip)

@@ -14,10 +14,13 @@ import zstandard
 from treaty.core.commit import Position
 from treaty.core.limits import FOLD_CHUNK_BYTES, FOLD_CHUNKS
 from treaty.core.rows import Encoded
+from treaty.log.kafka.any.spool import Payload
 
 MAGIC = b"TRTF"
 FORMAT = 1
 """The newest format of folds that this version writes and reads."""
+AID = 0x4149
+"""The format of chunks that hold no fold but a state file (see `aid`); their number of rows is its kind."""
 LEVEL = 3
 _HEAD = struct.Struct(">4sH16sQ32s32sIIQ")
 _COVERED = struct.Struct(">16sQ32sIQ")
@@ -49,7 +52,7 @@ class Chunk:
     index: int
     count: int
     rows: int
-    payload: bytes = field(repr=False)
+    payload: Payload = field(repr=False)
 
     @property
     def record(self) -> bytes:
@@ -60,7 +63,7 @@ class Chunk:
                 MAGIC, self.format, place.identity, place.sequence, place.digest, self.told, self.index, self.count,
                 self.rows,
             )
-            + self.payload
+            + bytes(self.payload)
         )  # fmt: skip
 
 
@@ -82,7 +85,7 @@ def cut(place: Position, rows: Sequence[Encoded], *, size: int = FOLD_CHUNK_BYTE
         raise FoldError(
             f"a fold of {len(packed)} bytes would have {len(payloads)} chunks, at most {FOLD_CHUNKS} (FOLD_CHUNKS)"
         )
-    told = _told(place, len(rows), payloads)
+    told = told_of(place, len(rows), payloads)
     return tuple(
         Chunk(FORMAT, place, told, index, len(payloads), len(rows), payload) for index, payload in enumerate(payloads)
     )
@@ -99,7 +102,7 @@ def whole(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
         return ()
     ordered = tuple(by_index[index] for index in range(count))
     first = ordered[0]
-    if first.format != FORMAT or _told(first.place, first.rows, [one.payload for one in ordered]) == first.told:
+    if first.format != FORMAT or told_of(first.place, first.rows, [one.payload for one in ordered]) == first.told:
         return ordered
     return ()
 
@@ -113,7 +116,7 @@ def rows_of(chunks: Sequence[Chunk]) -> Iterator[Encoded]:
     work = zstandard.ZstdDecompressor().decompressobj()
     rest = b""
     for chunk in chunks:
-        rest += work.decompress(chunk.payload)
+        rest += work.decompress(bytes(chunk.payload))
         end = yield from _rows(rest)
         rest = rest[end:]
 
@@ -151,8 +154,9 @@ def _compressed(rows: Iterable[Encoded]) -> Iterator[bytes]:
     yield work.flush()
 
 
-def _told(place: Position, rows: int, payloads: Sequence[bytes]) -> bytes:
+def told_of(place: Position, rows: int, payloads: Sequence[Payload]) -> bytes:
+    """The digest of a whole fold."""
     digest = hashlib.sha256(_COVERED.pack(place.identity, place.sequence, place.digest, len(payloads), rows))
     for payload in payloads:
-        digest.update(payload)
+        digest.update(bytes(payload))
     return digest.digest()

@@ -63,7 +63,7 @@ async def fold(
     """
     chunks = await work(lambda: cut(chosen.place, state(scanned.reading.chunks, chosen.appends)))
     for chunk in chunks:
-        if not await _sent(link, chunk):
+        if not await sent(link, chunk):
             return False
     told = chunks[0].told
     await arrived(told, len(chunks))
@@ -74,7 +74,8 @@ async def fold(
     return True
 
 
-async def _sent(link: Link, chunk: Chunk) -> bool:
+async def sent(link: Link, chunk: Chunk) -> bool:
+    """Send a chunk until it is acknowledged; False where that does not come."""
     for _ in range(SENT):
         if await link.send(chunk.record) is not None:
             return True

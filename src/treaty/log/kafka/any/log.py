@@ -6,11 +6,13 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT, FOLD_BYTES, FOLD_MARGIN, FOLD_RECORDS, WINDOW_BYTES
-from treaty.log.kafka.any.folding import fold, plan
+from treaty.log.kafka.any import aid
+from treaty.log.kafka.any.folding import fold, plan, sent
 from treaty.log.kafka.any.reading import changes, state
 from treaty.log.kafka.any.records import ADDRESS
 from treaty.log.kafka.any.scan import Scanned, scan
@@ -190,6 +192,35 @@ class AnyLog:
 
     async def _do(self, work: Callable[[], T]) -> T:
         return await self._work(work)
+
+    # ---------------------------------------------------------------------------------------------------- aid
+
+    async def extent(self) -> int:
+        """Rows of the fold that it begins at; 0 where there is none."""
+        async with self._turn():
+            await self._tail.begun()
+            return self._tail.reading.folded[0]
+
+    async def keep_fold(self, path: Path, place: Position, kind: int) -> None:
+        """Keep a state file beside the fold, unless there is one that is young enough."""
+        async with self._turn():
+            await self._tail.begun()
+            reading = self._tail.reading
+            chunks = await self._do(lambda: aid.made(place, path, kind))
+            young = reading.came_after(kind) <= max(self._bounds.bytes, sum(len(one.payload) for one in chunks))
+            if young or not self._knows(place):
+                return
+            for chunk in chunks:
+                if not await sent(self._link, chunk):
+                    raise LogUnavailableError("whether the state file arrived in the log is not known")
+            await self._look()
+
+    async def take_fold(self, path: Path, kind: int) -> bool:
+        """Make a file of the state file that lay beside the fold when it was read; False where there was none."""
+        async with self._turn():
+            await self._tail.begun()
+            chunks = self._tail.reading.aids.get(kind, ())
+            return bool(chunks) and await self._do(lambda: aid.put(chunks, path))
 
     # ---------------------------------------------------------------------------------------------------- care
 

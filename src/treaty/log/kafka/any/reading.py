@@ -4,12 +4,13 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
 
 from treaty.core.commit import ENVELOPE_FORMAT, START, Commit, EnvelopeError, Position, Prefix, read_append, undamaged
 from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
 from treaty.core.rows import Encoded, decode_row
 from treaty.core.values import Fold
-from treaty.log.kafka.any.chunks import Chunk, FoldError, rows_of
+from treaty.log.kafka.any.chunks import AID, Chunk, FoldError, rows_of
 from treaty.log.kafka.any.records import Found, Odd
 from treaty.log.kafka.any.rule import History, Verdict
 from treaty.log.log import Fate, LogDamagedError, LogNewerError
@@ -57,6 +58,8 @@ class Seen:
     """Since the last fold."""
     bytes: int = 0
     """Since the last fold."""
+    total: int = 0
+    """Bytes of all records but chunks."""
 
 
 @dataclass(slots=True)
@@ -87,6 +90,10 @@ class Reading:
     """Chunks that were seen of folds that no append has named yet."""
     weight: int = 0
     """Bytes of the appends that are held."""
+    aids: dict[int, tuple[Chunk, ...]] = field(default_factory=dict)
+    """By their kinds the newest aids that were there at the beginning, until the state was given away."""
+    aided: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Sequence of the newest aid of each kind, and the bytes of records that were read before it."""
     folded: tuple[int, int] = (0, 0)
     """Rows and bytes of the last fold, as far as they are known."""
 
@@ -111,10 +118,14 @@ class Reading:
         if not isinstance(claim, Chunk):
             self.seen.records += 1
             self.seen.bytes += len(found.value)
+            self.seen.total += len(found.value)
         if claim is Odd.ALIEN:
             self.seen.aliens += 1
         elif isinstance(claim, Odd):
             raise LogDamagedError(f"the record at offset {found.offset} was cut short: restore the log from a dump")
+        elif isinstance(claim, Chunk) and claim.format == AID:
+            if claim.index + 1 == claim.count:
+                self.aided[claim.rows] = claim.place.sequence, self.seen.total
         elif isinstance(claim, Chunk):
             if claim.place.sequence > self.base.sequence:
                 self.folds.setdefault(claim.told, set()).add(claim.index)
@@ -167,6 +178,7 @@ class Reading:
             self.folds.clear()
             self.history.forget(fold.sequence)
             self.seen.records = self.seen.bytes = 0
+            self.aided = {kind: one for kind, one in self.aided.items() if one[0] >= fold.sequence}
 
     def _trim(self) -> None:
         if not self.given:
@@ -186,9 +198,13 @@ class Reading:
                 return list(islice(self.held, len(self.held) - count, None))
         return None
 
+    def came_after(self, kind: int) -> float:
+        """Bytes of records after the newest aid of a kind; infinite where there is none."""
+        return self.seen.total - self.aided[kind][1] if kind in self.aided else inf
+
     def give(self) -> None:
         """The node has the state now: let go of the fold, and of appends beyond the limits."""
-        self.given = True
+        self.given, self.aids = True, {}
         if self.chunks:
             self.chunks, self.whole = (), False
         self._trim()

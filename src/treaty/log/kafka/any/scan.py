@@ -2,13 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from treaty.core.commit import EnvelopeError, Prefix, read_append
+from treaty.log.kafka.any import aid
 from treaty.log.kafka.any.beginning import Named, beginning
-from treaty.log.kafka.any.chunks import Chunk, whole
+from treaty.log.kafka.any.chunks import AID, Chunk, whole
 from treaty.log.kafka.any.reading import FOLD, LostError, Reading, folds_named
 from treaty.log.kafka.any.records import ADDRESS, Found, claim_of
+from treaty.log.kafka.any.spool import Spool
 from treaty.log.kafka.link import Batch, CutAwayError, Link
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
@@ -32,7 +34,10 @@ def found(batch: Batch) -> Iterator[Found]:
     """What the records of a batch claim to be."""
     for record in batch.records:
         address = next((value for name, value in record.headers if name == ADDRESS), b"")
-        yield Found(record.offset, claim_of(record.value), record.value or b"", address.decode("utf-8", "replace"))
+        claim, value = claim_of(record.value), record.value or b""
+        yield Found(
+            record.offset, claim, b"" if isinstance(claim, Chunk) else value, address.decode("utf-8", "replace")
+        )
 
 
 async def scan(link: Link, kept: int, window: int, *, at_least: int = 0) -> Scanned:
@@ -52,14 +57,17 @@ async def scan(link: Link, kept: int, window: int, *, at_least: int = 0) -> Scan
 
 
 async def _all(link: Link, first: int, end: int) -> AsyncIterator[Found]:
-    offset = first
+    offset, spool = first, Spool()
     while offset < end:
         batch = await link.fetch(offset, FETCH_SECONDS)
         if batch.next <= offset:
             raise LogUnavailableError(f"the log ends at offset {end}, and offset {offset} does not come")
         offset = batch.next
         for one in found(batch):
-            yield one
+            if isinstance(one.claim, Chunk):
+                yield replace(one, claim=replace(one.claim, payload=spool.keep(bytes(one.claim.payload))))
+            else:
+                yield one
 
 
 def _read(first: int, records: list[Found], kept: int, window: int) -> Reading:
@@ -71,6 +79,7 @@ def _read(first: int, records: list[Found], kept: int, window: int) -> Reading:
             gathered[one.claim.told].append(one.claim)
         elif isinstance(one.claim, Prefix):
             appends.append(Named(one.claim, _names(one.value)))
+    aids = [gathered.pop(told) for told in [*gathered] if gathered[told][0].format == AID]
     folds = {told: whole(chunks) for told, chunks in gathered.items()}
     places = {told: chunks[0].place for told, chunks in folds.items() if chunks}
     begin = beginning(first, appends, places)
@@ -89,6 +98,8 @@ def _read(first: int, records: list[Found], kept: int, window: int) -> Reading:
             f"the log has lost appends, or holds two histories: {error}. Writes have stopped. Dump what a node still "
             "knows or take the newest dump, and restore it into a new topic; see docs/log.md"
         ) from error
+    reading.aids = aid.newest(aids, reading.history)
+    reading.aided = {kind: one for kind, one in reading.aided.items() if kind in reading.aids}
     return reading
 
 

@@ -53,6 +53,7 @@ class OwnerLog:
         self._open = False
         """Whether the fate of an append of this node may be unknown."""
         self._ready: Position | None = None
+        self._given: tuple[Position, int] | None = None
         self._closed = False
 
     # ---------------------------------------------------------------------------------------------------- writing
@@ -142,15 +143,26 @@ class OwnerLog:
         since = None if after == START else view.window.since(after)
         if after == view.position or since is not None:
             view.whole = None
+            self._given = view.position, view.marked
             return Delta(view.position, _rows(since or {}))
         whole, view.whole = view.whole, None
         if whole is None:
             view = await self._reader.load()
             whole = view.whole
         assert whole is not None
+        self._given = view.position, view.marked
         return Delta(
             view.position, _rows({key: value for key, value in whole.items() if value is not None}), reload=True
         )
+
+    def bookmark(self, place: Position) -> int | None:
+        """The offset of the mark of a place, if that is the one up to which was read last."""
+        known = self._given is not None and self._given[0] == place and self._given[1] >= 0
+        return self._given[1] if known and self._given is not None else None
+
+    def begin_at(self, place: Position, bookmark: int) -> None:
+        """Read on from a place whose rows the node has; what does not follow on it is loaded from the start."""
+        self._reader.begin_at(place, bookmark)
 
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when the view shows another place, at the latest after `timeout` seconds."""

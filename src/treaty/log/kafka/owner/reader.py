@@ -31,11 +31,17 @@ class Reader:
         self._fresh = 0.0
         self._flight: asyncio.Task[None] | None = None
         self._loading = asyncio.Lock()
+        self._begun_at: tuple[Position, int] | None = None
+        """A place whose rows the node has, and the offset of its mark; tried once."""
 
     @property
     def position(self) -> Position | None:
         """The place that the view shows; None while there is none."""
         return None if self.view is None else self.view.position
+
+    def begin_at(self, place: Position, marked: int) -> None:
+        """Try to read on from a place first, whose mark was at an offset, instead of loading everything."""
+        self._begun_at = place, marked
 
     async def look(self) -> View:
         """Come to the end as it was when this call began, or later, and return the view.
@@ -108,9 +114,28 @@ class Reader:
         async with self._loading:
             if self.view is None:
                 began = self._loop.time()
-                self.view = await self._load()
+                self.view = await self._resumed(began) or await self._load()
                 self._fresh = began
             return self.view
+
+    async def _resumed(self, began: float) -> View | None:
+        """The view from a known place on, up to the end as it is now; None where the topic does not show that it is right.
+
+        It is, however old the place is, if its mark is still there or the next transaction names it as its parent, and
+        if all after that are whole, deletions included: then nothing was taken away in between.
+        """
+        known, self._begun_at = self._begun_at, None
+        if known is None:
+            return None
+        ends = await self._ends()
+        view = View.after(*known, kept=self._kept)
+        if ends.end <= view.offset:
+            return None
+        try:
+            await self._read(view, ends.end, began + self._patience)
+        except (GapError, CutAwayError, TimeoutError):
+            return None
+        return view if view.proven else None
 
     async def load(self) -> View:
         """Read the whole topic, into a view of its own that shows at least the end as it was when this call began."""

@@ -45,6 +45,26 @@ class View:
         self.run = offset
         """From here on up to the last mark every transaction was read whole, each on the one before."""
 
+    @classmethod
+    def after(cls, place: Position, marked: int, *, kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES) -> "View":
+        """Begin at the mark of a place, for somebody who has the rows there. It takes nothing but whole transactions, from
+        the first one on; it is no good until it is `proven`.
+        """
+        view = cls(marked, kept=kept, bytes_kept=bytes_kept)
+        view.loading, view.position, view.whole = False, place, None
+        view.window.begin(place)
+        return view
+
+    @property
+    def proven(self) -> bool:
+        """Whether a mark was read: that of the place where it began, or of a whole transaction on it."""
+        return self._marked >= 0
+
+    @property
+    def marked(self) -> int:
+        """Offset of the mark of the place that it shows."""
+        return self._marked
+
     def covers(self, end: int) -> bool:
         """Whether surely no mark is missing before an offset: the last one stands there, and the marker of its commit.
 
@@ -82,6 +102,9 @@ class View:
             if self.loading and isinstance(error, NewerMarkError):
                 raise
             raise (ForkError if self.loading else GapError)(str(error)) from error
+        if not self.loading and not self.proven and mark.position == self.position and not self._count:
+            self._marked = offset
+            return
         follows = self._follows(mark) and self._is_whole(mark)
         if not follows and not self.loading:
             message = f"sequence {mark.first} does not follow {self.position.sequence}, or has not all its rows"

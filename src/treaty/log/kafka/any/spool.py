@@ -1,0 +1,83 @@
+"""Bytes of chunks that lie in a file until somebody wants them: all of a large log is too much for memory."""
+
+import os
+import tempfile
+import weakref
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LEAST = 65_536
+"""Bytes of a payload from which on it is worth a file."""
+
+
+class _File:
+    """An open file, closed when nobody knows it any more."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        weakref.finalize(self, os.close, descriptor)
+
+
+def _nameless() -> _File:
+    """A file that ends with who knows it."""
+    descriptor, path = tempfile.mkstemp(prefix="treaty-")
+    Path(path).unlink()
+    return _File(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Bytes in such a file."""
+
+    size: int
+    _at: int
+    _file: _File = field(repr=False)
+
+    def __len__(self) -> int:
+        """How many they are."""
+        return self.size
+
+    def __bytes__(self) -> bytes:
+        """Read them. Raises `OSError`."""
+        found = bytearray()
+        while len(found) < self.size:
+            piece = os.pread(self._file.descriptor, self.size - len(found), self._at + len(found))
+            if not piece:
+                raise OSError(0, "a file for what was read of the log was cut short")
+            found += piece
+        return bytes(found)
+
+
+Payload = bytes | Kept
+"""What `bytes` reads, and `len` measures."""
+
+
+def pieces(path: Path, size: int) -> list[Kept]:
+    """The bytes of a file in pieces of some size; they are those of this file, even if its name is given to another."""
+    file = _File(os.open(path, os.O_RDONLY))
+    end = os.fstat(file.descriptor).st_size
+    return [Kept(min(size, end - at), at, file) for at in range(0, end, size)]
+
+
+class Spool:
+    """Keeps what is large in one file; where none can be made or it is full, in memory."""
+
+    def __init__(self) -> None:
+        """Make no file yet."""
+        self._file: _File | None = None
+        self._end = 0
+
+    def keep(self, payload: bytes) -> Payload:
+        """Keep some bytes."""
+        if len(payload) < LEAST:
+            return payload
+        try:
+            if self._file is None:
+                self._file = _nameless()
+            if os.pwrite(self._file.descriptor, payload, self._end) != len(payload):
+                return payload
+        except OSError:
+            return payload
+        kept = Kept(len(payload), self._end, self._file)
+        self._end += len(payload)
+        return kept
