@@ -1,5 +1,7 @@
 """Rows that no Treaty ever wrote: they are kept, told, and stop nobody."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from treaty.core import values
 from treaty.core.commit import START
 from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
+from treaty.node.segment.forms import quick_row, read_row
 
 KEYS = (
     '["a"]', '[ "a"]', '["a",1]', '["a",true]', '["a",1.0]', "[1]", "[true]", "[1.0]", "[]", "[[]]", "[{}]", "{}",
@@ -51,3 +54,70 @@ def test_what_cannot_be_read_is_written_back_as_it_was(text: str) -> None:
 
     assert isinstance(row.value, Alien)
     assert encode_row(row).value == text
+
+
+NEARLY = {
+    "outcome": (
+        '{"kind":"k","members":{"a":"1","b":"2"},"sequence":3,"v":1}',
+        '{"kind":"k","members":{"b":"2","a":"1"},"sequence":3,"v":1}',
+        '{"kind":"k","members":{"a":"1","a":"2"},"sequence":3,"v":1}',
+        '{"kind":"k","members":{},"sequence":3,"v":1}',
+        '{"kind":"k","members":{"a":1},"sequence":3,"v":1}',
+        '{"kind":"k","sequence":3,"v":1}',
+        '{"kind":"k","sequence":3.0,"v":1}',
+        '{"kind":"k","sequence":true,"v":1}',
+        '{"kind":"k","sequence":3,"v":2}',
+        '{"kind":"k","sequence":3}',
+        '{"kind":"k","new":[1],"sequence":3,"v":1}',
+        '{"kind":"\ud800","sequence":3,"v":1}',
+        '{"kind":"\\u0041","sequence":3,"v":1}',
+        '{"sequence":3,"v":1, "kind":"k"}',
+    ),
+    "content": (
+        '{"data":"YWJj","v":1}',
+        '{"data":"","v":1}',
+        '{"data":"YW Jj","v":1}',
+        '{"data":"YWJ","v":1}',
+        '{"data":"YW-_","v":1}',
+        '{"data":"YWI=","v":1}',
+        '{"data":"YWI","v":1}',
+        '{"data":"é","v":1}',
+        '{"data":7,"v":1}',
+        '{"data":"YWJj","more":1,"v":1}',
+        '{"data":"YWJj"}',
+        '{"data":"YWJj","v":true}',
+        "[]",
+        "{",
+        "",
+    ),
+    "schema": (
+        '{"format":"AVRO","guid":"g","likeness":"l","text":"t","v":1}',
+        '{"format":"AVRO","guid":"g","likeness":"l","text":"t","type_name":"","v":1}',
+        '{"format":"AVRO","guid":"g","likeness":"l","text":"t\\/","v":1}',
+        '{"format":"AVRO","guid":"g","likeness":"l","references":[],"text":"t","v":1}',
+        '{"format":"AVRO","guid":"g","text":"t","v":1}',
+    ),
+    "version": (
+        '{"format":"AVRO","number":1,"policy":{"backward":true},"schema_id":2,"v":1}',
+        '{"format":"AVRO","number":1,"policy":{"backward":false},"schema_id":2,"v":1}',
+        '{"format":"AVRO","number":1,"policy":{"backward":true,"odd":1},"schema_id":2,"v":1}',
+        '{"number":1,"format":"AVRO","schema_id":2,"v":1}',
+    ),
+}
+NAMED = {
+    "outcome": ('["c"]', "[1]", '["c","d"]', '["\ud800"]', "[ ]", "no"),
+    "content": ('["c"]', '["\\u0041"]'),
+    "schema": ('[".",1]', '[".",1.0]', '[".","1"]', '[".",true]'),
+    "version": ('[".","s",0]', '[".","s"]'),
+}
+
+
+@pytest.mark.parametrize("table", NEARLY)
+def test_what_is_read_fast_is_what_is_read_slowly(table: str) -> None:
+    for key, text in itertools.product(NAMED[table], NEARLY[table]):
+        row = Encoded(table, key, text)
+        slow = decode_row(row)
+        assert quick_row(row) == slow
+        assert read_row(row)[0] == slow
+        fast = quick_row(row)
+        assert repr(fast) == repr(slow), "1, 1.0 and true are equal and not the same"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,10 +17,12 @@ from tests.real.running import serving
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.core.commit import START
+from treaty.log.kafka.any.log import AnyLog
 from treaty.log.kafka.broker.link import BrokerLink
 from treaty.log.kafka.broker.pins import wanted
 from treaty.log.kafka.broker.place import place_of
 from treaty.log.kafka.broker.topic import Topic
+from treaty.log.kafka.owner.log import OwnerLog
 from treaty.log.log import LogDamagedError
 from treaty.log.open import Terms, open_log
 
@@ -88,6 +91,61 @@ async def test_a_compacted_topic_has_holes_and_the_same_state(kafka: "Kafka", to
     assert played((await log.read(tip)).rows, state) == await whole(other)
     assert await log.tip() == after
     await asyncio.gather(log.close(), other.close())
+
+
+@told
+async def test_a_node_of_an_owner_reads_on_from_the_mark_of_a_place(kafka: "Kafka", topic: str) -> None:
+    where = url(kafka, topic, "owner")
+    log = await open_log(where, COMMAND)
+    assert isinstance(log, OwnerLog)
+    early = await put(log, row("a", "0"))
+    tip = await put(log, row("a", "1"), row("b", "1"))
+    assert (await log.read(early)).tip == tip
+    marked = log.bookmark(tip)
+    assert marked is not None
+    assert log.bookmark(early) is None
+    first = await open_log(where, COMMAND)
+    assert isinstance(first, OwnerLog)
+    first.begin_at(tip, marked)
+    assert (await first.read(tip)).rows == ()
+    assert (await first.read(early)).reload, "it never read what was before"
+    await put(log, row("a", None), row("c", "1"))
+    before = {("subject", '["a"]'): "1", ("subject", '["b"]'): "1"}
+    for place, offset in ((tip, marked), (tip, marked - 1), (tip, marked + 1), (tip, 10**6), (early, marked)):
+        other = await open_log(where, COMMAND)
+        assert isinstance(other, OwnerLog)
+        other.begin_at(place, offset)
+        delta = await other.read(tip)
+        assert played(delta.rows, {} if delta.reload else before) == await whole(log)
+        await other.close()
+    await asyncio.gather(log.close(), first.close())
+
+
+@told
+async def test_a_state_file_lies_beside_the_fold(kafka: "Kafka", topic: str, tmp_path: Path) -> None:
+    where, file, back = url(kafka, topic, "any"), tmp_path / "state", tmp_path / "back"
+    file.write_bytes(random.Random(1).randbytes(2_000_000))
+    log = await open_log(where)
+    assert isinstance(log, AnyLog)
+    await put(log, row("a", "1"))
+    await log.compact()
+    place = await put(log, row("b", "1"))
+    await log.keep_fold(file, place, 7)
+    after = await put(log, row("c", "1"))
+    other = await open_log(where)
+    assert isinstance(other, AnyLog)
+    assert await other.extent() == 1
+    assert not await other.take_fold(back, 8)
+    assert await other.take_fold(back, 7)
+    assert back.read_bytes() == file.read_bytes()
+    delta = await other.read(place)
+    assert (delta.tip, delta.reload, len(delta.rows)) == (after, False, 1)
+    await other.compact()
+    late = await open_log(where)
+    assert isinstance(late, AnyLog)
+    assert not await late.take_fold(tmp_path / "none", 7), "its place is before the newer fold"
+    assert await whole(late) == await whole(log)
+    await asyncio.gather(*(one.close() for one in (log, other, late)))
 
 
 @told

@@ -87,7 +87,8 @@ def _pair(hint: Any, where: str) -> tuple[Callable[[Any], Json] | None, Callable
     if hint in {str, int, bool, float}:
         return None, _scalar(hint, where)
     if hint is bytes:
-        return (lambda data: base64.b64encode(data).decode()), (lambda text: base64.b64decode(text, validate=True))
+        text = _scalar(str, where)
+        return (lambda data: base64.b64encode(data).decode()), (lambda one: base64.b64decode(text(one), validate=True))
     if hint == _PAIRS:
         return dict, lambda members: tuple(sorted(_object(members, where).items()))
     if get_origin(hint) is tuple:

@@ -87,10 +87,11 @@ class DictTables:
 
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
-        for encoded in rows:
-            row = known.get(encoded) if known else None
-            if row is None:
-                row = decode_row(encoded)
+        self.put(((one, (known.get(one) if known else None) or decode_row(one)) for one in rows), position)
+
+    def put(self, rows: Iterable[tuple[Encoded, Row]], position: Position) -> None:
+        """Do so with rows that have been read."""
+        for encoded, row in rows:
             self._take_out(row)
             if row.value is not None:
                 self._put_in(row, row.value, encoded.digest)

@@ -3,9 +3,10 @@
 Which form does is tried when a segment is built: every form gives the very same text and the very same value back.
 """
 
+import base64
 import json
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -14,7 +15,7 @@ import msgspec
 from treaty.core.codec import dumps
 from treaty.core.identity import guid, likeness
 from treaty.core.rows import ROW_FORMAT, SHAPES, Encoded, Key, Row, Value, decode_key, decode_row, encode_row
-from treaty.core.values import Schema
+from treaty.core.values import Content, Outcome, Schema
 
 FAST = "!"
 """Begins a text that msgspec reads as the value's class, and reads whole."""
@@ -90,6 +91,76 @@ def _plain(hint: Any) -> Any:
 _CANON = {table: msgspec.json.Decoder(_mirror(SHAPES[table].value, v=int)) for table in _TABLES}
 
 
+class _Outcome(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    kind: str
+    members: dict[str, str] = msgspec.field(default_factory=dict)
+    sequence: int
+    v: int
+
+
+class _Content(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    data: str
+    v: int
+
+
+_OUTCOME = msgspec.json.Decoder(_Outcome)
+_CONTENT = msgspec.json.Decoder(_Content)
+
+
+def quick_row(row: Encoded) -> Row:
+    """Read a live row as `decode_row` does, fast where that gives the same."""
+    quick = _QUICK.get(row.table)
+    try:
+        if quick is not None:
+            return Row(row.table, _read_key(row), quick(row.value or ""))
+    except (msgspec.DecodeError, ValueError, _OddError):  # members of its own, half characters, bytes that are none
+        pass
+    return decode_row(row)
+
+
+def _same(struct: Any, text: str) -> None:
+    """What was read is believed where it gives the very same text again."""
+    if struct.v != ROW_FORMAT or _ENCODE(struct).decode() != text:
+        raise _OddError
+
+
+def _quick_schema(text: str) -> Schema:
+    full = _FULL.decode(text)
+    _same(full, text)
+    return Schema(full.guid, full.format, full.text, full.likeness, type_name=full.type_name)
+
+
+def _quick_content(text: str) -> Content:
+    found = _CONTENT.decode(text)
+    _same(found, text)
+    return Content(base64.b64decode(found.data, validate=True))
+
+
+def _quick_outcome(text: str) -> Outcome:
+    found = _OUTCOME.decode(text)
+    _same(found, text)
+    return Outcome(found.sequence, found.kind, tuple(sorted(found.members.items())))
+
+
+def _quick(table: str) -> Callable[[str], Value]:
+    canon, fast = _CANON[table], _FAST[table]
+
+    def read(text: str) -> Value:
+        _same(canon.decode(text), text)
+        value: Value = fast.decode(text)
+        return value
+
+    return read
+
+
+_QUICK: Mapping[str, Callable[[str], Value]] = {
+    "schema": _quick_schema,
+    "content": _quick_content,
+    "outcome": _quick_outcome,
+    **{table: _quick(table) for table in _TABLES},
+}
+
+
 def read_row(row: Encoded) -> tuple[Row, str]:
     """Read a live row, and return the form in which its value is kept.
 
@@ -100,9 +171,7 @@ def read_row(row: Encoded) -> tuple[Row, str]:
         if row.table == "schema":
             return _read_schema(row, text)
         if row.table in _FAST:
-            canon = _CANON[row.table].decode(text)
-            if getattr(canon, "v", 0) == ROW_FORMAT and _ENCODE(canon).decode() == text:
-                return Row(row.table, _read_key(row), _FAST[row.table].decode(text)), FAST + text
+            return Row(row.table, _read_key(row), _QUICK[row.table](text)), FAST + text
     except (msgspec.DecodeError, UnicodeEncodeError, _OddError):  # members of its own, half characters
         pass
     return decode_row(row), text
@@ -113,14 +182,12 @@ class _OddError(Exception):
 
 
 def _read_schema(row: Encoded, text: str) -> tuple[Row, str]:
-    full = _FULL.decode(text)
-    if full.v != ROW_FORMAT or _ENCODE(full).decode() != text:
-        raise _OddError
-    value = Schema(full.guid, full.format, full.text, full.likeness, type_name=full.type_name)
-    if full.guid == guid(full.text, (), None, None) and full.likeness == likeness(full.format, full.text, None, None):
-        short = _Short(format=full.format, text=full.text, type_name=full.type_name, v=full.v)
-        return Row("schema", _read_key(row), value), SHORT + _ENCODE(short).decode()
-    return Row("schema", _read_key(row), value), text
+    one = _quick_schema(text)
+    read = Row("schema", _read_key(row), one)
+    if one.guid == guid(one.text, (), None, None) and one.likeness == likeness(one.format, one.text, None, None):
+        short = _Short(format=one.format, text=one.text, type_name=one.type_name, v=ROW_FORMAT)
+        return read, SHORT + _ENCODE(short).decode()
+    return read, text
 
 
 def _read_key(row: Encoded) -> Key:
@@ -131,7 +198,7 @@ def _read_key(row: Encoded) -> Key:
     except (msgspec.DecodeError, UnicodeEncodeError):
         pass
     found = decode_key(row.key)
-    if len(found) != len(SHAPES[row.table].key) or found[0] == 0:
+    if [type(part) for part in found] != [kind for _, kind in SHAPES[row.table].key]:
         raise _OddError
     return found
 

@@ -10,7 +10,7 @@ from treaty.core.tables import DictTables
 from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import Built, Changed, build
-from treaty.node.segment.forms import read_row
+from treaty.node.segment.forms import quick_row
 from treaty.node.segment.segment import Segment
 
 _MODULUS = 2**256
@@ -29,7 +29,7 @@ def open_built(built: Built) -> Segment:
 
 def _read(row: Encoded) -> Row:
     """Read a row, quickly where that gives the same."""
-    return decode_row(row) if row.value is None else read_row(row)[0]
+    return decode_row(row) if row.value is None else quick_row(row)
 
 
 class LayeredTables:
@@ -163,12 +163,11 @@ class LayeredTables:
 
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
-        some = tuple(rows)
-        read = {one: (known or {}).get(one) or _read(one) for one in some}
+        read = [(one, (known.get(one) if known else None) or _read(one)) for one in rows]
         if self._base is not None:
-            for encoded, row in read.items():
+            for encoded, row in read:
                 self._cover(self._base, encoded.table, row.key)
-        self._over.apply(some, position, read)
+        self._over.put(read, position)
 
     def _cover(self, base: Segment, table: str, key: Key) -> None:
         covered = self._covered.get(table)

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from math import inf
 
 from treaty.core.commit import ENVELOPE_FORMAT, START, Commit, EnvelopeError, Position, Prefix, read_append, undamaged
@@ -193,9 +192,11 @@ class Reading:
         """The appends after a place; None where it is none that is at hand."""
         if after == self.tip:
             return []
-        for count, one in enumerate(reversed(self.held), 1):
+        found = []
+        for one in reversed(self.held):
+            found.append(one)
             if one.before == after:
-                return list(islice(self.held, len(self.held) - count, None))
+                return found[::-1]
         return None
 
     def came_after(self, kind: int) -> float:
