@@ -11,7 +11,7 @@ from treaty.core.rows import Encoded, Row
 from treaty.core.view import Tables
 from treaty.log.log import Delta, Fate, Log, LogDamagedError, LogUnavailableError
 from treaty.node.status import Counts
-from treaty.node.world import World
+from treaty.node.world import World, give_back
 
 log = logging.getLogger("treaty.node")
 
@@ -206,7 +206,11 @@ class Follower:
                 log.warning("what the tables stand on is damaged; everything is read from the log again")
                 self.tables.load((), START)
             delta = await self._log.read(self.position)
-            self._take(delta, await self._ready(delta))
+            ready = await self._ready(delta)
+            self._take(delta, ready)
+            if ready is not None:
+                del delta, ready
+                await asyncio.to_thread(give_back)
 
     async def _ready(self, delta: Delta) -> Callable[[], None] | None:
         """Have very many rows made ready while the loop goes on."""

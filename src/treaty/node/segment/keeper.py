@@ -19,6 +19,7 @@ from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.release import KIND
 from treaty.node.segment.statefile import StateFile, StateFileError, open_state
+from treaty.node.world import give_back
 
 log = logging.getLogger("treaty.node")
 
@@ -108,6 +109,7 @@ class Keeper:
                 return
             position, built = await pour(source, partial(build, level=QUICK))
             self._tables.stand_on(open_built(built), position)
+            await asyncio.to_thread(give_back)
         except (LogUnavailableError, LogDamagedError, Unavailable, OSError) as reason:
             log.warning("the log is read row by row: %s", reason)
         finally:
