@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,18 @@ def started(driver: str, root: Path, *words: str) -> "subprocess.Popen[str]":
         )
 
 
-def killed(driver: str, root: Path, steps: int, seconds: float) -> list[str]:
-    """One life: the steps that were told until the driver was killed, so many seconds after so many of them, or ended."""
-    process = started(driver, root)
+def killed(driver: str, root: Path, steps: int, seconds: float, formats: Sequence[str] = ()) -> list[str]:
+    """One life: the steps that were told until the driver was killed, so many seconds after so many of them, or ended.
+
+    Where formats of tables are named, it has streams into these, and only the steps of the first one count.
+    """
+    process = started(driver, root, *formats)
     assert process.stdout is not None
     told: list[str] = []
     try:
         for line in process.stdout:
             told.append(line.strip())
-            if len(told) >= steps or told[-1] == "ended":
+            if sum(one.startswith(tuple(formats[:1] or [""])) for one in told) >= steps or told[-1] == "ended":
                 break
         time.sleep(seconds)
     finally:

@@ -1,21 +1,17 @@
 """Drivers of pipelines are killed at random moments; what the tables hold in the end is every row once, in all three formats."""
 
-import json
-import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.frames import SPOILT, frame, record
+from tests.real.killing import killed, read
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
@@ -25,7 +21,7 @@ from treaty.spark.lake.table import FORMATS
 
 pytestmark = pytest.mark.jvm
 
-ROOT = Path(__file__).parents[2]
+DRIVER = "tests.real.pipeline_driver"
 V1 = record(("name", "string"), ("n", "int"))
 V2 = record(("name", "string"), ("n", "long"), ("note", ["null", "string"], None))
 ROWS, DAMAGED = 30, 12
@@ -73,38 +69,8 @@ class Input:
         self.files += 1
 
 
-def started(root: Path, *words: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "tests.real.pipeline_driver", str(root), *words]
-    with (root / "driver.log").open("a") as log:
-        # A session of its own: the driver and its JVM are killed at one stroke.
-        return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=log, text=True, cwd=ROOT, start_new_session=True
-        )
-
-
-def killed(root: Path, formats: Sequence[str], steps: int, seconds: float) -> list[str]:
-    """One life: the steps that were told until the driver was killed, after so many of the first format, or ended."""
-    driver = started(root, *formats)
-    assert driver.stdout is not None
-    told: list[str] = []
-    try:
-        for line in driver.stdout:
-            told.append(line.strip())
-            if sum(one.startswith(formats[0]) for one in told) >= steps or told[-1] == "ended":
-                break
-        time.sleep(seconds)
-    finally:
-        os.killpg(driver.pid, signal.SIGKILL)
-        told += [line.strip() for line in driver.stdout]
-        driver.stdout.close()
-        driver.wait()
-    assert told, (root / "driver.log").read_text("utf-8")[-3000:]
-    return told
-
-
-def check(root: Path, truth: dict[int, tuple[int, int] | str]) -> None:
+def check(held: Any, truth: dict[int, tuple[int, int] | str]) -> None:
     """Every offset is once in one table of each format, with what is true of it."""
-    held = json.loads((root / "held.json").read_text("utf-8"))
     good = {at: said for at, said in truth.items() if isinstance(said, tuple)}
     for format_ in FORMATS:
         offsets = Counter(at for half in ("good", "bad") for at, *_ in held[format_][half])
@@ -133,13 +99,11 @@ def test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice(
                 given.register(V2)  # while streams are in the middle of batches: the next files have both versions
             first = life % len(FORMATS)
             formats = FORMATS[first:] + FORMATS[:first] if life % ALL_EVERY == 0 else FORMATS[first : first + 1]
-            told = killed(tmp_path, formats, dice.randint(1, MOST_STEPS), dice.random() * LONGEST)
+            told = killed(DRIVER, tmp_path, dice.randint(1, MOST_STEPS), dice.random() * LONGEST, formats)
             last = {line.split()[0]: line.split()[-1] for line in told if line != "ended"}
             inside.update(f"{one} after {step}" for one, step in last.items() if step != "done" and told[-1] != "ended")
-        driver = started(tmp_path, "--read")
-        output, _ = driver.communicate()
-        assert output.endswith("ended\n"), (tmp_path / "driver.log").read_text("utf-8")[-3000:]
-    check(tmp_path, given.truth)
+        held = read(DRIVER, tmp_path)
+    check(held, given.truth)
     hit = {one: sum(count for name, count in inside.items() if name.startswith(one)) for one in FORMATS}
     figure(f"{kills} kills, {len(given.truth)} rows in each format: 0 lost, 0 twice; inside a batch: {hit}")
     assert all(hit.values()), f"no kill fell into a batch of one format: {hit}"
