@@ -123,7 +123,7 @@ def avro_of(texts: Sequence[str]) -> Callable[[int, int], bytes]:
 
     def encode(place: int, used: int) -> bytes:
         row, out = record(dice, place + 1), io.BytesIO()
-        full = row if used == place else {**{f"extra_{n}": "x" for n in range(10)}, **row}
+        full = row if used == place else {**{f"extra_{n}": "x" for n in range(30)}, **row}
         fastavro.schemaless_writer(out, parsed[used], full)
         return out.getvalue()
 
