@@ -59,7 +59,7 @@ def printed(ran: Path, name: str) -> str:
     return (ran / name / "printed.txt").read_text("utf-8")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_runs_and_shows_what_it_is_for(name: str, ran: Path) -> None:
     found = printed(ran, name)
@@ -69,7 +69,7 @@ def test_an_example_runs_and_shows_what_it_is_for(name: str, ran: Path) -> None:
         assert said in found
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_program_of_a_page_prints_what_the_page_says(name: str, ran: Path) -> None:
     assert PAGES[name][1] in printed(ran, _stem(name))
