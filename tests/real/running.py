@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,8 +49,8 @@ class Running:
         return self.process.wait(60)
 
 
-def start(folder: Path, *options: str, port: int = 0) -> Running:
-    """Start `treaty serve` and wait until it answers."""
+def start(folder: Path, *options: str, port: int = 0, patience: float = 0.0) -> Running:
+    """Start `treaty serve` and wait until it answers; at once it can look at its log, or within seconds of `patience`."""
     said = folder / f"stderr-{time.monotonic_ns()}.txt"
     command = [sys.executable, "-m", "treaty.cli.main", "serve", "--port", str(port), *options]
     with said.open("wb") as file:
@@ -68,8 +69,21 @@ def start(folder: Path, *options: str, port: int = 0) -> Running:
         assert process.poll() is None, said.read_text()
         time.sleep(0.05)
     assert running.base, f"no word after {START_SECONDS} s: {said.read_text()}"
-    assert running.get("/readyz")["status"] in {"ready", "read-only"}
+    _looked(running, patience)
     return running
+
+
+def _looked(running: Running, patience: float) -> None:
+    """Return when a server can look at its log, which somebody may hold or harm while it starts."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            assert running.get("/readyz")["status"] in {"ready", "read-only"}
+            return
+        except urllib.error.HTTPError as error:
+            with error:
+                assert (error.code, time.monotonic() < end) == (503, True), error.read()
+        time.sleep(0.05)
 
 
 @contextmanager

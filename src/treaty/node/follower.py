@@ -218,10 +218,10 @@ class Follower:
             return None
         return await asyncio.to_thread(self.tables.ready, delta.rows, delta.tip)
 
-    async def settle_in(self, prepare: Awaitable[None]) -> None:
-        """Read nothing before `prepare` has ended, which may stand the tables on something; who asks waits for it."""
+    async def settle_in(self, prepare: Callable[[], Awaitable[None]]) -> None:
+        """Read nothing before what `prepare` begins has ended, which may stand the tables on something; who asks waits for it."""
         async with self._reading:
-            await prepare
+            await prepare()
 
     async def change_over(self, stand: Callable[[], None], position: Position) -> bool:
         """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there.

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from treaty.core.calls import FRESH, refuse_bad_call
@@ -82,7 +83,7 @@ class Node:
     async def start(self) -> None:
         """Begin to follow and to write. Returns at once; who asks early waits for the first look."""
         if self._keeper is not None:
-            settling = self.follower.settle_in(self._keeper.prepare(self._log))
+            settling = self.follower.settle_in(partial(self._keeper.prepare, self._log))
             self._tasks.append(asyncio.create_task(settling, name="prepare"))  # the first task that reads
             self._tasks.append(asyncio.create_task(self._keeper.run(self.follower), name="keep"))
         self._tasks.append(asyncio.create_task(self.follower.follow(), name="follow"))

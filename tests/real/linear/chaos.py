@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.real.linear.calls import asked, chosen
 from tests.real.linear.history import Recorder
 from tests.real.linear.stores import Store
-from tests.real.running import Running, start
+from tests.real.running import START_SECONDS, Running, start
 from treaty.client.connection import Connection
 from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
@@ -71,7 +71,7 @@ class Chaos:
             server.stop()
 
     def _start(self, port: int = 0) -> Running:
-        return start(self.folder, "--log", self.store.url, *self.store.options, port=port)
+        return start(self.folder, "--log", self.store.url, *self.store.options, port=port, patience=START_SECONDS)
 
     def _harm(self, chance: random.Random, kills: int, end: float) -> None:
         names: list[str] = []
