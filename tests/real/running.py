@@ -76,14 +76,19 @@ def start(folder: Path, *options: str, port: int = 0, patience: float = 0.0) -> 
 def _looked(running: Running, patience: float) -> None:
     """Return when a server can look at its log, which somebody may hold or harm while it starts."""
     end = time.monotonic() + patience
-    while True:
-        try:
-            assert running.get("/readyz")["status"] in {"ready", "read-only"}
-            return
-        except urllib.error.HTTPError as error:
-            with error:
-                assert (error.code, time.monotonic() < end) == (503, True), error.read()
+    while not (told := _told(running))[0]:
+        assert time.monotonic() < end, told[1]
         time.sleep(0.05)
+
+
+def _told(running: Running) -> tuple[bool, str]:
+    """Whether a server can look at its log, and what it says."""
+    try:
+        answer = running.get("/readyz")
+    except urllib.error.HTTPError as error:
+        with error:
+            return False, error.read().decode()
+    return answer["status"] in {"ready", "read-only"}, str(answer)
 
 
 @contextmanager
