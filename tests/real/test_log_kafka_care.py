@@ -23,7 +23,7 @@ from treaty.log.kafka.broker.pins import wanted
 from treaty.log.kafka.broker.place import place_of
 from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.owner.log import OwnerLog
-from treaty.log.log import LogDamagedError
+from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.open import Terms, open_log
 
 if TYPE_CHECKING:
@@ -74,12 +74,11 @@ async def test_a_compacted_topic_has_holes_and_the_same_state(kafka: "Kafka", to
     for number in range(60):
         await put(log, row(f"k{number % 5}", str(number)), row("gone", None if number % 2 else "1"))
     written = len(await offsets(where))
-    limit = asyncio.get_running_loop().time() + 60
-    while len(left := await offsets(where)) > written // 2:
-        assert asyncio.get_running_loop().time() < limit
+    limit = asyncio.get_running_loop().time() + 120
+    while (left := await offsets(where))[0] <= written // 2:
+        assert asyncio.get_running_loop().time() < limit, "the cleaner has not come"
         await put(log, row("again", "x"))  # an idle topic is never compacted
         await asyncio.sleep(0.5)
-    assert left[0] > written // 2, "the front went"
     assert left[-1] - left[0] >= len(left), "and there are holes"
 
     tip, state = await log.tip(), await whole(log)
@@ -168,6 +167,18 @@ async def test_a_fold_takes_the_front_of_the_topic_and_nothing_else(kafka: "Kafk
     await asyncio.gather(*(one.close() for one in (log, other, late)))
 
 
+async def cut_away(link: BrokerLink, offset: int) -> None:
+    """Delete what lies before an offset; a broker may take a moment to see that its policy is another one."""
+    limit = asyncio.get_running_loop().time() + 30
+    while True:
+        try:
+            return await link.cut(offset)
+        except LogUnavailableError:
+            if asyncio.get_running_loop().time() > limit:
+                raise
+        await asyncio.sleep(0.1)
+
+
 @pytest.mark.parametrize("writers", ["any", "owner"])
 def test_a_log_without_its_front_is_refused_with_the_remedy(
     kafka: "Kafka", topic: str, tmp_path: Path, writers: str
@@ -181,7 +192,7 @@ def test_a_log_without_its_front_is_refused_with_the_remedy(
         await log.close()
         link = await raw(where)
         kafka.set(f"{topic}.log", "cleanup.policy", "delete")  # a compacted one keeps what it has
-        await link.cut(4)
+        await cut_away(link, 4)
         kafka.set(f"{topic}.log", "cleanup.policy", wanted(writers, 1)["cleanup.policy"])
         await link.close()
 
