@@ -10,20 +10,19 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.message_factory import GetMessageClass
 
 from treaty.arrow.decoded import frames_of
 from treaty.arrow.encoding import changes
 from treaty.arrow.encoding.changes import BITS, Change
 from treaty.arrow.encoding.rows import descriptor_of
+from treaty.arrow.outlines import BYTES, MANY, ONE, added, named, put
 from treaty.formats.protobuf.columns import DECIMAL
 from treaty.plan.encoding.value import EncodePlan
 
 Writer = Callable[[pa.Array], pa.Array]
 """From rows of which none is null to their payloads."""
-_ONE, _MANY = FieldDescriptorProto.LABEL_OPTIONAL, FieldDescriptorProto.LABEL_REPEATED
-_MESSAGE, _BYTES = FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_BYTES
 _BARE = {
     FieldDescriptor.CPPTYPE_INT32: pa.int32(),
     FieldDescriptor.CPPTYPE_INT64: pa.int64(),
@@ -100,26 +99,12 @@ class _Outline:
         """Name of the outline of a message, and the change of structs of a type to it. Raises `UnfitError`."""
         if descriptor.GetOptions().message_set_wire_format or not kind.num_fields:
             raise UnfitError(f"{descriptor.full_name} is a message set, or has no columns")
-        made = self._added()
+        made = added(self.file)
         columns = [(descriptor.fields_by_name[kind.field(at).name], at) for at in range(kind.num_fields)]
         parts = []
         for source, at in sorted(columns, key=lambda one: one[0].number):
             parts.append((f"f{source.number}", at, self._field(made, source, kind.field(at).type)))
         return made.name, changes.struct(parts)
-
-    def _added(self) -> DescriptorProto:
-        return self.file.message_type.add(name=f"M{len(self.file.message_type)}")
-
-    def _put(self, made: DescriptorProto, number: int, kind: int, label: int = _ONE, *, asks: bool = False) -> None:
-        one = made.field.add(name=f"f{number}", number=number, type=kind, label=label)
-        if asks and label == _ONE:
-            one.proto3_optional = True
-            one.oneof_index = len(made.oneof_decl)
-            made.oneof_decl.add(name=f"_f{number}")
-
-    def _named(self, made: DescriptorProto, number: int, name: str, label: int) -> None:
-        self._put(made, number, _MESSAGE, label)
-        made.field[-1].type_name = f".treaty.outline.{name}"
 
     def _field(self, made: DescriptorProto, one: FieldDescriptor, kind: pa.DataType) -> Change:
         if not one.is_repeated:
@@ -127,10 +112,10 @@ class _Outline:
         inside = one.message_type
         if inside is None or not inside.GetOptions().map_entry:
             self.again |= inside is None and one.cpp_type != one.CPPTYPE_STRING and not one.is_packed
-            return changes.items(self._value(made, one, kind.value_type, one.number, label=_MANY))
+            return changes.items(self._value(made, one, kind.value_type, one.number, label=MANY))
         self.again = True
-        entry = self._added()
-        self._named(made, one.number, entry.name, _MANY)
+        entry = added(self.file)
+        named(made, one.number, entry.name, MANY)
         key, value = inside.fields_by_name["key"], inside.fields_by_name["value"]
         first = self._value(entry, key, kind.key_type, 1, asks=True)
         return changes.entries(first, self._value(entry, value, kind.item_type, 2, asks=True))
@@ -142,7 +127,7 @@ class _Outline:
         kind: pa.DataType,
         number: int,
         *,
-        label: int = _ONE,
+        label: int = ONE,
         asks: bool = False,
     ) -> Change:
         """Put the field into the outline; the change of one value of it."""
@@ -151,23 +136,23 @@ class _Outline:
         inner = one.message_type
         if inner is not None and pa.types.is_struct(kind):
             name, change = self.message(inner, kind)
-            self._named(made, number, name, label)
+            named(made, number, name, label)
             return change
         if inner is not None and inner.full_name == DECIMAL and pa.types.is_decimal(kind):
-            outline = self._added()
+            outline = added(self.file)
             parts = sorted(inner.fields, key=lambda part: part.number)
             for part in parts:
-                self._put(outline, part.number, part.type)
-            self._named(made, number, outline.name, label)
+                put(outline, part.number, part.type)
+            named(made, number, outline.name, label)
             return changes.decimals(kind, {part.name: f"f{part.number}" for part in parts})
         if inner is not None:
-            self._put(made, number, _BYTES, label, asks=True)
+            put(made, number, BYTES, label, asks=True)
             return changes.told(inner)
         bare = pa.binary() if one.type == one.TYPE_BYTES else _BARE[one.cpp_type]
         # ptars takes a negative zero for a zero, so it is told which zeros are left out.
-        zeros = not asks and label == _ONE and bare in BITS
+        zeros = not asks and label == ONE and bare in BITS
         sent = FieldDescriptor.TYPE_INT32 if one.enum_type is not None else one.type
-        self._put(made, number, sent, label, asks=asks or zeros)
+        put(made, number, sent, label, asks=asks or zeros)
         if one.enum_type is not None:
             return changes.numbers({value.name: value.number for value in one.enum_type.values})
         if bare == pa.string():

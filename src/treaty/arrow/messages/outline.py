@@ -14,9 +14,8 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 from treaty.arrow.messages import changes
 from treaty.arrow.messages.changes import Change, Group
 from treaty.arrow.messages.values import KNOWN, WRAPPERS
+from treaty.arrow.outlines import BYTES, MANY, ONE, added, named, put
 
-_ONE, _MANY = FieldDescriptorProto.LABEL_OPTIONAL, FieldDescriptorProto.LABEL_REPEATED
-_MESSAGE, _BYTES = FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_BYTES
 _INT32, _INT64 = FieldDescriptorProto.TYPE_INT32, FieldDescriptorProto.TYPE_INT64
 _GROUP = FieldDescriptorProto.TYPE_GROUP
 
@@ -40,7 +39,7 @@ class Outline:
         """Name of the outline of a message, and the change to the struct `kind`. Raises `UnfitError`."""
         if descriptor.GetOptions().message_set_wire_format:
             raise UnfitError(f"{descriptor.full_name} is a message set")
-        made = self._added()
+        made = added(self.file)
         columns = [kind.field(place) for place in range(kind.num_fields)]
         parts, there = [], set()
         for one in columns:
@@ -53,25 +52,11 @@ class Outline:
                 continue
             for one in oneof.fields:
                 if one.number not in there:
-                    self._put(made, one.number, _BYTES, _MANY)
-            many = {one.name for one in made.field if one.label == _MANY}
+                    put(made, one.number, BYTES, MANY)
+            many = {one.name for one in made.field if one.label == MANY}
             members = tuple(f"f{one.number}" for one in oneof.fields)
             groups.append(Group(members, frozenset(many.intersection(members))))
         return made.name, changes.struct(parts, kind, groups)
-
-    def _added(self) -> DescriptorProto:
-        return self.file.message_type.add(name=f"M{len(self.file.message_type)}")
-
-    def _put(self, made: DescriptorProto, number: int, kind: int, label: int = _ONE, *, asks: bool = False) -> None:
-        one = made.field.add(name=f"f{number}", number=number, type=kind, label=label)
-        if asks and label == _ONE:
-            one.proto3_optional = True
-            one.oneof_index = len(made.oneof_decl)
-            made.oneof_decl.add(name=f"_f{number}")
-
-    def _named(self, made: DescriptorProto, number: int, name: str, label: int) -> None:
-        self._put(made, number, _MESSAGE, label)
-        made.field[-1].type_name = f".treaty.outline.{name}"
 
     def _field(self, made: DescriptorProto, one: FieldDescriptor, kind: pa.DataType) -> Change:
         if not one.is_repeated:
@@ -80,9 +65,9 @@ class Outline:
             return changes.filled(inner, _default(one)) if known else inner
         inside = one.message_type
         if inside is None or not inside.GetOptions().map_entry:
-            return changes.items(self._value(made, one, kind.value_type, one.number, label=_MANY), kind)
-        entry = self._added()
-        self._named(made, one.number, entry.name, _MANY)
+            return changes.items(self._value(made, one, kind.value_type, one.number, label=MANY), kind)
+        entry = added(self.file)
+        named(made, one.number, entry.name, MANY)
         value = inside.fields_by_name["value"]
         key = self._value(entry, inside.fields_by_name["key"], kind.key_type, 1)
         change = self._value(entry, value, kind.item_type, 2, asks=value.enum_type is not None)
@@ -97,38 +82,38 @@ class Outline:
         kind: pa.DataType,
         number: int,
         *,
-        label: int = _ONE,
+        label: int = ONE,
         asks: bool = False,
     ) -> Change:
         """Put the field into the outline; the change of one value of it."""
         if one.type == _GROUP:
             raise UnfitError(f"{one.full_name} is a group")
         if one.enum_type is not None:
-            self._put(made, number, _INT32, label, asks=asks)
+            put(made, number, _INT32, label, asks=asks)
             return changes.symbols(one.enum_type)
         inner = one.message_type
         if inner is None:
-            self._put(made, number, one.type, label, asks=asks)
+            put(made, number, one.type, label, asks=asks)
             return _scalar(one, kind)
         if inner.full_name in WRAPPERS:
-            wrapper, value = self._added(), inner.fields_by_name["value"]
-            self._put(wrapper, value.number, value.type)
-            self._named(made, number, wrapper.name, label)
+            wrapper, value = added(self.file), inner.fields_by_name["value"]
+            put(wrapper, value.number, value.type)
+            named(made, number, wrapper.name, label)
             return changes.wrapped(_scalar(value, kind))
         if pa.types.is_struct(kind):
             name, change = self.message(inner, kind)
-            self._named(made, number, name, label)
+            named(made, number, name, label)
             return change
         if inner.full_name in changes.KNOWN:
-            outline = self._added()
+            outline = added(self.file)
             for part in range(1, changes.PARTS[inner.full_name] + 1):
-                self._put(outline, part, inner.fields_by_number[part].type)
-            self._named(made, number, outline.name, label)
+                put(outline, part, inner.fields_by_number[part].type)
+            named(made, number, outline.name, label)
             return changes.KNOWN[inner.full_name](kind)
         if inner.full_name not in KNOWN:
             raise UnfitError(f"{one.full_name} is kept as bytes")
-        self._put(made, number, _BYTES, _MANY)
-        return changes.told(inner, KNOWN[inner.full_name](one, kind), kind, parts=label == _ONE)
+        put(made, number, BYTES, MANY)
+        return changes.told(inner, KNOWN[inner.full_name](one, kind), kind, parts=label == ONE)
 
 
 def _scalar(one: FieldDescriptor, kind: pa.DataType) -> Change:
