@@ -32,7 +32,7 @@ PROTO = """syntax = "proto3"; package shop; message Order {
 
 
 def schema(version: int) -> str:
-    """Version n of an order of a dozen fields; every fifth one adds a field, so that each writer is resolved."""
+    """Version n of an order of a dozen fields, in an order of its own, so that each writer is resolved for itself; some add a field."""
     item = {
         "type": "record",
         "name": "Item",
@@ -56,6 +56,7 @@ def schema(version: int) -> str:
         {"name": "items", "type": {"type": "array", "items": item}},
     ]
     fields += [{"name": f"extra_{n}", "type": "string", "default": "x"} for n in range(version // 25 + (version >= 2))]
+    random.Random(version).shuffle(fields)
     return json.dumps(
         {"type": "record", "name": "Order", "namespace": "shop", "doc": f"version {version}", "fields": fields}
     )

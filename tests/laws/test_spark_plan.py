@@ -159,7 +159,47 @@ def test_a_plan_survives_storage_and_is_hashable(registry: Connection) -> None:
     assert DecodePlan.from_json(plan.to_json()) == plan
     assert hash(DecodePlan.from_json(plan.to_json())) == hash(plan)
     with pytest.raises(ValueError, match="format"):
-        DecodePlan.from_json(plan.to_json().replace('"plan":2', '"plan":1'))
+        DecodePlan.from_json(plan.to_json().replace('"plan":3', '"plan":1'))
+
+
+def test_a_plan_that_was_stored_before_shapes_were_shared_still_runs(registry: Connection) -> None:
+    texts = [record(("n", "int")), record(("n", "long"))]
+    ids = put(registry, *texts)
+    stored = json.loads(make_plan(registry, "orders-value").to_json())
+    stored["plan"] = 2
+    del stored["recipe"]["branches"]
+    decode = decoder_of(DecodePlan.from_json(json.dumps(stored)))
+    for schema_id, text in zip(ids, texts, strict=True):
+        assert decode(frame(schema_id, text, {"n": 5}))["n"] == 5
+
+
+def test_writers_of_one_shape_share_a_branch(registry: Connection) -> None:
+    kinds = [{"type": "enum", "name": "Kind", "symbols": symbols, "default": "A"} for symbols in (["A"], ["A", "B"])]
+    texts = [
+        *(record(("n", "int"), ("kind", kinds[0]), doc=f"version {turn}") for turn in range(3)),
+        record({"name": "n", "type": "int", "default": 7}, ("kind", kinds[0])),
+        record(("n", "int"), ("kind", kinds[1])),
+        record(("kind", kinds[0]), ("n", "int")),
+        record({"name": "old", "type": "int"}, ("kind", kinds[0])),
+        record({"name": "n", "type": "int", "aliases": ["old"]}, ("kind", kinds[0]), doc="last"),
+    ]
+    ids = put(registry, *texts)
+    plan = make_plan(registry, "orders-value")
+    assert recipe_of(plan).branches == (0, 0, 0, 0, 1, 2, 0, 0)
+    decode = decoder_of(plan)
+    for schema_id, text in zip(ids, texts, strict=True):
+        name = "old" if '"old", "type"' in text else "n"
+        assert decode(frame(schema_id, text, {name: 5, "kind": "A"}))["n"] == 5
+
+
+def test_versions_of_one_shape_need_no_union(registry: Connection) -> None:
+    texts = [record(("n", "int"), doc=f"version {turn}") for turn in range(3)]
+    ids = put(registry, *texts)
+    plan = make_plan(registry, "orders-value")
+    assert (recipe_of(plan).union, recipe_of(plan).branches) == (False, (0, 0, 0))
+    decode = decoder_of(plan)
+    assert [decode(frame(one, texts[0], {"n": 5}))["n"] for one in ids] == [5, 5, 5]
+    assert decode(frame(99, texts[0], {"n": 5})) is None
 
 
 def test_explain_names_ids_columns_and_conversions(registry: Connection) -> None:

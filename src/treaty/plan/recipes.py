@@ -39,13 +39,20 @@ class AvroRecipe:
     whole: str
     repairs: tuple[Repair, ...] = ()
     layouts: tuple[Layout, ...] = ()
+    branches: tuple[int, ...] = ()
+    """The place in the union for each writer of the plan; empty where each has its own, in their order."""
+
+    def branch(self, place: int) -> int:
+        """The place in the union for the writer at `place` of the plan."""
+        return self.branches[place] if self.branches else place
 
     @staticmethod
     def stored(parts: dict[str, Any]) -> "AvroRecipe":
         """Read the stored form."""
         repairs = (Repair(**{**one, "path": tuple(one["path"]), "ids": tuple(one["ids"])}) for one in parts["repairs"])
         layouts = (Layout(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
-        return AvroRecipe(**{**parts, "repairs": tuple(repairs), "layouts": tuple(layouts)})
+        branches = tuple(parts.get("branches", ()))
+        return AvroRecipe(**{**parts, "repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from treaty.plan.ddl import struct_ddl
 from treaty.plan.framing import PREFIX, Framing
 from treaty.plan.recipes import RECIPES, AvroRecipe, JsonRecipe, Recipe, Types
 
-FORMAT = 2
-"""Of the stored form; a plan of another format is not run."""
+FORMAT, READ = 3, (2, 3)
+"""Of the stored form, and the formats that are read; a plan of another one is not run."""
 ENGINES = {
     ("AVRO", "spark"): "Spark's from_avro, one call for all ids",
     ("AVRO", "fastavro"): "fastavro in Python workers (slower)",
@@ -96,8 +96,8 @@ class DecodePlan:
     def from_json(text: str) -> "DecodePlan":
         """Read the stored form. Raises ValueError for a format that this version does not know."""
         stored: dict[str, Any] = json.loads(text)
-        if stored.pop("plan", None) != FORMAT:
-            message = f"this decode plan is not of format {FORMAT}; it was stored by another version of Treaty"
+        if stored.pop("plan", None) not in READ:
+            message = f"this decode plan is of none of the formats {READ}; it was stored by another version of Treaty"
             raise ValueError(message)
         return _stored(stored)
 

@@ -61,7 +61,7 @@ def decoder_of(plan: DecodePlan) -> Callable[[bytes | None], Any]:
     known: dict[str, Any] = {}
     loaded = json.loads(recipe.writer_text)
     branches = [fastavro.parse_schema(one, named_schemas=known) for one in (loaded if recipe.union else [loaded])]
-    writers = dict(zip((header(one.schema_id) for one in plan.writers), branches, strict=True))
+    writers = {header(one.schema_id): branches[recipe.branch(place)] for place, one in enumerate(plan.writers)}
     shape = shape_of(reader.root, reader.names)
     counters = {header(one.schema_id): counter(parsed(one.text)) for one in plan.writers}
 

@@ -8,9 +8,10 @@ from treaty.formats.avro.data.columns import columns as table_columns
 from treaty.formats.avro.model import Array, Map, Record, Reference, Schema, Type, Union
 from treaty.plan.avro.bounds import bounded, walled
 from treaty.plan.avro.columns import columns, ddl
-from treaty.plan.avro.fitting import Fitted, Hidden, fit
+from treaty.plan.avro.fitting import Fitted, Hidden
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.merging import MergeError, merge_two
+from treaty.plan.avro.shapes import Shapes
 from treaty.plan.avro.weaving import weave
 from treaty.plan.ddl import docs_of
 from treaty.plan.known import Known
@@ -36,21 +37,23 @@ def compose(known: Iterable[Known], reader: Schema, depth: int = 3) -> DecodePla
     """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read."""
     opened = bounded(reader, depth)
     writers: list[Writer] = []
-    fitted: list[Fitted] = []
+    shapes = Shapes(opened)
+    branches: list[int] = []
     rejected: list[Rejected] = []
     for one in {one.schema_id: one for one in known}.values():
         assert one.schema is not None
-        shape = fit(walled(one.schema), opened, f"w{len(writers)}")
-        findings = (*compare(reader, one.schema), *shape.findings)
+        writer = walled(one.schema)
+        seen = shapes.look(writer)
+        findings = (*compare(reader, one.schema), *seen.findings)
         if findings:
             rejected.append(refused(one, findings))
         else:
             writers.append(Writer(one.schema_id, one.subject, one.version, print_schema(one.schema)))
-            fitted.append(shape)
+            branches.append(shapes.place(writer, seen))
     if not writers:
         raise nothing_readable(rejected)
-    woven = weave(fitted, opened)
-    repairs = tuple(_repairs(opened, writers, fitted))
+    woven = weave(shapes.fitted, opened)
+    repairs = tuple(_repairs(opened, writers, [shapes.fitted[place] for place in branches]))
     return DecodePlan(
         subject="",
         format="AVRO",
@@ -61,7 +64,14 @@ def compose(known: Iterable[Known], reader: Schema, depth: int = 3) -> DecodePla
         writers=tuple(writers),
         rejected=tuple(rejected),
         recipe=AvroRecipe(
-            woven.writer, woven.reader, woven.union, woven.tail, woven.whole, repairs, tuple(_layouts(opened, repairs))
+            woven.writer,
+            woven.reader,
+            woven.union,
+            woven.tail,
+            woven.whole,
+            repairs,
+            tuple(_layouts(opened, repairs)),
+            tuple(branches),
         ),
         depth=depth,
         docs=tuple(docs_of(table_columns(opened, depth))),

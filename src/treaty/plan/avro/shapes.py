@@ -1,0 +1,30 @@
+"""Writers of one shape share a branch: versions that differ in docs, defaults or names only are read alike."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from treaty.formats.avro.canonical import print_schema
+from treaty.formats.avro.model import Schema
+from treaty.plan.avro.fitting import Fitted, fit
+
+
+@dataclass(slots=True)
+class Shapes:
+    """The shapes of writers as a reader sees them, in the order of their branches."""
+
+    reader: Schema
+    fitted: list[Fitted] = field(default_factory=list)
+    places: dict[Hashable, int] = field(default_factory=dict)
+
+    def look(self, writer: Schema) -> Fitted:
+        """The writer fitted to the reader, under names that no branch has."""
+        return fit(writer, self.reader, "w")
+
+    def place(self, writer: Schema, seen: Fitted) -> int:
+        """The branch of a writer that was looked at: that of its shape, or a new one."""
+        text = print_schema(Schema(seen.root, seen.names))
+        key = (text, seen.aliases, seen.hidden, seen.extra)
+        if key not in self.places:
+            self.places[key] = len(self.fitted)
+            self.fitted.append(fit(writer, self.reader, f"w{len(self.fitted)}"))
+        return self.places[key]
