@@ -1,7 +1,9 @@
 """The table of formats: a name leads to its `Format`, loaded when it is first asked for."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -55,5 +57,12 @@ class Table:
 
 def table() -> Table:
     """The formats of this package and of all installed plug-ins; a built-in one can't be replaced."""
+    return _found(tuple(sys.path))
+
+
+@lru_cache(maxsize=8)
+def _found(path: tuple[str, ...]) -> Table:
+    """The formats that packages on a path offer. To look for them reads a file of every package, so it is done once for a path."""
+    del path
     plugins = {point.name: point.value for point in entry_points(group=GROUP)}
     return Table({**plugins, **BUILT_IN})

@@ -1,6 +1,6 @@
 """Frames to rows: a decode plan as Spark columns, in batch or streaming, classic or Connect."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -84,14 +84,14 @@ def decode(
         F.when(good, None).otherwise(_code(plan, source, engine.failed(plan))).alias(CODE),
         *([engine.said(plan).alias(SAID)] if engine.said else []),
     )
-    added = {
-        names.record: shaped(plan, F.col(RECORD)),
-        names.error: _error(plan, source, F.col(SAID) if engine.said else None),
-        names.schema_id: frame_id(value),
-        names.version: looked_up(value, {one.schema_id: F.lit(one.version) for one in plan.writers}),
-        names.subject: looked_up(value, {one.schema_id: F.lit(one.subject) for one in plan.writers}),
+    added: dict[str, Callable[[], Column]] = {
+        names.record: lambda: shaped(plan, F.col(RECORD)),
+        names.error: lambda: _error(plan, source, F.col(SAID) if engine.said else None),
+        names.schema_id: lambda: frame_id(value),
+        names.version: lambda: looked_up(value, {one.schema_id: one.version for one in plan.writers}),
+        names.subject: lambda: looked_up(value, {one.schema_id: one.subject for one in plan.writers}),
     }
-    result = judged.select(*kept, *(made.alias(name) for name, made in added.items() if name))
+    result = judged.select(*kept, *(make().alias(name) for name, make in added.items() if name))
     if not flatten or not plan.columns:
         return result
     others = [F.col(quoted(name)) for name in result.columns if name != names.record]
@@ -131,7 +131,7 @@ def _error(plan: DecodePlan, source: _Source, told: Column | None) -> Column:
     if told is not None:
         message = message.when(told.isNotNull(), told)
     if plan.rejected:
-        rejected = looked_up(value, {one.schema_id: F.lit(one.message) for one in plan.rejected})
+        rejected = looked_up(value, {one.schema_id: one.message for one in plan.rejected})
         message = message.when(code.isin(sorted({one.code for one in plan.rejected})), rejected)
     said = [F.lit(part) for pair in SENTENCES.items() for part in pair]
     parts = {
@@ -145,9 +145,7 @@ def _error(plan: DecodePlan, source: _Source, told: Column | None) -> Column:
 
 def _code(plan: DecodePlan, source: _Source, failed: Column) -> Column:
     """The code of a row that is no record: of all reasons the first in the order of a frame's parts."""
-    known = {one.schema_id: F.lit("") for one in plan.writers} | {
-        one.schema_id: F.lit(one.code) for one in plan.rejected
-    }
+    known = {one.schema_id: "" for one in plan.writers} | {one.schema_id: one.code for one in plan.rejected}
     value = F.col(source.column)
     by_id = looked_up(value, known)
     begun = F.when(F.col(HEADLESS).isNotNull(), F.col(HEADLESS)) if source.added else F

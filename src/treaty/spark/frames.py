@@ -7,6 +7,8 @@ from pyspark.sql import functions as F
 
 from treaty.plan.avro.weaving import header
 
+Literal = bool | int | str | bytes
+
 
 def frame_id(value: Column) -> Column:
     """The schema id of a frame, an INT; null where the bytes are no frame."""
@@ -24,9 +26,30 @@ def starts(value: Column) -> Column:
     return F.startswith(value, F.lit(b"\0"))
 
 
-def looked_up(value: Column, by_id: Mapping[int, Column]) -> Column:
-    """The column that belongs to the frame's magic and id, or null."""
-    if not by_id:
+def looked_up(value: Column, by_id: Mapping[int, Literal]) -> Column:
+    """What belongs to the frame's magic and id, or null."""
+    return among(F.substring(value, 1, 5), {header(schema_id): made for schema_id, made in by_id.items()})
+
+
+def among(head: Column, by_head: Mapping[bytes, Literal]) -> Column:
+    """What belongs to some first bytes, or null.
+
+    The table is one text of SQL: hundreds of literals as columns of their own take seconds to make.
+    """
+    if not by_head:
         return F.lit(None)
-    pairs = [part for schema_id, made in by_id.items() for part in (F.lit(header(schema_id)), made)]
-    return F.try_element_at(F.create_map(*pairs), F.substring(value, 1, 5))
+    pairs = ",".join(f"{sql(known)},{sql(made)}" for known, made in by_head.items())
+    return F.try_element_at(F.expr(f"map({pairs})"), head)
+
+
+def sql(value: Literal) -> str:
+    """A value as a literal of SQL that means the same whatever the session's settings are."""
+    match value:
+        case bool():
+            return str(value)
+        case int():
+            return f"{value}"
+        case bytes():
+            return f"X'{value.hex()}'"
+        case str():
+            return f"CAST(X'{value.encode().hex()}' AS STRING)"

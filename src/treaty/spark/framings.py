@@ -10,6 +10,7 @@ from treaty.arrow.codecs import inflater
 from treaty.plan.avro.weaving import header
 from treaty.plan.framing import Framing
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
+from treaty.spark.frames import among
 
 
 def reframed(framing: Framing, value: Column, headers: Column | None, part: str) -> Column:
@@ -65,8 +66,8 @@ def _unpacked(framing: Framing, value: Column) -> Column:
 
 def _looked_up(framing: Framing, head: Column) -> Column:
     """Confluent's prefix of the schema that a head means."""
-    pairs = [F.lit(each) for text, number in framing.heads for each in (bytes.fromhex(text), header(number))]
-    return F.try_element_at(F.create_map(*pairs), head) if pairs else F.lit(None).cast("binary")
+    known = {bytes.fromhex(text): header(number) for text, number in framing.heads}
+    return among(head, known).cast("binary")
 
 
 def _stamp(headers: Column | None, part: str) -> Column:

@@ -31,7 +31,7 @@ def envelope(plan: DecodePlan, value: Column) -> Column:
         heads = [header(one.schema_id) for one in plan.writers]
         mine = F.startswith(value, F.lit(heads[0])) if len(heads) == 1 else F.substring(value, 1, 5).isin(heads)
         return F.when(mine, from_avro(F.concat(value, F.lit(TAIL)), recipe.writer_text, options))
-    numbers = {one.schema_id: F.lit(branch_number(recipe.branch(place))) for place, one in enumerate(plan.writers)}
+    numbers = {one.schema_id: branch_number(recipe.branch(place)) for place, one in enumerate(plan.writers)}
     return from_avro(F.concat(looked_up(value, numbers), value, F.lit(TAIL)), recipe.writer_text, options)
 
 

@@ -37,7 +37,7 @@ def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     value, recipe = F.col(column), _recipe(plan)
     text = F.substring(value, 6, 2**31 - 1).cast("string")
     made = [_read(plan, value, text, one).alias(one.column or ONE) for one in _kinds(plan)]
-    made.append(looked_up(value, {one.schema_id: F.lit(True) for one in plan.writers}).alias(MINE))
+    made.append(looked_up(value, {one.schema_id: True for one in plan.writers}).alias(MINE))
     if recipe.rest:
         made.append(_rest(plan, text).alias(REST))
     if recipe.checks:
@@ -71,7 +71,7 @@ def _rest(plan: DecodePlan, text: Column) -> Column:
 def _read(plan: DecodePlan, value: Column, text: Column, kind: JsonKind) -> Column:
     """The columns of a record and `CORRUPT`, for the rows of a kind's ids; null for all others."""
     ids = set(kind.ids)
-    mine = looked_up(value, {one.schema_id: F.lit(True) for one in plan.writers if one.schema_id in ids})
+    mine = looked_up(value, {one.schema_id: True for one in plan.writers if one.schema_id in ids})
     # Bytes that are no UTF-8 would become replacement signs, and those a good row.
     readable = F.when(mine & F.is_valid_utf8(text), F.concat(F.lit(BEFORE), text, F.lit(BEHIND)))
     return F.from_json(readable, f"STRUCT<{ITEMS}: ARRAY<{kind.type}>, {END}: BOOLEAN, {CORRUPT}: STRING>", READ)
