@@ -9,7 +9,7 @@ from pyspark.sql.avro.functions import from_avro
 
 from benchmarks.row import Row, against
 from benchmarks.spark.meter import measured
-from benchmarks.spark.orders import Mix, avro_of, put, schema, write
+from benchmarks.spark.orders import RARE, Mix, avro_of, put, schema, write
 from treaty.core.registry import Registry
 from treaty.spark import DecodePlan, Names, decode, make_plan
 
@@ -18,9 +18,10 @@ GOALS = {1: 1.1, 5: 1.35, 20: 1.35, 50: 1.35, 100: 1.5}
 """Of the design; for more ids it has none."""
 SHARES = (0.001, 0.05)
 MIXED = 20
-"""Ids among which the error column and bad rows are measured."""
+"""Ids among which the error column and bad rows are measured, and that have nearly all rows where most ids are rare."""
 LIMITS = {
     "ids": "Avro's resolution of each writer in turn, the tail that proves the row whole, and the branch's number before it",
+    "rare": "as of the usual ids: a second pass for rare ones would save the difference to their row, and read the input twice",
     "one": "the tail that proves the row whole; the baseline takes damaged rows for good ones",
     "bad": "an exception of Avro's per row that is cut short",
 }
@@ -40,8 +41,9 @@ def _mixed(spark: SparkSession, registry: Registry, folder: Path, ids: int, coun
     subject = f"orders-{ids}-value"
     texts = [schema(version + 1) for version in range(ids)]
     numbers = put(registry, subject, "AVRO", texts)
-    shares = SHARES if ids == MIXED else ()
+    shares, many = SHARES if ids == MIXED else (), ids == max(COUNTS)
     files = {"mixed": Mix(numbers, avro_of(texts)), "alone": Mix(numbers, avro_of(texts), alone=True)}
+    files |= {"rare": Mix(numbers, avro_of(texts), usual=MIXED)} if many else {}
     files |= {f"{share:.1%}": Mix(numbers, avro_of(texts), bad=share) for share in shares}
     places = {name: write(folder / f"{ids}-{name}", mix, count) for name, mix in files.items()}
     plan = make_plan(registry, subject)
@@ -54,6 +56,8 @@ def _mixed(spark: SparkSession, registry: Registry, folder: Path, ids: int, coun
     if shares:
         works["no error"] = ours("mixed", Names(error=""))
         works |= {f"{share:.1%}": ours(f"{share:.1%}") for share in shares}
+    if many:
+        works["rare"] = ours("rare")
     found = measured(works, count)
     what = "1 id" if ids == 1 else f"{ids} mixed ids"
     goal = GOALS.get(ids)
@@ -67,3 +71,5 @@ def _mixed(spark: SparkSession, registry: Registry, folder: Path, ids: int, coun
         yield row("no error", "no error column", "ids")
         for share in shares:
             yield row(f"{share:.1%}", f"{share:.1%} bad rows, error column included", "bad")
+    if many:
+        yield row("rare", f"of which {MIXED} have all rows but {RARE:.1%}, error column included", "rare")

@@ -24,6 +24,7 @@ from treaty.plan.asking import model_of
 FILES = 2
 COPIES = 10
 """Encoding in Python is slow, and planning a job costs a fixed part of a second: each file is linked this many times."""
+RARE = 0.001
 PROTO = """syntax = "proto3"; package shop; message Order {
   string id = 1; int64 customer = 2; State state = 3; int64 at = 4; int32 day = 5; string total = 6; string channel = 7;
   optional string coupon = 8; optional double score = 9; bool gift = 10; repeated Item items = 11; %s
@@ -116,6 +117,13 @@ class Mix:
     alone: bool = False
     """All rows are written in the last schema."""
     bad: float = 0.0
+    usual: int = 0
+    """Where not 0: all but a `RARE` share of the rows have one of the last so many ids."""
+
+    def place(self, dice: random.Random) -> int:
+        """The place of the version of the next row."""
+        first = len(self.ids) - self.usual if self.usual and dice.random() >= RARE else 0
+        return dice.randrange(first, len(self.ids))
 
 
 def avro_of(texts: Sequence[str]) -> Callable[[int, int], bytes]:
@@ -165,7 +173,7 @@ def write(folder: Path, mix: Mix, rows: int) -> Path:
     for file in range(FILES):
         values = []
         for _ in range(rows // FILES // COPIES):
-            place = dice.randrange(len(mix.ids))
+            place = mix.place(dice)
             used = len(mix.ids) - 1 if mix.alone else place
             value = b"\0" + mix.ids[used].to_bytes(4, "big") + mix.encode(place, used)
             values.append(_spoilt(value, dice) if dice.random() < mix.bad else value)
