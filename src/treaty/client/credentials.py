@@ -156,6 +156,10 @@ class _Error(msgspec.Struct):
     error_description: str = ""
 
 
+for _kind in (_Token, _Error):
+    msgspec.json.Decoder(_kind)  # learnt before anybody asks: two threads that learn a class at once end the process
+
+
 def _renewed(purse: Purse, clock: Clock, send: Send, where: str) -> Talk[Headers]:
     """Ask for a token, unless somebody has just done so; the old one is good enough while it lasts."""
     if purse.headers is not None and clock() < purse.renew:

@@ -180,3 +180,9 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.ListContexts: lambda _r, b: a.Contexts(_words(b)),
     q.GetOutcome: _outcome,
 }
+
+for _kind in (
+    ErrorBody, _OddError, SchemaBody, CheckedBody, ConfigBody, ModeBody, SettingBody, ContextBody, OutcomeBody, UseBody,
+    PlaceBody, AssociationBody, ResourceBody, ResultsBody,
+):  # fmt: skip
+    msgspec.json.Decoder(_kind)  # learnt before anybody asks: two threads that learn a class at once end the process
