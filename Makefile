@@ -13,6 +13,9 @@ SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
 BY_FILE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+# Servers and commands that tests start by the hundred load what was compiled once, whatever this shell says about it.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help install jars demo quick test check bench soak serve reference oracle pins
 

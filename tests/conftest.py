@@ -1,5 +1,6 @@
 """What all tests share: repeatable hypothesis runs, an environment without settings of this machine, and figures."""
 
+import gc
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -20,6 +21,16 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+
+YOUNG = 50_000
+"""Objects that are made before garbage is looked for: among ten thousand tests each look takes long, and finds little."""
+gc.set_threshold(YOUNG)
+
+
+def pytest_collection_finish() -> None:
+    """What was made until now stays: it need not be looked through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

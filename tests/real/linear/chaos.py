@@ -28,6 +28,12 @@ FROZEN, HARMED, RESTED = 0.4, 0.4, 0.7
 PROGRESS, LONGEST_REST = 30, 20.0
 """Operations that are done before the next harm where there is rest, and the seconds that it lasts at most."""
 
+STARTING = 0.05
+"""Seconds that a client waits between two operations, at most, while a server starts, which takes long where all cores are busy.
+
+Servers are killed, and all other harm is done, while clients ask as fast as they can.
+"""
+
 
 @dataclass(slots=True)
 class Chaos:
@@ -42,6 +48,8 @@ class Chaos:
     done: threading.Event = field(default_factory=threading.Event)
     failures: list[BaseException] = field(default_factory=list)
     used: int = 0
+    pause: float = 0.0
+    """Seconds that a client waits between two operations now, at most."""
     harms: Counter[str] = field(default_factory=Counter)
     ids: dict[int, set[str]] = field(default_factory=dict)
     """Every schema id that was ever told, and the texts that it was told for."""
@@ -92,7 +100,9 @@ class Chaos:
                 time.sleep(chance.uniform(0.0, 1.0))
             self._count("kill")
             self.servers[place].kill()
+            self.pause = STARTING
             self.servers[place] = self._start(self.servers[place].port)
+            self.pause = 0.0
             if chance.random() < RESTED:
                 self._rest()
 
@@ -128,6 +138,7 @@ class Chaos:
             self.used += 1
             one = chosen(registry, subject, chance, self.ids)
             process = self.recorder.ask(process, one.name, subject, one.argument, one.call)
+            time.sleep(chance.uniform(0.0, self.pause))
 
     def _read_all(self) -> None:
         """Read every subject from every server, as part of the history: what was lost until now is missed here."""
