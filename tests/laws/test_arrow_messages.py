@@ -107,6 +107,37 @@ def test_any_bytes_are_read_alike() -> None:
     assert bad > FILES
 
 
+DEMANDING = """syntax = "proto2"; message Order {
+  optional string name = 1; repeated Line lines = 2; map<string, Line> by = 3; optional Deep deep = 4;
+  message Deep { optional Line line = 1; }
+  message Line { required int32 n = 1; optional Line next = 2; }
+}"""
+EXTENDED = """syntax = "proto2"; message Order { optional string name = 1; extensions 100 to 200; }
+message Line { required int32 n = 1; } extend Order { optional Line line = 100; }"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lacking"),
+    [
+        (DEMANDING, b"\x12\0"),
+        (DEMANDING, b"\x1a\x05\x0a\x01k\x12\0"),
+        (DEMANDING, b"\x22\x02\x0a\0"),
+        (DEMANDING, b"\x12\x04\x08\x01\x12\0"),
+        (EXTENDED, b"\xa2\x06\0"),
+    ],
+    ids=["in a list", "in a map", "in a message", "in its own kind", "in an extension"],
+)
+def test_a_required_field_that_is_missing_is_told_wherever_it_is(text: str, lacking: bytes) -> None:
+    plan = planned(text)
+    kind = kind_of(plan)
+    assert plan.engine == "ptars"
+    whole = SHORT + b"\x0a\x01a"
+    found = quick(plan, kind)(pa.array([whole, SHORT + lacking, whole], pa.binary()))
+
+    assert found.code.to_pylist() == [None, "INVALID", None]
+    assert "required" in found.said[1].as_py()
+
+
 def test_a_machine_without_ptars_reads_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = planned('syntax = "proto3"; message M { int32 n = 1; }')
     kind = kind_of(plan)
