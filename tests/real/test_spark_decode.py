@@ -22,7 +22,9 @@ from treaty.plan.avro.composing import compose
 from treaty.plan.avro.merging import merge
 from treaty.plan.known import Known
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, make_plan, to_registry
+from treaty.spark.engines.builtin import recipe_of
 from treaty.spark.explain import missing_limits
+from treaty.spark.frames import SPREAD_FROM
 
 pytestmark = pytest.mark.jvm
 
@@ -318,3 +320,26 @@ def test_random_histories_are_read_alike_by_both_engines(spark: SparkSession) ->
         spoilt = [part for value in values for part in (value, value[:-1], value + b"\0")]
         rows = both(framed(spark, list(spoilt)), compose(known, merge(schemas)))
         assert [row["record"] is not None for row in rows] == [True, False, False] * len(values)
+
+
+def test_hundreds_of_ids_of_a_few_shapes(spark: SparkSession, registry: Connection) -> None:
+    fields: list[tuple[Any, ...]] = [("n", "int"), ("name", "string"), ("at", ["null", "long"], None)]
+    texts = [
+        record(*fields[turn % 3 :], *fields[: turn % 3], doc=f"it's version {turn}") for turn in range(SPREAD_FROM + 50)
+    ]
+    ids = put(registry, *texts)
+    lost = put(registry, record(("n", "boolean")))
+    rows = [{"n": turn, "name": f"order {turn}", "at": None if turn % 2 else turn} for turn, _ in enumerate(texts)]
+    frames = [frame(*each) for each in zip(ids, texts, rows, strict=True)]
+    frames += [header(one) + b"\2" for one in (*lost, ids[-1] + 1000)]
+    plan = make_plan(registry, "orders-value", reader=len(texts))
+    data = spark.createDataFrame([(one,) for one in frames], "value BINARY")
+    found = decode(data, plan, names=Names(version="version", subject="subject")).collect()
+
+    assert sorted(set(recipe_of(plan).branches)) == [0, 1, 2]
+    assert [row["record"].asDict() for row in found[:-2]] == rows
+    assert [(row["version"], row["subject"]) for row in found[:-2]] == [
+        (n + 1, "orders-value") for n in range(len(ids))
+    ]
+    assert [row["error"]["code"] for row in found[-2:]] == ["RESOLUTION", "UNKNOWN_ID"]
+    assert plan.rejected[0].message == found[-2]["error"]["message"]

@@ -1,6 +1,7 @@
 """What the five bytes before a payload say, as Spark columns."""
 
 from collections.abc import Mapping
+from zlib import crc32
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -8,6 +9,8 @@ from pyspark.sql import functions as F
 from treaty.plan.avro.weaving import header
 
 Literal = bool | int | str | bytes
+SPREAD_FROM = 100
+"""Heads that one map may have."""
 
 
 def frame_id(value: Column) -> Column:
@@ -34,12 +37,24 @@ def looked_up(value: Column, by_id: Mapping[int, Literal]) -> Column:
 def among(head: Column, by_head: Mapping[bytes, Literal]) -> Column:
     """What belongs to some first bytes, or null.
 
-    The table is one text of SQL: hundreds of literals as columns of their own take seconds to make.
+    Spark looks through a map from its beginning, so many heads are spread over small maps. The tables are one text of
+    SQL: hundreds of literals as columns of their own take seconds to make.
     """
     if not by_head:
         return F.lit(None)
-    pairs = ",".join(f"{sql(known)},{sql(made)}" for known, made in by_head.items())
-    return F.try_element_at(F.expr(f"map({pairs})"), head)
+    if len(by_head) <= SPREAD_FROM:
+        return F.try_element_at(F.expr(_map(by_head)), head)
+    buckets: list[dict[bytes, Literal]] = [{} for _ in by_head]
+    for known, made in by_head.items():
+        buckets[crc32(known) % len(buckets)][known] = made
+    spread = F.expr(f"array({','.join(map(_map, buckets))})")
+    place = F.pmod(F.crc32(head), F.lit(len(buckets))).cast("int") + 1
+    return F.try_element_at(F.try_element_at(spread, place), head)
+
+
+def _map(by_head: Mapping[bytes, Literal]) -> str:
+    pairs = (f"{sql(known)},{sql(made)}" for known, made in by_head.items())
+    return f"map({','.join(pairs)})" if by_head else "NULL"
 
 
 def sql(value: Literal) -> str:
