@@ -40,4 +40,7 @@ def with_group(policy: PolicyValue, group: str | None) -> PolicyValue:
 def completed(policy: PolicyValue, strictness: str | None, validators: Iterable[str]) -> PolicyValue:
     """Return the policy with what the config adds: a strictness where it has none, and further validators."""
     names = tuple(dict.fromkeys((*policy.validators, *validators)))
-    return replace(policy, strictness=policy.strictness or strictness or "", validators=names)
+    strict = policy.strictness or strictness or ""
+    if (strict, names) == (policy.strictness, policy.validators):
+        return policy
+    return replace(policy, strictness=strict, validators=names)

@@ -1,6 +1,7 @@
 """Settings: config and mode, where they are kept, and which of them is in force."""
 
 from dataclasses import fields, replace
+from functools import lru_cache
 
 from treaty.core.answers import Config
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
@@ -56,13 +57,19 @@ def config_in_force(view: View, scope: Scope) -> Config:
     own = own_config(view, scope) if scope.name is not None else None
     if own is not None:
         root = own_config(view, ROOT) or Config()
-        own = replace(own, **{name: getattr(root, name) for name in _FILLED if getattr(own, name) is None})
+        gaps = {name: getattr(root, name) for name in _FILLED if getattr(own, name) is None}
+        own = replace(own, **gaps) if any(value is not None for value in gaps.values()) else own
     found = own
     if found is None and scope.context != EVERYWHERE:
         found = own_config(view, Scope(scope.context))
     if found is None:
         found = own_config(view, ALL) or Config()
-    return found if found.level is not None else replace(found, level=_level_below(view, scope))
+    return found if found.level is not None else _at_level(found, _level_below(view, scope))
+
+
+@lru_cache(1_000)  # most subjects have no config, and every registration asks
+def _at_level(config: Config, level: str) -> Config:
+    return replace(config, level=level)
 
 
 def _level_below(view: View, scope: Scope) -> str:

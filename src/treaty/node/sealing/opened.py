@@ -29,7 +29,7 @@ def behind(vault: Vault, decide: Decide) -> Decide:
             rows = tuple(sealed for row in verdict.rows for sealed in vault.seal(row, view))
         except Refusal as refusal:
             return refusal
-        return replace(verdict, rows=tuple(dict.fromkeys(rows)))
+        return verdict if rows == verdict.rows else replace(verdict, rows=tuple(dict.fromkeys(rows)))
 
     return sealing
 
