@@ -22,6 +22,14 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 
+LONG = {
+    "test_the_laws_hold", "test_a_planted_bug_is_found", "test_code", "test_libraries_live_in_their_rooms",
+    "test_hostile_pairs_are_judged", "test_hostile_pairs_take_less_than_100_megabytes", "test_more_settings_than_a_page_has",
+    "test_too_large_a_comparison_is_refused_and_says_so", "test_what_is_called_compatible_breaks_no_value",
+    "test_what_is_large_is_handled_in_all_ways", "test_without_a_rule_something_breaks",
+    "test_every_one_has_values_and_the_plain_library_agrees",
+}  # fmt: skip
+"""Tests that take seconds and are part of `make quick`: they follow those that are marked as slow."""
 YOUNG = 50_000
 """Objects that are made before garbage is looked for: among ten thousand tests each look takes long, and finds little."""
 gc.set_threshold(YOUNG)
@@ -39,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Spark's bridge leaves its sockets to the garbage collector, which may come to them in any later test.
     """
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, item.name.partition("[")[0] not in LONG))
     for item in items:
         if item.get_closest_marker("jvm"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
