@@ -53,6 +53,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """JVMs of Spark, those of programs that a test runs too, share an archive of classes."""
+    if item.get_closest_marker("jvm") and "spark" in f"{item.path} {item.fixturenames}":  # type: ignore[attr-defined] # functions have it
+        from tests.servers.archive import environment  # noqa: PLC0415 (asks Spark where its jars are)
+
+        os.environ.update(environment())
+
+
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of the person who runs the tests do not reach them."""

@@ -21,7 +21,7 @@ from treaty.spark.keyed.merging import Merge, NoMergeError, graves_of, merge
 from treaty.spark.lake import lakes
 from treaty.spark.lake.table import Batch
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 KEY = record(("id", "int"), name="Key")
 V1 = record({"name": "name", "type": "string", "doc": "what it is called"}, ("rev", ["null", "int"], None))

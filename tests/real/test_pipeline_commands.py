@@ -33,7 +33,7 @@ from treaty.spark.lake import lakes
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 
 @dataclass

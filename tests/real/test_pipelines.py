@@ -31,7 +31,7 @@ from treaty.spark.pipelines.counting.journal import whole
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 
 def comment(schema: StructType | None, *way: str) -> str:

@@ -23,7 +23,7 @@ from treaty.spark import Pipeline, Step, Table, TooManyBadRowsError, replay, sta
 from treaty.spark.lake import lakes
 from treaty.spark.lake.table import FORMATS
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 V1 = record(("name", "string"), ("n", "int"))
 V2 = record(("name", "string"), ("n", "long"), ("note", ["null", "string"], None))

@@ -53,7 +53,7 @@ def _whole(kept: Path) -> bool:
 
 
 def _fetch(name: str, coordinates: Sequence[str], excludes: Iterable[str], kept: Path) -> None:
-    from treaty.spark.session import IVY_JARS  # noqa: PLC0415 (loads Spark, and only where something is missing)
+    from treaty.spark.fetched import IVY_JARS  # noqa: PLC0415 (loads Spark, and only where something is missing)
 
     sys.__stderr__.write(f"\nFetching the jars of {name} (once, about 45 MB, a minute or less)\n")  # type: ignore[union-attr] # it is a file wherever tests run
     wanted = [f'<dependency org="{g}" name="{a}" rev="{v}" conf="default"/>' for g, a, v in map(_parts, coordinates)]

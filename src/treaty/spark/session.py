@@ -3,17 +3,16 @@
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from treaty.spark.connector import token_jar
+from treaty.spark.fetched import IVY_JARS, jar_of, keep, kept
 from treaty.spark.packages import JVM_OPTIONS, packages
 
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM options for short runs on a small machine: starting costs a third less, long runs are slower."""
-IVY_JARS = Path.home() / ".ivy2.5.2" / "jars"
-"""Where Spark 4.1's Ivy puts what it fetched."""
 
 
 class NotOnConnectError(RuntimeError):
@@ -38,18 +37,21 @@ def session(
 ) -> SparkSession:
     """Start Spark, or return the session that runs; `settings` and `java_options` are added to Treaty's own.
 
-    The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr; `kafka` adds Spark's
-    own source and sink for topics. Raises `NotFetchedError` where the one jar that Ivy has to be told of can't be had.
+    The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr; later starts take the
+    same jars from the disk. `kafka` adds Spark's own source and sink for topics. Raises `NotFetchedError` where the one jar that
+    Ivy has to be told of can't be had.
     """
     # Python workers run in this interpreter, with its libraries; Spark has no other way of being told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # noqa: TID251
     wanted = packages(delta=delta, iceberg=iceberg, kafka=kafka)
+    mine = settings or {}
+    # Only a JVM that starts here looks at packages, and a person's own settings may want other jars.
+    asked = not _has_jvm() and not any(key.startswith(("spark.jars", "spark.submit.")) for key in mine)
+    found = kept(wanted) if asked else ()
     builder = (
         SparkSession.builder.appName(name)
         .master(master)
         .config("spark.driver.memory", memory)
-        .config("spark.jars.packages", ",".join(wanted.coordinates))
-        .config("spark.jars.excludes", ",".join(wanted.excludes))
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
@@ -58,14 +60,26 @@ def session(
         .config("spark.databricks.delta.snapshotPartitions", "2")
     )
     driver = {"spark.driver.extraJavaOptions": f"{JVM_OPTIONS} {java_options}".strip()}
-    for key, value in {**wanted.settings, **driver, **(settings or {})}.items():
+    ivy = {"spark.jars.packages": ",".join(wanted.coordinates), "spark.jars.excludes": ",".join(wanted.excludes)}
+    # Spark makes of what Ivy finds jars of the JVM and archives of Python's, as some packages have modules of both.
+    jars = {"spark.submit.pyFiles": ",".join(found)} if found else ivy
+    for key, value in {**jars, **wanted.settings, **driver, **mine}.items():
         builder = builder.config(key, value)
-    if kafka:
-        builder = builder.config("spark.jars", _with(token_jar(), (settings or {}).get("spark.jars", "")))
+    if kafka or found:
+        tokens = (str(token_jar()),) if kafka else ()
+        builder = builder.config("spark.jars", ",".join(filter(None, (*tokens, *found, mine.get("spark.jars", "")))))
     missing = to_fetch(delta=delta, iceberg=iceberg, kafka=kafka)
     if missing and SparkSession.getActiveSession() is None:
         sys.stderr.write(f"Spark fetches its packages (once, about 50 MB): {', '.join(missing)}\n")
-    return builder.getOrCreate()
+    started = builder.getOrCreate()
+    if asked and not found:
+        keep(wanted, started.sparkContext.getConf().get("spark.submit.pyFiles", "").split(","))
+    return started
+
+
+def _has_jvm() -> bool:
+    """Whether this process has a JVM already, or was started by one."""
+    return SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001, TID251 (pyspark has no other word for it)
 
 
 def is_running() -> bool:
@@ -73,15 +87,10 @@ def is_running() -> bool:
     return SparkSession.getActiveSession() is not None
 
 
-def _with(jar: Path, others: str) -> str:
-    return ",".join(filter(None, (str(jar), others)))
-
-
 def to_fetch(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) -> tuple[str, ...]:
     """The packages that Ivy has not fetched yet into its usual folder."""
-    return tuple(one for one in packages(delta=delta, iceberg=iceberg, kafka=kafka).coordinates if not _fetched(one))
-
-
-def _fetched(coordinate: str) -> bool:
-    group, artifact, version = coordinate.split(":")
-    return (IVY_JARS / f"{group}_{artifact}-{version}.jar").exists()
+    return tuple(
+        one
+        for one in packages(delta=delta, iceberg=iceberg, kafka=kafka).coordinates
+        if not (IVY_JARS / jar_of(one)).exists()
+    )

@@ -1,0 +1,116 @@
+"""An archive of Spark's classes, so that the many JVMs that tests start need not read and check each class anew.
+
+It is the JDK's class data sharing: one JVM runs a pipeline in each format of tables and leaves what it loaded in a file,
+once per `.venv`; all later ones map that file. Java ignores an archive that does not fit, and tests do without one.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from tests.frames import frame, record
+from tests.servers.jars import ROOT, java
+
+SECONDS = 300
+"""How long making it may take."""
+QUICK = "-Xlog:disable -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:ArchiveRelocationMode=0"
+"""No words about archives on stdout, no check of each class, and the file's pages as they are."""
+LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For the small JVM that puts Spark's command together."""
+DRIVER = "tests.real.pipeline_driver"
+SCHEMA = record(("name", "string"), ("n", "int"))
+
+
+@cache
+def environment() -> Mapping[str, str]:
+    """What Spark is told so that its JVMs start quickly; without an archive where another process makes it just now."""
+    jars = _jars()
+    told = {"SPARK_LAUNCHER_OPTS": LAUNCHER, "SPARK_SUBMIT_OPTS": QUICK}
+    told |= {"PYSPARK_SUBMIT_ARGS": f"--driver-class-path {shlex.quote(os.pathsep.join(jars))} pyspark-shell"}
+    place = ROOT / ".venv" / f"classes-{_key(jars)}.jsa"
+    with (ROOT / ".venv" / "classes.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return told
+        if not place.exists():
+            _make(place, told)
+    archive = f"-XX:SharedArchiveFile={place} " if place.exists() else ""
+    return {**told, "SPARK_SUBMIT_OPTS": archive + QUICK}
+
+
+def _jars() -> Sequence[str]:
+    """The jars beside pyspark's own, but for those that it has too: on the class path their classes can be archived."""
+    from treaty.spark.connector import home, token_jar  # noqa: PLC0415 (loads Spark)
+    from treaty.spark.fetched import kept  # noqa: PLC0415 (as above)
+    from treaty.spark.packages import packages  # noqa: PLC0415 (as above)
+
+    wanted = packages(iceberg=True, kafka=True)
+    if not kept(wanted):
+        program = "from treaty.spark.session import session; session(iceberg=True, kafka=True).stop()"
+        subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL, timeout=SECONDS, check=True)
+    own = {_artifact(one.name) for one in (home() / "jars").glob("*.jar")}
+    found = [Path(one) for one in kept(wanted)]
+    return [str(one) for one in (*found, token_jar()) if _artifact(one.name.split("_", 1)[-1]) not in own]
+
+
+def _artifact(jar: str) -> str:
+    """A jar's name without its version."""
+    return re.sub(r"-\d+\.\d+.*\.jar$", "", jar)
+
+
+def _key(jars: Sequence[str]) -> str:
+    """Names what an archive was made of: this Java and these jars."""
+    files = [Path(java()).resolve(), *map(Path, jars)]
+    told = "\n".join([QUICK, *(f"{one} {one.stat().st_size} {one.stat().st_mtime_ns}" for one in files)])
+    return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+
+def _make(place: Path, told: Mapping[str, str]) -> None:
+    """Run a driver over one file; its JVM leaves the archive when it ends. Says so where that fails."""
+    sys.__stderr__.write("\nMaking an archive of Spark's classes (once, half a minute)\n")  # type: ignore[union-attr] # it is a file wherever tests run
+    with tempfile.TemporaryDirectory() as folder:
+        _fill(Path(folder))
+        half = place.with_suffix(".half")
+        half.unlink(missing_ok=True)
+        options = f"-XX:ArchiveClassesAtExit={half} {QUICK}"
+        run = subprocess.run(  # its JVM has the same stdout: that ends when both have ended
+            [sys.executable, "-m", DRIVER, folder, "--read"],
+            cwd=ROOT,
+            env={**os.environ, **told, "SPARK_SUBMIT_OPTS": options},
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        if run.returncode or not half.exists():
+            sys.__stderr__.write(f"no archive, so tests take longer: {run.stderr.decode()[-2000:]}\n")  # type: ignore[union-attr] # as above
+            return
+    for old in place.parent.glob("classes-*.jsa"):
+        old.unlink()
+    half.rename(place)
+
+
+def _fill(root: Path) -> None:
+    """A registry with one schema, and a file with one good row and a bad one."""
+    import pyarrow as pa  # noqa: PLC0415 (few tests need it)
+    import pyarrow.parquet as pq  # noqa: PLC0415 (as above)
+
+    from treaty.assemble import connect  # noqa: PLC0415 (as above)
+    from treaty.core.names import subject_of  # noqa: PLC0415 (as above)
+    from treaty.core.requests import Register  # noqa: PLC0415 (as above)
+    from treaty.core.schema import Draft  # noqa: PLC0415 (as above)
+
+    with connect(f"sqlite://{root / 'registry.db'}") as registry:
+        made = registry.ask(Register(subject_of("orders-value"), Draft(SCHEMA))).answer.version
+    values = [frame(made.schema_id, SCHEMA, {"name": "x", "n": 1}), b"bad"]
+    (root / "in").mkdir()
+    table = pa.table({"offset": pa.array([0, 1], pa.int64()), "value": pa.array(values, pa.binary())})
+    pq.write_table(table, root / "in" / "0.parquet")
