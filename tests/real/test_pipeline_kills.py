@@ -81,9 +81,13 @@ def check(held: Any, truth: dict[int, tuple[int, int] | str]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("seed", "kills"), [(1, 10), pytest.param(2, 50, marks=pytest.mark.soak)], ids=["10 kills", "50 kills"]
+    ("seed", "kills"),
+    [
+        pytest.param(1, 10, marks=pytest.mark.timeout(1800)),
+        pytest.param(2, 50, marks=[pytest.mark.soak, pytest.mark.timeout(7200)]),
+    ],
+    ids=["10 kills", "50 kills"],
 )
 def test_a_driver_that_is_killed_loses_no_row_and_writes_none_twice(
     seed: int, kills: int, tmp_path: Path, figure: Callable[[str], None]
