@@ -10,7 +10,7 @@ import click
 
 from treaty.api.confluent.openapi.document import SAYS, named, summary
 from treaty.api.confluent.openapi.parts import Parameter
-from treaty.api.confluent.openapi.table import COMMAND, CONSISTENCY, GROUPS, HEADERS, PAGES, TABLE
+from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, GROUPS, HEADERS, PAGES, TABLE
 from treaty.cli.main import group
 from treaty.core import limits
 from treaty.core.portable import row_schemas
@@ -64,7 +64,7 @@ def _http() -> str:
     for title, parameters in (
         ("In the path", [each for one in operations for each in one.path]),
         ("In the query", [CONSISTENCY, *(each for one in operations for each in one.query)]),
-        ("In headers", [*HEADERS, COMMAND]),
+        ("In headers", [*HEADERS, *COMMANDS]),
     ):
         told = {(each.name, each.says): each for each in parameters}
         lines += ["", f"## {title}", "", "| name | is | meaning |", "|---|---|---|"]

@@ -19,7 +19,7 @@ from treaty.core.refusals import (
     VersionNotFound,
 )
 from treaty.core.registry import Call
-from treaty.core.requests import Expected, Force, GetSchema, GetVersion, ListSchemas, Lookup, Register
+from treaty.core.requests import DeleteVersion, Expected, Force, GetSchema, GetVersion, ListSchemas, Lookup, Register
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 
 
@@ -348,6 +348,21 @@ def test_a_command_that_comes_twice_is_done_once(connection: Connection) -> None
     assert (told.command_id, told.sequence) == ("one-command", first.token.sequence)
     with pytest.raises(NotFound):
         connection.outcome("nobody's")
+
+
+def test_a_command_that_may_be_under_way_is_remembered_though_it_changes_nothing(connection: Connection) -> None:
+    subject = subject_of("orders")
+    first = connection.ask(Register(subject, Draft(V1)))
+    connection.ask(Register(subject, Draft(V1)), Call(command_id="quiet"))
+    with pytest.raises(NotFound):
+        connection.outcome("quiet")
+    again = connection.ask(Register(subject, Draft(V1)), Call(command_id="slow", again=True))
+    assert (again.answer.version, again.answer.created) == (first.answer.version, False)
+    assert connection.outcome("slow").sequence == again.token.sequence
+    connection.ask(DeleteVersion(subject, 1))
+    late = connection.ask(Register(subject, Draft(V1)), Call(command_id="slow"))
+    assert (late.answer.version.number, late.answer.created) == (1, False)
+    assert connection.subjects() == ()
 
 
 def test_an_answer_is_as_new_as_its_token_says(connection: Connection) -> None:

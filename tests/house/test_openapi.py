@@ -7,7 +7,7 @@ import jsonschema_rs
 
 from treaty.api.confluent.openapi.document import document
 from treaty.api.confluent.openapi.shapes import PLACE
-from treaty.api.confluent.openapi.table import COMMAND, GROUPS, HEADERS, PAGES, TABLE, codes
+from treaty.api.confluent.openapi.table import COMMANDS, GROUPS, HEADERS, PAGES, TABLE, codes
 from treaty.api.confluent.routes import PATHS
 from treaty.wire.confluent import errors
 from treaty.wire.confluent.errors import status_of
@@ -85,4 +85,4 @@ def test_examples_are_of_their_schemas() -> None:
 
 
 def test_headers_are_described_once() -> None:
-    assert {one.name for one in (*HEADERS, COMMAND)} < set(DOCUMENT["components"]["parameters"])
+    assert {one.name for one in (*HEADERS, *COMMANDS)} < set(DOCUMENT["components"]["parameters"])

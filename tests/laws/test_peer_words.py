@@ -74,7 +74,12 @@ def handed_over(draw: st.DrawFn) -> Handed:
     request = draw(st.sampled_from(COMMANDS).flatmap(of))
     rules = draw(st.none() | st.lists(of(Rule), max_size=3).map(tuple))
     command = Command(
-        request, draw(ANYTHING), draw(st.integers(0, 2**60)), draw(ANYTHING), None if rules is None else Access(rules)
+        request,
+        draw(ANYTHING),
+        draw(st.integers(0, 2**60)),
+        draw(ANYTHING),
+        None if rules is None else Access(rules),
+        draw(st.booleans()),
     )
     seconds = draw(st.floats(0, 1e6))
     return Handed(command, seconds, draw(st.integers(0)), draw(st.integers(0)), draw(TOKENS), draw(ANYTHING))

@@ -21,6 +21,7 @@ from treaty.core.schema import Draft
 from treaty.wire.confluent.receiving import Received
 
 FOUND = b'{"schema": "\\"int\\"", "guid": "g", "subject": "s", "version": 3, "id": 7}'
+REGISTERED = b'{"id": 7, "guid": "g", "version": 3, "schema": "\\"int\\""}'
 SEVEN = GetSchema(7)
 REGISTER = Register(Subject(".", "s"), Draft('"int"'))
 
@@ -211,3 +212,15 @@ def test_the_latest_of_ones_own_writes_is_carried_whatever_order_answers_come_in
         world.wrote(found)
         assert world.written is not None
         assert world.written.sequence == kept
+
+
+def test_a_command_that_may_be_under_way_says_so_when_it_is_sent_again() -> None:
+    slow, gone, good = Lost("time-out", waits=True), Lost("refused", left=False), said(200, REGISTERED)
+    for first, again in ((slow, True), (said(504), True), (gone, False), (said(503), False)):
+        net = Net([script(first, good), always(good)])
+        net.ask(REGISTER)
+        marks = [step.headers.get("Treaty-Again") for _, _, step in net.asked]
+        assert marks == [None, "true" if again else None], first
+    read = Net([always(slow), always(GOOD)])
+    read.ask()
+    assert [step.headers.get("Treaty-Again") for _, _, step in read.asked] == [None, None]

@@ -23,6 +23,8 @@ class Command(Generic[A]):
     time: int
     principal: str = ""
     access: Access | None = None
+    again: bool = False
+    """Whether it may be under way elsewhere too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Node:
         """Answer a request (see `Registry` for what it raises)."""
         command_id = call.command_id or self._world.random(16).hex()
         refuse_bad_call(call)
-        command = Command(request, command_id, self._world.wall(), call.principal, call.access)
+        command = Command(request, command_id, self._world.wall(), call.principal, call.access, call.again)
         if not is_command(request):
             self.counts.queries += 1
             return await self._in_time(self._query(command, call), call)

@@ -48,7 +48,7 @@ class Doorkeeper:
             raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: nobody was let in for this request"))
         who = who or Caller()
         call = Call(
-            call.consistency, call.after, call.command_id, call.timeout, who.principal, who.access
+            call.consistency, call.after, call.command_id, call.timeout, who.principal, who.access, call.again
         )  # `replace` is slow
         if is_command(request):
             request = cast("Request[A]", _signed(request, who.principal))

@@ -96,6 +96,11 @@ class _Attempts(Generic[A]):
             return reply
         return None
 
+    @property
+    def under_way(self) -> bool:
+        """Whether it may be carried out yet, beside what the next attempt comes to."""
+        return (self.waits or self.maybe) and is_command(self.request)
+
     def given_up(self) -> RegistryError:
         """What to raise when nothing came of it."""
         failure = self.failure or Unavailable(f"no answer within {self.call.timeout} s")
@@ -118,9 +123,8 @@ def _tried(attempts: _Attempts[A]) -> Talk[Reply[A]]:
                 continue
             left = min(attempts.deadline - world.clock(), settings.attempt_timeout)
             try:
-                event = yield from exchanged(
-                    attempts.request, attempts.call, settings, world, (settings.urls[node], left)
-                )
+                call = replace(attempts.call, again=True) if attempts.under_way else attempts.call
+                event = yield from exchanged(attempts.request, call, settings, world, (settings.urls[node], left))
             except Unavailable as error:  # nobody can say now who is asking
                 attempts.failure = attempts.failure or error
                 raise attempts.given_up() from error

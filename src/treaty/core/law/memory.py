@@ -39,10 +39,11 @@ _SCALARS = frozenset({str, int, bool, float, type(None)})
 def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
     """Add the rows of the command's outcome to a decision that writes; the oldest one falls out.
 
+    One that changes nothing is remembered where the command may be under way elsewhere: there it may change something later.
     An empty commit takes no outcome along. There are at most HANDED_WITHIN of them in a row, so the one that stayed falls
     out that many commits later.
     """
-    if not decision.rows:
+    if not decision.rows and not command.again:
         return decision
     sequence = view.sequence + 1
     kind, facts = _members(decision.answer)
@@ -70,6 +71,7 @@ def _members(answer: Any) -> tuple[str, Pairs]:
         "number": str(version.number),
         "id": str(version.schema_id),
         "guid": version.guid,
+        **({} if answer.created else {"created": "no"}),
     }
     return "Registered", tuple(sorted(facts.items()))
 
@@ -114,7 +116,7 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
     if outcome.kind != "Registered":
         answer, _ = decode(_KINDS[outcome.kind], json.loads(members["answer"]), ignore=True)
         return _told(answer, partial(_found, view))
-    return answers.Registered(_version(view, members), created=True)
+    return answers.Registered(_version(view, members), created="created" not in members)
 
 
 def _version(view: View, members: dict[str, str]) -> answers.VersionFound:

@@ -11,6 +11,8 @@ TOKEN = "Treaty-Sequence"  # noqa: S105 (a place in the log, not a secret)
 """On an answer: the state it was taken from. On a request: the answer must not be older."""
 COMMAND = "Treaty-Command"
 """Id of a command; sent again with the same id it is the same command."""
+AGAIN = "Treaty-Again"
+"""``true`` with a command that was sent before and may wait somewhere still: its outcome is remembered whatever it is."""
 CONSISTENCY = "Treaty-Consistency"
 """``latest``, ``strict`` or ``eventual``; the query member ``consistency`` says the same."""
 DETAILS = "Treaty-Details"
@@ -73,7 +75,13 @@ def call_of(header: Callable[[str], str | None], consistency: str = "", principa
     if text and after is None:
         raise Invalid.of("TOKEN", f"{text[:100]!r} is no token", new=text[:100], allowed="a token that a registry gave")
     wanted = (consistency or header(CONSISTENCY) or "").lower()
-    call = Call(consistency=wanted, after=after, command_id=header(COMMAND) or "", principal=principal)
+    call = Call(
+        consistency=wanted,
+        after=after,
+        command_id=header(COMMAND) or "",
+        principal=principal,
+        again=header(AGAIN) == "true",
+    )
     refuse_bad_call(call)
     return call
 
@@ -87,4 +95,6 @@ def headers_of(call: Call) -> dict[str, str]:
         headers[TOKEN] = str(call.after)
     if call.command_id:
         headers[COMMAND] = call.command_id
+    if call.again:
+        headers[AGAIN] = "true"
     return headers

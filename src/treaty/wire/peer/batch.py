@@ -56,6 +56,7 @@ def handed_bytes(handed: Handed) -> bytes:
             "elsewhere": handed.elsewhere,
             "place": str(handed.place),
             "asked": handed.request_id,
+            **({"again": True} if command.again else {}),
         }
     )
 
@@ -104,6 +105,7 @@ def handed_from(json: Json, known: "Classes") -> Handed:
         _take(members, "time", int),
         _take(members, "principal", str),
         None if rules is None else known.access(rules),
+        _take(members, "again", bool) if "again" in members else False,
     )
     seconds = _take(members, "seconds", float)
     last, elsewhere = _take(members, "last", int), _take(members, "elsewhere", int)

@@ -7,7 +7,7 @@ from typing import Any
 from treaty.api.caller import OPEN
 from treaty.api.confluent.openapi.parts import Answer, Operation, Parameter, Schema
 from treaty.api.confluent.openapi.shapes import PLACE, shapes
-from treaty.api.confluent.openapi.table import COMMAND, CONSISTENCY, GROUPS, HEADERS, PAGES, TABLE, codes
+from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, GROUPS, HEADERS, PAGES, TABLE, codes
 from treaty.api.confluent.routes import PATHS
 from treaty.api.confluent.server import LEVEL, RELEASE
 from treaty.wire.confluent.errors import status_of
@@ -133,7 +133,7 @@ def _operation(path: str, method: str, one: Operation, body: Schema | None, answ
             made["responses"]["503"] = {"description": "It can't, and why.", "content": {one.answer.media: shape}}
         return made
     parameters += [_parameter(each, "query") for each in one.query]
-    shared = (CONSISTENCY, *HEADERS, *((COMMAND,) if one.writes else ()))
+    shared = (CONSISTENCY, *HEADERS, *(COMMANDS if one.writes else ()))
     made["parameters"] = parameters + [{"$ref": f"#/components/parameters/{each.name}"} for each in shared]
     if body is not None:
         content = {"schema": body, "example": one.sent_example}
@@ -165,7 +165,7 @@ def _says(one: Parameter) -> str:
 
 
 def _shared() -> dict[str, Schema]:
-    found = {one.name: _parameter(one, "header") for one in (*HEADERS, COMMAND)}
+    found = {one.name: _parameter(one, "header") for one in (*HEADERS, *COMMANDS)}
     return {CONSISTENCY.name: _parameter(CONSISTENCY, "query"), **found}
 
 

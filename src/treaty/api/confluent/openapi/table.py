@@ -45,8 +45,15 @@ HEADERS = (
     ),
 )
 """Headers that every route reads."""
-COMMAND = Parameter("Treaty-Command", "Id of this change: sent again with the same id it is done once")
-"""The header that every route which writes reads beside them."""
+COMMANDS = (
+    Parameter("Treaty-Command", "Id of this change: sent again with the same id it is done once"),
+    Parameter(
+        "Treaty-Again",
+        "`true` where it was sent before and may be under way still: what it comes to is remembered, even where it changes nothing",
+        "boolean",
+    ),
+)
+"""The headers that every route which writes reads beside them."""
 
 EVERYWHERE = (400, 40101, 40301, 404, 405, 406, 429, 500, 503)
 """Codes that any route may answer."""
