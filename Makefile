@@ -11,7 +11,7 @@ WORKERS ?= 2
 SEED ?= 20260321
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
-BY_FILE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+IN_ORDER = $(PARALLEL) --no-loadscope-reorder
 
 # Servers and commands that tests start by the hundred load what was compiled once, whatever this shell says about it.
 export PYTHONDONTWRITEBYTECODE :=
@@ -49,7 +49,8 @@ quick: $(STAMP) ## Tests without a JVM, in under three minutes
 
 test: $(STAMP) ## All tests but the soak, in under thirty minutes
 	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(PARALLEL)
-	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(BY_FILE)
+	$(BIN)/python -m tests.servers.archive
+	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER)
 
 check: $(STAMP) ## Format, lint, types, architecture and house rules
 	@failed=""; \

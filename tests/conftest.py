@@ -30,6 +30,8 @@ LONG = {
     "test_every_one_has_values_and_the_plain_library_agrees",
 }  # fmt: skip
 """Tests that take seconds and are part of `make quick`: they follow those that are marked as slow."""
+SPREAD = {"test_keyed", "test_pipeline_commands", "test_pipelines", "test_spark_stream"}
+"""Files of tests with a JVM that any worker may take tests from; of all others one worker takes them all, since they share something."""
 YOUNG = 50_000
 """Objects that are made before garbage is looked for: among ten thousand tests each look takes long, and finds little."""
 gc.set_threshold(YOUNG)
@@ -51,6 +53,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("jvm"):
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
+@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
+def keep_together(items: list[pytest.Item]) -> None:
+    """Tests that share what is dear to make go to one worker."""
+    for item in items:
+        if item.get_closest_marker("jvm") and item.path.stem not in SPREAD:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -114,3 +114,7 @@ def _fill(root: Path) -> None:
     (root / "in").mkdir()
     table = pa.table({"offset": pa.array([0, 1], pa.int64()), "value": pa.array(values, pa.binary())})
     pq.write_table(table, root / "in" / "0.parquet")
+
+
+if __name__ == "__main__":
+    environment()
