@@ -31,13 +31,8 @@ def _baseline(frame: DataFrame, plan: DecodePlan) -> DataFrame:
     return frame.select(from_avro(F.substring("value", 6, 1 << 30), plan.reader, {"mode": "PERMISSIVE"}))
 
 
-def rows(spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
-    """All figures of Avro."""
-    for ids in COUNTS:
-        yield from _mixed(spark, registry, folder, ids, count)
-
-
-def _mixed(spark: SparkSession, registry: Registry, folder: Path, ids: int, count: int) -> Iterator[Row]:
+def rows(ids: int, spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
+    """The figures of so many mixed ids."""
     subject = f"orders-{ids}-value"
     texts = [schema(version + 1) for version in range(ids)]
     numbers = put(registry, subject, "AVRO", texts)

@@ -41,20 +41,19 @@ def through(frame: DataFrame) -> DataFrame:
     return frame.mapInArrow(same, frame.schema)
 
 
-def rows(spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
-    """All figures of these."""
-    for name, texts, encoder in (
-        ("PROTOBUF", [proto(one) for one in range(IDS)], messages_of),
-        ("JSON", [document(one) for one in range(IDS)], documents_of),
-    ):
-        subject = f"{name.lower()}-value"
-        place = write(folder / name, Mix(put(registry, subject, name, texts), encoder(texts)), count)
-        plan = make_plan(registry, subject, reader="union")
-        works = _works(spark, place, plan)
-        found = measured(works, count)
-        title = f"{name.title() if name == 'PROTOBUF' else name}, {IDS} mixed ids, error column included"
-        yield against(title, found["ours"], found["through"], unit="µs CPU/row", goal=GOALS[name], limit=LIMITS[name])
-    yield from _encoded(spark, registry, folder, count)
+FORMATS = {"PROTOBUF": (proto, messages_of), "JSON": (document, documents_of)}
+"""What are decoded here: how their schemas and records are made."""
+
+
+def decoded(name: str, spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
+    """The figure of one format."""
+    schema_of, encoder = FORMATS[name]
+    texts, subject = [schema_of(one) for one in range(IDS)], f"{name.lower()}-value"
+    place = write(folder / name, Mix(put(registry, subject, name, texts), encoder(texts)), count)
+    plan = make_plan(registry, subject, reader="union")
+    found = measured(_works(spark, place, plan), count)
+    title = f"{name.title() if name == 'PROTOBUF' else name}, {IDS} mixed ids, error column included"
+    yield against(title, found["ours"], found["through"], unit="µs CPU/row", goal=GOALS[name], limit=LIMITS[name])
 
 
 def _works(spark: SparkSession, place: Path, plan: DecodePlan) -> dict[str, Work]:
@@ -64,7 +63,7 @@ def _works(spark: SparkSession, place: Path, plan: DecodePlan) -> dict[str, Work
     return {"through": lambda: through(frame()), "ours": lambda: decode(frame(), plan).select("record", "error")}
 
 
-def _encoded(spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
+def encoded(spark: SparkSession, registry: Registry, folder: Path, count: int) -> Iterator[Row]:
     """Rows that lie in a table, as frames of every format."""
     text = schema(1)
     frames = write(folder / "encode", Mix(put(registry, "encode-value", "AVRO", [text]), avro_of([text])), count)

@@ -1,35 +1,50 @@
-"""All figures of this benchmark, in one session."""
+"""All figures of this benchmark. Each part has a JVM of its own: what a JVM has compiled for one part makes the next one dearer."""
 
+import multiprocessing
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
+
+from pyspark.sql import SparkSession
 
 from benchmarks.row import Row
 from benchmarks.spark import avro, flows, others
 from treaty.assemble import connect
 from treaty.core.answers import Config
+from treaty.core.registry import Registry
 from treaty.core.requests import Scope, SetConfig
 from treaty.spark import session
 
 ROWS = 2_000_000
+Part = Callable[[SparkSession, Registry, Path, int], Iterator[Row]]
+PARTS: Sequence[Part] = (
+    *(partial(avro.rows, ids) for ids in avro.COUNTS),
+    *(partial(others.decoded, name) for name in others.FORMATS),
+    others.encoded,
+    flows.rows,
+)
 
 
 def run(rows: int = ROWS) -> list[Row]:
     """The rows of the table, from so many records each."""
-    found = []
-    for row in _all(rows):
-        print(f"   {row.name}: {row.value:.4g} {row.unit}, ratio {row.ratio or 0:.2f}", file=sys.stderr, flush=True)
-        found.append(row)
+    spawn, found = multiprocessing.get_context("spawn"), []
+    for part in PARTS:
+        with ProcessPoolExecutor(1, spawn) as alone:
+            found += alone.submit(_measured, part, rows).result()
     return found
 
 
-def _all(rows: int) -> Iterator[Row]:
+def _measured(part: Part, rows: int) -> list[Row]:
+    """The figures of one part, told as they come."""
+    found = []
     spark = session("treaty benchmark", master="local[2]", memory="3g")
     with tempfile.TemporaryDirectory(prefix="treaty-spark-") as folder, connect("memory:") as registry:
         registry.ask(SetConfig(Scope(), Config(level="NONE")))
-        for part in (avro, others, flows):
-            place = Path(folder, part.__name__.rpartition(".")[2])
-            place.mkdir()
-            yield from part.rows(spark, registry, place, rows)
+        for row in part(spark, registry, Path(folder), rows):
+            print(f"   {row.name}: {row.value:.4g} {row.unit}, ratio {row.ratio or 0:.2f}", file=sys.stderr, flush=True)
+            found.append(row)
     spark.stop()
+    return found
