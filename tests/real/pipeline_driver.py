@@ -30,7 +30,9 @@ def main(root: Path, formats: Sequence[str], *, reading: bool) -> None:
 
         def started(format_: str) -> object:
             def watch(step: Step) -> None:
-                print(format_, step.batch, step.name, flush=True)
+                # In one piece: the streams tell from threads of their own, and `print` writes the end of a line apart.
+                sys.stdout.write(f"{format_} {step.batch} {step.name}\n")
+                sys.stdout.flush()
 
             return run(pipeline(root, format_), registry, spark, watch=watch)
 
