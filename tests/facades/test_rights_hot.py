@@ -256,6 +256,8 @@ def test_nothing_is_kept_where_requests_are_logged_and_rights_hold_all_the_same(
     ("header", "status"),
     [
         (b"Authorization: Basic " + b"A" * 60_000, b"401"),
+        (b"Authorization: Basic " + b"A" * 70_000, b"431"),
+        (b"Authorization: Basic " + b"A" * 200_000, b"431"),
         (b"Authorization: Basic " + b"A" * 300_000, b"431"),
         (b"Authorization: Basic \xff\xfe\xfd", b"401"),
         (b"Authorization: \xc3\xa4 x", b"401"),
@@ -263,7 +265,7 @@ def test_nothing_is_kept_where_requests_are_logged_and_rights_hold_all_the_same(
         (b"Authorization: Basic YWRhOnNlY3JldA==\r\nAuthorization: Basic YWRhOnNlY3JldA==", b"401"),
         (b"Authorization: Basic a\x00b", b"400"),
     ],
-    ids=["60 kB", "300 kB", "latin", "scheme", "empty", "twice", "null"],
+    ids=["60 kB", "70 kB", "200 kB", "300 kB", "latin", "scheme", "empty", "twice", "null"],
 )
 def test_hostile_headers_on_the_wire(tmp_path: Path, provider: Provider, header: bytes, status: bytes) -> None:
     async def story(it: Server) -> None:

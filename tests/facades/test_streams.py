@@ -1,7 +1,9 @@
 """Connections: requests in pieces, in heaps, cut anywhere, too slow and too long, with hot reads among them."""
 
 import asyncio
+import itertools
 import random
+from typing import Any
 
 import pytest
 
@@ -115,6 +117,37 @@ def test_headers_without_end_are_refused() -> None:
             peer.writer.write(b"x" * (HEAD_BYTES + 1))
             got = await peer.reader.read()
             assert got.startswith(b"HTTP/1.1 431")
+            await peer.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("cuts", [(), (5,), (20, 60_000), (HEAD_BYTES + 5_000,)], ids=str)
+@pytest.mark.parametrize(
+    ("size", "status"), [(HEAD_BYTES - 500, b"400"), (HEAD_BYTES + 1, b"431")], ids=["fits", "too long"]
+)
+def test_headers_have_one_limit_in_however_many_pieces_they_come(
+    cuts: tuple[int, ...], size: int, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: asyncio.Queue[Any] = asyncio.Queue()
+    meet = hot.HotProtocol.connection_made
+
+    def met(self: Any, to: Any) -> None:
+        meet(self, to)
+        made.put_nowait(self)
+
+    monkeypatch.setattr(hot.HotProtocol, "connection_made", met)
+    body = b"{" * 20_000  # what follows the headers does not count
+    whole = b"POST /subjects/s HTTP/1.1\r\nHost: h\r\nContent-Length: 20000\r\nX: " + b"x" * size + b"\r\n\r\n" + body
+
+    async def story() -> None:
+        async with running() as server:
+            peer = await server.connect()
+            connection = await made.get()
+            for start, end in itertools.pairwise((0, *cuts, len(whole))):
+                if not connection.transport.is_closing():
+                    connection.data_received(whole[start:end])  # as the loop would, in pieces that are known
+            assert await peer.reader.readexactly(12) == b"HTTP/1.1 " + status
             await peer.close()
 
     asyncio.run(story())

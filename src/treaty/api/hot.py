@@ -37,6 +37,8 @@ BLOCK_BYTES = 8_192
 HEAD_BYTES = 65_536
 """Bytes of a request before its headers are complete; a longer one is refused."""
 
+TOO_LARGE = (431, "Request Header Fields Too Large")
+
 BEARING = HARMLESS | {b"authorization"}
 """The same where there are rights: a block with credentials belongs to the rights of who they are."""
 
@@ -144,6 +146,10 @@ class HotProtocol(HttpToolsProtocol):
     """Messages begun in the present chunk."""
     waiting = 0
     """Bytes of a message whose headers are not complete."""
+    chunk = 0
+    """Bytes of the present chunk."""
+    refusing = (400, "Bad Request")
+    """What bytes are refused with that the parser gives up."""
     opened = 0.0
     """Loop time when the connection was made."""
     began = 0.0
@@ -193,10 +199,7 @@ class HotProtocol(HttpToolsProtocol):
                     return
             self._feed(data, line, block, known)
         else:
-            before = self.messages
-            super().data_received(data)
-            if before == self.messages:
-                self._bound(len(data))
+            self._read(data, self.messages)
 
     def _sealed(self, block: bytes) -> bytes:
         """The digest of a header block and of this connection's certificate; most blocks are as the one before."""
@@ -216,7 +219,7 @@ class HotProtocol(HttpToolsProtocol):
     def _feed(self, data: bytes, line: bytes, block: bytes, known: bytes) -> None:
         """Let the parser have a chunk that begins a message, and give the slow path a ticket if it was one message."""
         self.messages = 0
-        super().data_received(data)
+        self._read(data, 1)
         if self.messages != 1 or not self.at_rest or self.transport.is_closing() or len(block) > BLOCK_BYTES:
             return
         cycle = self.cycle
@@ -226,14 +229,22 @@ class HotProtocol(HttpToolsProtocol):
             if harmless and line.endswith(b" HTTP/1.1") and block.endswith(b"\r\n\r\n") and not cycle.body:
                 leave_ticket(cast("dict[str, Any]", self.scope), Begun(self.memo, line, known, self.memo.epoch))
 
-    def _bound(self, size: int) -> None:
-        """Refuse a message whose headers don't end; the chunk that it began in is not counted."""
-        if self.at_rest or self.waiting < 0:
+    def _read(self, data: bytes, alone: int) -> None:
+        """Let the parser have a chunk; refuse a message whose headers don't end.
+
+        A chunk counts in full where it holds one message alone, the one of that number.
+        """
+        self.chunk = len(data)
+        super().data_received(data)
+        if self.at_rest or self.waiting < 0 or self.messages != alone:
             return
-        self.waiting += size
+        self.waiting += self.chunk
         if self.waiting > HEAD_BYTES and not self.transport.is_closing():
-            self.transport.write(_refusal(431, "Request Header Fields Too Large"))
-            self.transport.close()
+            self._refuse(*TOO_LARGE)
+
+    def _refuse(self, status: int, phrase: str) -> None:
+        self.transport.write(_refusal(status, phrase))
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         """Note that a message has begun."""
@@ -246,9 +257,16 @@ class HotProtocol(HttpToolsProtocol):
             cast("dict[str, Any]", self.scope)[PEER] = self.certificate
 
     def on_headers_complete(self) -> None:
-        """Note that only a body can follow."""
+        """Note that only a body can follow; refuse headers that are complete and too long, in however many chunks they came."""
+        if self.waiting + self.chunk > HEAD_BYTES and self._head() > HEAD_BYTES:
+            self.refusing = TOO_LARGE
+            raise ValueError(TOO_LARGE)  # the parser ends then, and asks for a refusal
         self.waiting = -1
         super().on_headers_complete()
+
+    def _head(self) -> int:
+        """The bytes of a request line's target and of all headers, with what parts them."""
+        return len(getattr(self, "url", b"")) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def on_message_complete(self) -> None:
         """Note that the message is complete."""
@@ -258,8 +276,7 @@ class HotProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer bytes that are not HTTP, in the shape of all errors."""
         del msg
-        self.transport.write(_refusal(400, "Bad Request"))
-        self.transport.close()
+        self._refuse(*self.refusing)
 
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection; one that was answered from memory meanwhile gets the rest of its time."""
