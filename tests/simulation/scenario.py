@@ -28,10 +28,13 @@ from treaty.core.registry import Call, Reply, Token
 from treaty.core.requests import DeleteSubject, Register, Request
 from treaty.core.schema import Draft
 from treaty.log.log import LogDamagedError
+from treaty.node.node import Node
 
 NODES = 3
 RECOVERY = 5.0
 """Seconds after which no node waits any more before it tries again."""
+LOOKS = 5
+"""Times that a node looks for the end of a log that nobody writes to any more, but whose folds may not be over."""
 INSPECTED = 0.1
 """After how many of the appends all rows are held against the laws that they can show."""
 SAME = Subject(".calm", "same")
@@ -276,13 +279,20 @@ class Scenario:
             self.site.collect(member)
             OWNER.set(member.name)
             try:
-                await member.node.follower.look()
+                await self._look_last(member.node)
             except LogDamagedError as error:
                 self.fail(Broken("log", str(error)))
-            await member.node.close()
-            OWNER.set("")
             if self._broken is None:
                 self._checked(partial(self.site.check_last, member))
+            await member.node.close()
+            OWNER.set("")
+
+    async def _look_last(self, node: Node) -> None:
+        """Have a node see the end; a fold that is still under way may move it while the node looks."""
+        for _ in range(LOOKS):
+            await node.follower.look()
+            if node.follower.position == self.site.store.tip:
+                return
 
     async def _calm(self) -> None:
         """When all is well everything is answered in time, also at a node that writes nothing while others do."""

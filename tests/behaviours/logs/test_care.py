@@ -6,14 +6,14 @@ from collections.abc import Iterable
 import pytest
 
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
-from treaty.core.commit import START
+from treaty.core.commit import START, Append
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import IDS_SPARED, Counter, Lineage, Subject
 from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
 from treaty.log.care.moving import migrate, unseal
 from treaty.log.care.repair import repair, strange
 from treaty.log.care.restore import RestoreError, restore
-from treaty.log.log import Log
+from treaty.log.log import Fate, Log, LogUnavailableError
 from treaty.log.memory import MemoryLog
 
 ROWS = [
@@ -116,6 +116,40 @@ class _Elsewhere(MemoryLog):
 
 def test_a_move_seals_the_old_log_and_a_seal_can_be_taken_away(node: Node) -> None:
     moved(node)
+
+
+class _Narrow(MemoryLog):
+    """Takes so many appends, and then no more of them until it is widened."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room = room
+
+    async def append(self, append: Append) -> Fate:
+        if not self.room:
+            raise LogUnavailableError("there is no room")
+        self.room -= 1
+        return await super().append(append)
+
+
+@told
+async def resumed(node: Node) -> None:
+    async with nodes(node, 1) as (old,):
+        await put(old, *ROWS)
+        target = _Narrow(1)
+        with pytest.raises(LogUnavailableError):
+            await migrate(old, target, time=9)
+        await old.compact()  # as nodes do whenever they like; what is kept of it in the log is a commit like others
+        target.room = 9
+        done = await migrate(old, target, time=10)
+        assert done.source == await old.tip()
+        state = await whole(target)
+        del state["lineage", '["origin"]']
+        assert state == played(ROWS)
+
+
+def test_a_move_that_was_cut_off_goes_through_though_the_old_log_was_packed_meanwhile(node: Node) -> None:
+    resumed(node)
 
 
 @told

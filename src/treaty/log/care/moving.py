@@ -16,7 +16,7 @@ from treaty.log.log import Delta, Log
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The ends of a move: where the old log was sealed, and where the new one begins to be written."""
+    """The ends of a move: where the old log ended when it was read, and where the new one begins to be written."""
 
     source: Position
     target: Position
@@ -30,9 +30,16 @@ async def migrate(source: Log, target: Log, *, time: int, told: Told = silent) -
     """
     delta = await _sealed(source, target.url, time)
     rows = [row for row in delta.rows if row.table not in PLACED]
-    head = Head(source.url, delta.tip, head_of(delta, source.url, time).state, len(rows), time)
+    head = Head(source.url, _left(delta), head_of(delta, source.url, time).state, len(rows), time)
     end = await restore(target, head, rows, time=time, gap=0, told=told)
     return Moved(delta.tip, end, len(rows))
+
+
+def _left(delta: Delta) -> Position:
+    """The place that a seal was set at. The end may lie further: a log that folds itself writes down that it did, sealed or not."""
+    seal = seal_of(delta)
+    assert seal is not None
+    return Position(delta.tip.identity, seal.sequence, bytes.fromhex(seal.digest))
 
 
 async def _sealed(source: Log, place: str, time: int) -> Delta:
