@@ -35,11 +35,10 @@ READ = {
 
 def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     value, recipe = F.col(column), _recipe(plan)
-    text = F.substring(value, 6, 2**31 - 1).cast("string")
-    made = [_read(plan, value, text, one).alias(one.column or ONE) for one in _kinds(plan)]
+    made = [_read(plan, value, one).alias(one.column or ONE) for one in _kinds(plan)]
     made.append(looked_up(value, {one.schema_id: True for one in plan.writers}).alias(MINE))
     if recipe.rest:
-        made.append(_rest(plan, text).alias(REST))
+        made.append(_rest(plan, _text(value)).alias(REST))
     if recipe.checks:
         frame = frame.withColumn(WRONG, _checked(recipe)(value))
         made.append(F.col(WRONG).alias(WRONG))
@@ -68,12 +67,17 @@ def _rest(plan: DecodePlan, text: Column) -> Column:
     return F.transform_values(others, lambda _, one: F.to_json(one))
 
 
-def _read(plan: DecodePlan, value: Column, text: Column, kind: JsonKind) -> Column:
+def _text(value: Column) -> Column:
+    return F.substring(value, 6, 2**31 - 1).cast("string")
+
+
+def _read(plan: DecodePlan, value: Column, kind: JsonKind) -> Column:
     """The columns of a record and `CORRUPT`, for the rows of a kind's ids; null for all others."""
     ids = set(kind.ids)
     mine = looked_up(value, {one.schema_id: True for one in plan.writers if one.schema_id in ids})
-    # Bytes that are no UTF-8 would become replacement signs, and those a good row.
-    readable = F.when(mine & F.is_valid_utf8(text), F.concat(F.lit(BEFORE), text, F.lit(BEHIND)))
+    # Bytes that are no UTF-8 would become replacement signs, and those a good row. What is null stays null all the way:
+    # a condition around the whole would take the text out of the frame once for the condition and once for the value.
+    readable = F.concat(F.lit(BEFORE), F.try_validate_utf8(_text(F.when(mine, value))), F.lit(BEHIND))
     return F.from_json(readable, f"STRUCT<{ITEMS}: ARRAY<{kind.type}>, {END}: BOOLEAN, {CORRUPT}: STRING>", READ)
 
 
