@@ -279,7 +279,7 @@ class Site:
         chance = random.Random(f"tool/{self.members[0].name}/{life}")
         step: Callable[[str], None] = lambda what: self.say(name, what)  # noqa: E731 - a lambda says it all
         try:
-            yield chosen.open(Door(name, life, chance, step, lambda _: None))
+            yield chosen.open(Door(name, life, chance, step, lambda _: None, visits=True))
         finally:
             chosen.died(name)
 

@@ -33,6 +33,8 @@ class Door:
     """To be told of every step of the conversation with the log; may kill the node."""
     sends: Callable[[Append], None]
     """To be told of every append before it goes on its way."""
+    visits: bool = False
+    """Whether it is a command's way, which takes the log from whoever owns it, and not a node's."""
 
 
 class Store(Protocol):

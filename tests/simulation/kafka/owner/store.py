@@ -8,6 +8,7 @@ from tests.simulation.kafka.owner.partition import Entry, Partition
 from tests.simulation.kafka.owner.ways import ElectionModel, LinkModel, TransactionsModel, Way
 from tests.simulation.runs.store import Door, Ground, Store
 from treaty.core.commit import START, Append, Position
+from treaty.log.kafka.broker.election import Visitor
 from treaty.log.kafka.owner.forms import MARK, read_mark
 from treaty.log.kafka.owner.log import OwnerLog
 from treaty.log.log import Fate, Log
@@ -55,20 +56,24 @@ class OwnerStore:
 
     def open(self, door: Door) -> Log:
         way = Way(self.ground.weather, door.chance, lambda what: self._step(door, what), self.ground.jobs)
-        seat = Seat(seat_name(door.name, door.life))
-        self.group.seats[seat.name] = seat
-        if self.group.owner not in self.group.seats or self.chance.random() < 0.3:
-            self.assign(seat.name)
-        self._tell(seat.name)
+        name = seat_name(door.name, door.life)
         log = Told(
             LinkModel(self.partition, way),
-            TransactionsModel(self.coordinator_of(seat.name), way),
-            ElectionModel(seat, lambda: self._leave(seat.name)),
+            TransactionsModel(self.coordinator_of(name), way),
+            Visitor() if door.visits else self._seated(name),
             horizon=self.retention,
             kept=self.ground.remembered,
         )
         log.sends = lambda append: self._sends(door, append)
         return log
+
+    def _seated(self, name: str) -> ElectionModel:
+        """A node's seat in the group, which makes it a candidate."""
+        seat = self.group.seats[name] = Seat(name)
+        if self.group.owner not in self.group.seats or self.chance.random() < 0.3:
+            self.assign(name)
+        self._tell(name)
+        return ElectionModel(seat, lambda: self._leave(name))
 
     def coordinator_of(self, seat: str) -> Coordinator:
         """Who has the transactional id of a node: the same for all of them."""
