@@ -11,6 +11,9 @@ from treaty.core.commit import Append, Position
 from treaty.log.holding import Holding
 from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
 
+LONGEST = 4.0
+"""Seconds that one step takes at the longest: clients of brokers and databases give a request up, too."""
+
 
 @dataclass(slots=True)
 class Weather:
@@ -74,7 +77,7 @@ class LogModel:
         self._step(what)
         if self._chance.random() < self._weather.stall:
             factor *= 100
-        await asyncio.sleep(self._weather.latency * factor * self._chance.expovariate(1.0))
+        await asyncio.sleep(min(self._weather.latency * factor * self._chance.expovariate(1.0), LONGEST))
 
     async def _way(self, what: str) -> None:
         """The way to the disk, which may be blocked."""

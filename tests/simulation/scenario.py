@@ -32,7 +32,7 @@ from treaty.node.node import Node
 
 NODES = 3
 RECOVERY = 5.0
-"""Seconds after which no node waits any more before it tries again."""
+"""Seconds after which no node waits any more before it tries again, nor for a step that began before (`LONGEST`)."""
 LOOKS = 5
 """Times that a node looks for the end of a log that nobody writes to any more, but whose folds may not be over."""
 INSPECTED = 0.1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tests.simulation.clock import Jobs
+from tests.simulation.model import LONGEST
 from treaty.log.kafka.link import Batch, CutAwayError, Ends, Record
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
@@ -144,7 +145,7 @@ class LinkModel:
         self._step(what)
         if self._chance.random() < self._storm.stall:
             factor *= 100
-        await asyncio.sleep(self._storm.latency * factor * self._chance.expovariate(1.0))
+        await asyncio.sleep(min(self._storm.latency * factor * self._chance.expovariate(1.0), LONGEST))
 
     async def _way(self, what: str) -> None:
         await self._delay(what)

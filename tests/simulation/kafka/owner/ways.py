@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tests.simulation.clock import Jobs
 from tests.simulation.kafka.owner.coordinator import Coordinator, Seat, address_of
 from tests.simulation.kafka.owner.partition import Partition
-from tests.simulation.model import Weather
+from tests.simulation.model import LONGEST, Weather
 from treaty.log.kafka.link import Batch, Ends, FencedError
 from treaty.log.log import Leader, LogDamagedError, LogUnavailableError
 
@@ -25,7 +25,7 @@ class Way:
         self._step(what)
         if self.chance.random() < self.weather.stall:
             factor *= 100
-        await asyncio.sleep(self.weather.latency * factor * self.chance.expovariate(1.0))
+        await asyncio.sleep(min(self.weather.latency * factor * self.chance.expovariate(1.0), LONGEST))
 
     async def go(self, what: str) -> None:
         """The way there, which may be blocked."""
