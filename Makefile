@@ -10,8 +10,6 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 SEED ?= 20260321
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
-# Tests without a JVM wait for servers and clocks a third of their time: one worker more than two cores has room.
-MORE_WORKERS ?= 3
 PARALLEL = -n $(WORKERS) --dist loadgroup
 IN_ORDER = $(PARALLEL) --no-loadscope-reorder
 
@@ -50,9 +48,11 @@ quick: $(STAMP) ## Tests without a JVM, in under three minutes
 	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(PARALLEL)
 
 test: $(STAMP) ## All tests but the soak, in under thirty minutes
-	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(PARALLEL) -n $(MORE_WORKERS) --durations=25
-	$(BIN)/python -m tests.servers.archive
-	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) --durations=25
+	@failed=""; \
+	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(PARALLEL) --durations=25 || failed="without a JVM"; \
+	$(BIN)/python -m tests.servers.archive; \
+	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) --durations=25 || failed="$$failed with a JVM"; \
+	if [ -n "$$failed" ]; then echo "== tests failed: $$failed" >&2; exit 1; fi
 
 check: $(STAMP) ## Format, lint, types, architecture and house rules
 	@failed=""; \
