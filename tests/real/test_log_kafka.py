@@ -23,6 +23,9 @@ from treaty.log.kafka.link import CutAwayError, FencedError, Record
 
 pytestmark = pytest.mark.jvm
 
+WHEREVER = 2**40
+"""An offset that no transaction of a test comes to."""
+
 
 def place(kafka: "Kafka", topic: str, writers: str = "any") -> Place:
     return place_of(f"kafka://{kafka.bootstrap}/{topic}.log?writers={writers}", ())
@@ -207,13 +210,32 @@ async def test_what_was_never_sent_is_told_apart_from_what_nobody_knows(
 
 
 @told
+async def test_a_transaction_that_does_not_follow_what_was_read_is_aborted(kafka: "Kafka", topic: str) -> None:
+    link = await reached(where := place(kafka, topic, "owner"))
+    mine = BrokerTransactions(where)
+    await mine.fence()
+    assert await mine.commit([(b"a", b"1"), (b"b", b"1")], 0)
+    end = await settled(link)
+    for _ in range(2):
+        await mine.fence()
+        with pytest.raises(LogUnavailableError, match="hold what can't be read yet"):
+            await mine.commit([(b"a", b"never"), (b"b", b"never")], end - 1)
+        end = await settled(link)
+    await mine.fence()
+    assert await mine.commit([(b"a", b"2")], end)
+    await until(lambda: seen(link, b"2"))
+    assert [(one.key, one.value) for one in await all_of(link)] == [(b"a", b"1"), (b"b", b"1"), (b"a", b"2")]
+    await asyncio.gather(link.close(), mine.close())
+
+
+@told
 async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> None:
     link = await reached(where := place(kafka, topic, "owner"))
     old, stuck, new = (BrokerTransactions(where) for _ in range(3))
     with pytest.raises(FencedError, match="fence first"):
-        await old.commit([(b"k", b"0")])
+        await old.commit([(b"k", b"0")], WHEREVER)
     await old.fence()
-    assert await old.commit([(b"a", b"1"), (b"b", None)])
+    assert await old.commit([(b"a", b"1"), (b"b", None)], WHEREVER)
     end = await settled(link)
     await stuck.fence()
     stuck._producer.begin_transaction()
@@ -223,11 +245,11 @@ async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> Non
     await new.fence()
     for _ in range(2):
         with pytest.raises(FencedError):
-            await old.commit([(b"a", b"old")])
+            await old.commit([(b"a", b"old")], WHEREVER)
     with pytest.raises(LogUnavailableError, match="too large"):
-        await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * 80_000)])
+        await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * 80_000)], WHEREVER)
     await new.fence()
-    assert await new.commit([(b"a", b"2")])
+    assert await new.commit([(b"a", b"2")], WHEREVER)
     await until(lambda: seen(link, b"2"))
     found = await all_of(link)
     assert [(one.key, one.value) for one in found] == [(b"a", b"1"), (b"b", None), (b"a", b"2")]
@@ -301,7 +323,7 @@ async def test_passwords_and_certificates_are_passed_on_and_never_shown(
     assert await link.send(b"hello", b"key") is not None
     transactions = BrokerTransactions(good)
     await transactions.fence()
-    assert await transactions.commit([(b"k", b"v")])
+    assert await transactions.commit([(b"k", b"v")], WHEREVER)
     await until(lambda: seen(link, b"v"))
     assert "known" not in repr(good) + link.url
     await asyncio.gather(link.close(), transactions.close())

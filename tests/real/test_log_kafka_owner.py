@@ -21,7 +21,7 @@ from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.broker.transactions import BrokerTransactions
 from treaty.log.kafka.owner.forms import transaction
 from treaty.log.kafka.owner.log import OwnerLog
-from treaty.log.log import Fate, LogDamagedError
+from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
@@ -84,6 +84,29 @@ async def test_what_an_owner_left_open_is_never_seen_and_stops_nobody(
             assert (await log.read(base)).rows == (row("c", "1"),)
             assert await whole(log) == {("subject", '["a"]'): "1", ("subject", '["c"]'): "1"}
         assert await old.append(chain(tip, [row("d", "1")])) is Fate.ACCEPTED
+
+
+@told
+async def test_nothing_is_written_behind_a_transaction_that_hangs(kafka: "Kafka") -> None:
+    """Readers of what is committed are told an end before it, where what was written behind it is not seen."""
+    place = unused(kafka)
+    async with nodes(place, 2) as (old, new):
+        base = await put(old, row("a", "1"))
+        stranger = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": f"not-{place.topic}"})
+        stranger.init_transactions(30)
+        stranger.begin_transaction()
+        stranger.produce(place.topic, b"1", b"k", partition=0)
+        assert stranger.flush(30) == 0
+        for log in (old, new, new, old):
+            with pytest.raises(LogUnavailableError, match="somebody's transaction hangs there"):
+                await log.append(chain(base, [row("b", "1")]))
+            assert await log.tip() == base
+        stranger.abort_transaction(30)
+        last = await put(new, row("c", "1"))
+        assert last.sequence == base.sequence + 1
+        assert await put(old, row("d", "1")) == await new.tip()
+    async with nodes(place, 1) as (fresh,):
+        assert await whole(fresh) == {("subject", f'["{name}"]'): "1" for name in "acd"}
 
 
 @told

@@ -100,8 +100,11 @@ class Transactions(Protocol):
         """
         ...
 
-    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
+    async def commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
         """Write records (key, value) as one transaction. True: committed. False: it may be, or may become so.
+
+        The first record has to lie at the offset `at`, or before: else something lies between what was read and what is
+        written, whatever brokers said of the end, and the transaction is aborted.
 
         A committed one may be hidden for another moment: brokers acknowledge before the marker lies in the partition.
         After anything but True the producer is dead until the next `fence`.

@@ -44,11 +44,14 @@ class Coordinator:
         self._began += 1
         return self._began
 
-    def produce(self, epoch: int, key: bytes, value: bytes | None) -> None:
-        """A record of the open transaction. The partition knows only the epochs of its markers; the coordinator knows more."""
+    def produce(self, epoch: int, key: bytes, value: bytes | None) -> int:
+        """A record of the open transaction; returns its offset. The partition knows only the epochs of its markers; the
+        coordinator knows more.
+        """
         self._refuse_old(epoch)
         if self.state is not State.OPEN or not self.partition.write(self.producer, epoch, key, value):
             raise FencedError
+        return self.partition.end - 1
 
     def _refuse_old(self, epoch: int) -> None:
         if epoch != self.epoch or self.state in {State.COMMITTING, State.ABORTING}:

@@ -108,22 +108,25 @@ class TransactionsModel:
         except FencedError:
             return None
 
-    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
+    async def commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
         epoch = self._epoch
         if epoch is None:
             raise FencedError
         await self._way.go("begin")
         try:
             number = await self._coordinator.begin(epoch)
-            await self._write(epoch, number, records)
+            landed = await self._write(epoch, number, records)
+            if landed > at:
+                self._give_up(epoch, number)
             await self._way.delay("end", 0.3)
             return await self._end(epoch, number)
         except FencedError:
             self._epoch = None
             raise
 
-    async def _write(self, epoch: int, number: int, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Records arrive in order, a few at a time; the node may die between two of them."""
+    async def _write(self, epoch: int, number: int, records: Sequence[tuple[bytes, bytes | None]]) -> int:
+        """Records arrive in order, a few at a time; the node may die between two of them. Returns where the first one lies."""
+        landed = -1
         chance = self._way.chance
         self._way.jobs.spawn(self._coordinator.expire())
         for place, (key, value) in enumerate(records):
@@ -131,7 +134,9 @@ class TransactionsModel:
                 await self._way.delay("produce", 0.5)
             if chance.random() < self._way.weather.unavailable / 4:
                 self._give_up(epoch, number)
-            self._coordinator.produce(epoch, key, value)
+            offset = self._coordinator.produce(epoch, key, value)
+            landed = landed if place else offset
+        return landed
 
     def _give_up(self, epoch: int, number: int) -> None:
         """A record can't be sent: abort. Where that does not arrive either, the next owner or the time-out does it."""

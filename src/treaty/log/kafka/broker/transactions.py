@@ -1,6 +1,7 @@
 """`BrokerTransactions`: the producer of a log's owner, which a newer owner fences."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,12 +15,19 @@ from treaty.log.kafka.link import FencedError
 from treaty.log.lane import Lane
 from treaty.log.log import LogUnavailableError
 
+log = logging.getLogger("treaty.log.kafka")
+
 TRANSACTION_SECONDS = 10.0
 """How long a transaction may stay open: an owner that died in one hides what comes after it for so long at most."""
 FENCE_SECONDS = 15.0
 """How long taking the transactional id may take, an open transaction of the old owner included."""
 ABORT_SECONDS = 3.0
 """How long giving up a transaction may take; what is left open then is aborted by the next owner."""
+HIDDEN = (
+    "{where}: offsets {first} to {last} of {topic!r} hold what can't be read yet, so nothing is written after them. Where this "
+    "lasts, somebody's transaction hangs there: `kafka-transactions.sh find-hanging` names it, and `abort` ends it"
+)
+"""Said where a transaction would begin behind the offset up to which was read."""
 FENCED = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "TRANSACTIONAL_ID_NOT_FOUND"})
 """Errors by which a producer learns that another one has its transactional id."""
 
@@ -57,14 +65,19 @@ class BrokerTransactions:
             raise unavailable(error.args[0], self._where, self._heard) from error
         self._producer = producer
 
-    async def commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
+    async def commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
         """Write records as one transaction. After anything but True only `fence` goes on."""
-        return await self._lane.do(lambda: self._commit(records))
+        return await self._lane.do(lambda: self._commit(records, at))
 
-    def _commit(self, records: Sequence[tuple[bytes, bytes | None]]) -> bool:
+    def _commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
         if self._producer is None:
             raise FencedError(f"{self._where}: no producer holds the log {self._topic!r}; fence first")
-        self._fill(records)
+        landed = self._fill(records)
+        if landed > at:
+            self._abort()
+            hidden = HIDDEN.format(where=self._where, first=at, last=landed - 1, topic=self._topic)
+            log.warning("%s", hidden)
+            raise LogUnavailableError(hidden)
         try:
             self._producer.commit_transaction(TRANSACTION_SECONDS)
         except KafkaException as error:
@@ -76,29 +89,42 @@ class BrokerTransactions:
             return False
         return True
 
-    def _fill(self, records: Sequence[tuple[bytes, bytes | None]]) -> None:
-        """Begin a transaction and send its records. What goes wrong here is never committed.
+    def _fill(self, records: Sequence[tuple[bytes, bytes | None]]) -> int:
+        """Begin a transaction and send its records; returns where the first one lies. What goes wrong here is never committed.
 
-        A record that a broker refuses is told by the commit. Nobody listens to each delivery: the library calls back
-        with a fatal error of its own still in the air, and Python takes that for a fault of the listener.
+        A record that a broker refuses is told by the commit; then nobody knows where it lies, and -1 is returned.
         """
         producer = self._producer
+        landed: list[int] = []
+
+        def first(error: Any, message: Any) -> None:
+            if error is None:
+                landed.append(message.offset())
+
         try:
             producer.begin_transaction()
-            for key, value in records:
-                self._produce(key, value)
+            for place, (key, value) in enumerate(records):
+                self._produce(key, value, None if place else first)
             left = producer.flush(TRANSACTION_SECONDS)
         except KafkaException as error:
             self._give_up(error.args[0])
             raise unavailable(error.args[0], self._where, self._heard) from error
+        except SystemError as error:
+            # The library calls back with a fatal error of its own still in the air; Python takes that for the listener's fault.
+            found = error.__cause__
+            if isinstance(found, KafkaException):
+                self._give_up(found.args[0])
+            self._drop()
+            raise LogUnavailableError(f"{self._where}: records were not taken: {found or error}") from error
         if left:
             self._drop()
             raise LogUnavailableError(f"{self._where}: records were not taken in {TRANSACTION_SECONDS:.0f} s")
+        return landed[0] if landed else -1
 
-    def _produce(self, key: bytes, value: bytes | None) -> None:
+    def _produce(self, key: bytes, value: bytes | None, told: Callable[[Any, Any], None] | None) -> None:
         while True:
             try:
-                self._producer.produce(self._topic, value, key, partition=0)
+                self._producer.produce(self._topic, value, key, partition=0, on_delivery=told)
             except BufferError:
                 self._producer.poll(0.1)
             else:
@@ -117,7 +143,7 @@ class BrokerTransactions:
 
         Where the abort does not go through, the next `fence` does it.
         """
-        with suppress(KafkaException):
+        with suppress(KafkaException, SystemError):
             self._producer.abort_transaction(ABORT_SECONDS)
         self._drop()
 
@@ -126,7 +152,7 @@ class BrokerTransactions:
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.purge()
-            with suppress(KafkaException):  # it tells again why it can't go on
+            with suppress(KafkaException, SystemError):  # it tells again why it can't go on
                 producer.poll(0)
 
     async def close(self) -> None:

@@ -25,7 +25,9 @@ class OwnerLog:
     """A `Log` in a compacted topic that one node at a time may write to.
 
     Who owns it is a hint. What makes an append true is the transactional id: whoever takes it has ended all work of those
-    before it, and then reads to the end, so that nothing can come between what it has read and what it writes.
+    before it, and then reads to the end, so that nothing can come between what it has read and what it writes. That nothing
+    did is seen by the offset at which its first record lands, before it commits: brokers tell readers of what is committed
+    an end that lies back while any transaction is open, and nobody promises that one that was just started knows its own.
     """
 
     exclusive = False
@@ -97,7 +99,7 @@ class OwnerLog:
         held, self._held = self._held, None
         self._open = True
         try:
-            told = await self._transactions.commit(transaction(append))
+            told = await self._transactions.commit(transaction(append), view.end)
         except FencedError:
             self._open = False
             return Fate.CONFLICT

@@ -65,6 +65,11 @@ class View:
         """Offset of the mark of the place that it shows."""
         return self._marked
 
+    @property
+    def end(self) -> int:
+        """The offset at which the next record is written at the latest, if nothing was written that was not read."""
+        return max(self.offset, self._marked + AFTER)
+
     def covers(self, end: int) -> bool:
         """Whether surely no mark is missing before an offset: the last one stands there, and the marker of its commit.
 

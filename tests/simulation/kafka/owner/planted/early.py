@@ -12,7 +12,7 @@ original = OwnerLog._commit
 
 
 async def planted(self: OwnerLog, append: Append, view: View) -> Fate:
-    told = await self._transactions.commit(transaction(append))
+    told = await self._transactions.commit(transaction(append), view.end)
     if not told or self._reader.view is not view or view.position.digest != append.parent:
         self._held = None
         self._open = not told
