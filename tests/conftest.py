@@ -56,8 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
-def keep_together(items: list[pytest.Item]) -> None:
-    """Tests that share what is dear to make go to one worker."""
+def pytest_keep_together(items: list[pytest.Item]) -> None:
+    """Tests that share what is dear to make go to one worker. (Its name begins as it does since pytest looks at no other hooks.)"""
     for item in items:
         if item.get_closest_marker("jvm") and item.path.stem not in SPREAD:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))

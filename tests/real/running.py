@@ -61,16 +61,25 @@ def start(folder: Path, *options: str, port: int = 0, patience: float = 0.0) -> 
             env={**os.environ, "HOME": str(folder), "XDG_DATA_HOME": ""},
         )
     running = Running(process, said)
+    try:
+        _heard(running)
+        _looked(running, patience)
+    except BaseException:
+        running.kill()
+        raise
+    return running
+
+
+def _heard(running: Running) -> None:
+    """Return when a server says where it serves."""
     for _ in range(START_SECONDS * 20):
-        found = re.search(r"serving +(http://\S+)", said.read_text())
+        found = re.search(r"serving +(http://\S+)", running.said.read_text())
         if found:
             running.base = found[1]
-            break
-        assert process.poll() is None, said.read_text()
+            return
+        assert running.process.poll() is None, running.said.read_text()
         time.sleep(0.05)
-    assert running.base, f"no word after {START_SECONDS} s: {said.read_text()}"
-    _looked(running, patience)
-    return running
+    raise AssertionError(f"no word after {START_SECONDS} s: {running.said.read_text()}")
 
 
 def _looked(running: Running, patience: float) -> None:
