@@ -1,6 +1,7 @@
 """Models of the memory log and of the SQL log: the `Log` protocol with delays, lost answers and late commits."""
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -34,6 +35,8 @@ class Weather:
     """There is no space for appends; reading goes on."""
     damage: str = ""
     """What is wrong with the store; nothing can be read or written while it is."""
+    longest: float = math.inf
+    """No step takes longer, whatever its latency."""
 
     def calm(self) -> None:
         """From now on everything works."""
@@ -77,7 +80,7 @@ class LogModel:
         self._step(what)
         if self._chance.random() < self._weather.stall:
             factor *= 100
-        await asyncio.sleep(min(self._weather.latency * factor * self._chance.expovariate(1.0), LONGEST))
+        await asyncio.sleep(min(self._weather.latency * factor * self._chance.expovariate(1.0), self._weather.longest))
 
     async def _way(self, what: str) -> None:
         """The way to the disk, which may be blocked."""

@@ -15,7 +15,7 @@ from tests.simulation.history import History, of_the_log
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.judge import Asked, Judge
 from tests.simulation.members import EPOCH, Member, Site
-from tests.simulation.model import Weather
+from tests.simulation.model import LONGEST, Weather
 from tests.simulation.runs.grounded import grounded
 from tests.simulation.runs.store import Ground
 from tests.simulation.runs.table import maker
@@ -74,6 +74,7 @@ class Scenario:
             crash=chance.choice([0.002, 0.005, 0.01]),
             hint_lost=chance.choice([0, 0.1, 0.5]),
             stall=chance.choice([0, 0, 0.01]),
+            longest=LONGEST,
         )
         self.jobs = Jobs()
         ground = Ground(self.weather, random.Random(f"store/{seed}"), self.jobs, chance.choice([2, 6, 30]))
