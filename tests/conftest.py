@@ -9,6 +9,10 @@ from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import Scheduling
+
+from tests.together import Together
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
@@ -30,8 +34,6 @@ LONG = {
     "test_every_one_has_values_and_the_plain_library_agrees",
 }  # fmt: skip
 """Tests that take seconds and are part of `make quick`: they follow those that are marked as slow."""
-SPREAD = {"test_keyed", "test_pipeline_commands", "test_pipelines", "test_spark_stream"}
-"""Files of tests with a JVM that any worker may take tests from; of all others one worker takes them all, since they share something."""
 YOUNG = 50_000
 """Objects that are made before garbage is looked for: among ten thousand tests each look takes long, and finds little."""
 gc.set_threshold(YOUNG)
@@ -55,15 +57,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
-@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
-def pytest_keep_together(items: list[pytest.Item]) -> None:
-    """Tests that share what is dear to make are marked to go to one worker. (pytest looks at no hook of another beginning.)
-
-    pytest-xdist 3.8 does not follow the mark under pytest 9.2, whose items have no `_nodeid` any more: they are spread as yet.
-    """
-    for item in items:
-        if item.get_closest_marker("jvm") and item.path.stem not in SPREAD:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Tests with a JVM go to workers file by file; all others as pytest-xdist does it."""
+    return None if "not jvm" in config.option.markexpr else Together(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
