@@ -41,6 +41,20 @@ SAME = Subject(".calm", "same")
 PLAIN = Draft('["a"]', "TOY")
 
 
+def _weather(chance: random.Random, *, loses: bool) -> Weather:
+    """How bad things are in one run; `loses` tells whether answers to appends can be lost at all."""
+    return Weather(
+        latency=chance.choice([0.001, 0.004, 0.02]),
+        unknown=chance.choice([0.08, 0.15, 0.3]) if loses else 0.0,
+        unavailable=chance.choice([0, 0.01, 0.05]),
+        twice=chance.choice([0, 0.1, 0.3]),
+        crash=chance.choice([0.002, 0.005, 0.01]),
+        hint_lost=chance.choice([0, 0.1, 0.5]),
+        stall=chance.choice([0, 0, 0.01]),
+        longest=LONGEST,
+    )
+
+
 @dataclass(slots=True)
 class Run:
     """What a run came to."""
@@ -66,16 +80,7 @@ class Scenario:
         self._broken: Broken | None = None
         sql = "rows" if chance.random() < 0.8 else "appends"
         self.log = log or sql
-        self.weather = Weather(
-            latency=chance.choice([0.001, 0.004, 0.02]),
-            unknown=chance.choice([0.08, 0.15, 0.3]) if self.log != "appends" else 0.0,
-            unavailable=chance.choice([0, 0.01, 0.05]),
-            twice=chance.choice([0, 0.1, 0.3]),
-            crash=chance.choice([0.002, 0.005, 0.01]),
-            hint_lost=chance.choice([0, 0.1, 0.5]),
-            stall=chance.choice([0, 0, 0.01]),
-            longest=LONGEST,
-        )
+        self.weather = _weather(chance, loses=self.log != "appends")
         self.jobs = Jobs()
         ground = Ground(self.weather, random.Random(f"store/{seed}"), self.jobs, chance.choice([2, 6, 30]))
         store = maker(self.log)(ground)
