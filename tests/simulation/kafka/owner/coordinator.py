@@ -31,6 +31,8 @@ class Coordinator:
         self.latency = latency
         self.patience = 60 * latency
         """transaction.timeout.ms, in seconds."""
+        self.forgetting = 0.0
+        """How often the partition never hears how a transaction ended: brokers that begin again take it for deleted at times."""
         self._chance = chance
         self._began = 0
         self._ended = 0, False
@@ -74,7 +76,8 @@ class Coordinator:
         await asyncio.sleep(self.latency * self._chance.choice([0, 1, 4]) * self._chance.expovariate(1.0))
         if self.state is decided and self.epoch >= epoch:
             self.state = State.EMPTY
-            self.partition.mark(self.producer, self.epoch, commit=decided is State.COMMITTING)
+            if self._chance.random() >= self.forgetting:
+                self.partition.mark(self.producer, self.epoch, commit=decided is State.COMMITTING)
 
     async def take(self) -> int:
         """Give the transactional id to who asks: the epoch rises, what is open is aborted, what is decided is finished."""

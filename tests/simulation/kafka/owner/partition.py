@@ -84,12 +84,16 @@ class Partition:
     # ---------------------------------------------------------------------------------------------------- writing
 
     def write(self, producer: int, epoch: int, key: bytes, value: bytes | None) -> bool:
-        """A record of a transaction arrives; False where the producer was fenced."""
+        """A record of a transaction arrives; False where the producer was fenced.
+
+        What was left open by an older epoch goes on with it: the next marker decides about both.
+        """
         within = self.open.get(producer)
-        if epoch < self.marker.get(producer, -1) or (within is not None and within.epoch != epoch):
+        if epoch < self.marker.get(producer, -1) or (within is not None and within.epoch > epoch):
             return False
         if within is None:
             within = self.open[producer] = Transaction(producer, epoch, self.end)
+        within.epoch = epoch
         self._put(key, value, within)
         return True
 

@@ -44,6 +44,7 @@ class OwnerStore:
         self.partition.spared = chance.choice([0, 0, 30, 300])
         self.partition.fetched = chance.choice([4, 9, 40, 200])
         self.coordinator = Coordinator(self.partition, chance, ground.weather.latency)
+        self.coordinator.forgetting = chance.choice([0.0, 0.0, 0.01, 0.05])
         self.group = Group()
         self.rebalance = chance.choice([0.0, 0.002, 0.01])
         """How often the owner changes at a step of somebody's conversation with the broker."""
@@ -119,7 +120,7 @@ class OwnerStore:
         """Have no owner changed but by `elect`; the cleaner goes on, but leaves the last `spared` offsets alone."""
         self._calm = True
         self.retention = self.partition.retention = 3_600.0
-        self.coordinator.patience = 10.0
+        self.coordinator.patience, self.coordinator.forgetting = 10.0, 0.0
         self.partition.spared = spared
         self.partition.fetched = 1_000
 
@@ -134,6 +135,7 @@ class OwnerStore:
     def calm(self) -> None:
         """From now on the cleaner leaves alone what is new, as the topic's settings say: who is told can come to see it."""
         self._calm = True
+        self.coordinator.forgetting = 0.0
         self.partition.spared = 400
         self.partition.fetched = 200
 

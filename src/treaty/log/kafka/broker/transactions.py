@@ -24,10 +24,16 @@ FENCE_SECONDS = 15.0
 ABORT_SECONDS = 3.0
 """How long giving up a transaction may take; what is left open then is aborted by the next owner."""
 HIDDEN = (
-    "{where}: offsets {first} to {last} of {topic!r} hold what can't be read yet, so nothing is written after them. Where this "
+    "offsets {first} to {last} of {topic!r} hold what can't be read yet, so nothing is written after them. Where this "
     "lasts, somebody's transaction hangs there: `kafka-transactions.sh find-hanging` names it, and `abort` ends it"
 )
-"""Said where a transaction would begin behind the offset up to which was read."""
+"""Said where a transaction would begin behind the offset up to which was read.
+
+Such a transaction may be one of this log's own. Kafka 4.3's coordinator, when it is loaded while its broker begins again after
+a kill, takes partitions without a leader for deleted: it calls a commit complete of which they never got the marker. What
+was written then stays open, and shares the fate of the next transaction of the same id: so it is aborted with this one.
+"""
+NOWHERE = "nobody knows where a transaction's first record lies, so it is given up"
 FENCED = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "TRANSACTIONAL_ID_NOT_FOUND"})
 """Errors by which a producer learns that another one has its transactional id."""
 
@@ -73,11 +79,11 @@ class BrokerTransactions:
         if self._producer is None:
             raise FencedError(f"{self._where}: no producer holds the log {self._topic!r}; fence first")
         landed = self._fill(records)
-        if landed > at:
+        if landed is None or landed > at:
             self._abort()
-            hidden = HIDDEN.format(where=self._where, first=at, last=landed - 1, topic=self._topic)
-            log.warning("%s", hidden)
-            raise LogUnavailableError(hidden)
+            found = HIDDEN.format(first=at, last=landed - 1, topic=self._topic) if landed else NOWHERE
+            log.warning("%s: %s", self._where, found)
+            raise LogUnavailableError(f"{self._where}: {found}")
         try:
             self._producer.commit_transaction(TRANSACTION_SECONDS)
         except KafkaException as error:
@@ -89,17 +95,19 @@ class BrokerTransactions:
             return False
         return True
 
-    def _fill(self, records: Sequence[tuple[bytes, bytes | None]]) -> int:
+    def _fill(self, records: Sequence[tuple[bytes, bytes | None]]) -> int | None:
         """Begin a transaction and send its records; returns where the first one lies. What goes wrong here is never committed.
 
-        A record that a broker refuses is told by the commit; then nobody knows where it lies, and -1 is returned.
+        None says that nobody knows: a broker that has a record already, and forgot since when, takes it for sent all the same.
+        A record that a broker refuses is told by the commit; -1 is returned.
         """
         producer = self._producer
-        landed: list[int] = []
+        landed: list[int | None] = []
 
         def first(error: Any, message: Any) -> None:
             if error is None:
-                landed.append(message.offset())
+                offset = message.offset()
+                landed.append(None if offset is None or offset < 0 else offset)
 
         try:
             producer.begin_transaction()

@@ -15,8 +15,11 @@ from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnava
 
 DELETE_RETENTION = 86_400.0
 """Seconds that a topic keeps what says that a row is gone, unless told."""
-SEEN_SECONDS = 10.0
-"""How long a committed append may take to be seen by its own reader before its fate counts as unknown."""
+SEEN_SECONDS = 3.0
+"""How long a committed append may take to be seen by its own reader before its fate counts as unknown, and is settled.
+
+Where a broker forgot to end it, it never is, and everybody's commands wait for so long.
+"""
 POLL_SECONDS = 1.0
 """How long one request for news waits."""
 
@@ -27,7 +30,7 @@ class OwnerLog:
     Who owns it is a hint. What makes an append true is the transactional id: whoever takes it has ended all work of those
     before it, and then reads to the end, so that nothing can come between what it has read and what it writes. That nothing
     did is seen by the offset at which its first record lands, before it commits: brokers tell readers of what is committed
-    an end that lies back while any transaction is open, and nobody promises that one that was just started knows its own.
+    an end that lies back while any transaction is open, and one that was just started may have left open one of this log.
     """
 
     exclusive = False
