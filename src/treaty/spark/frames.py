@@ -9,8 +9,8 @@ from pyspark.sql import functions as F
 from treaty.plan.avro.weaving import header
 
 Literal = bool | int | str | bytes
-SPREAD_FROM = 100
-"""Heads that one map may have."""
+SPREAD_FROM = 20
+"""Heads that one map may have: to spread 50 takes 0.06 µs less per row (0.11 instead of 0.17), to spread 12 takes as long."""
 
 
 def frame_id(value: Column) -> Column:
