@@ -57,11 +57,13 @@ async def log(url: str) -> AsyncIterator[Work]:
         clock = Clock(turn.seconds)
         while not clock.over:
             with clock.wait():
-                begin = here.sequence + 1
-                commits = (tape.commit(begin + place, number + place) for place in range(turn.writers))
-                append = make_append(here, os.urandom(16), tuple(commits))
-                assert await one.append(append) is Fate.ACCEPTED
-                here = (await one.read(here)).tip
+                fate = Fate.CONFLICT
+                while fate is Fate.CONFLICT:  # the log's own fold was named in between
+                    begin = here.sequence + 1
+                    commits = (tape.commit(begin + place, number + place) for place in range(turn.writers))
+                    fate = await one.append(make_append(here, os.urandom(16), tuple(commits)))
+                    here = (await one.read(here)).tip
+                assert fate is Fate.ACCEPTED
             number += turn.writers
         return clock.done(number - turn.first)
 
