@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.simulation.kafka.owner.partition import Partition
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.rows import Encoded
-from treaty.log.kafka.link import Batch, Ends
+from treaty.log.kafka.link import Batch, Ends, Record
 from treaty.log.kafka.owner.forms import MARK, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
@@ -290,3 +290,15 @@ def test_a_planted_bug_is_found(bug: tuple[type, str, Callable[..., object]], mo
     monkeypatch.setattr(*bug)
     with pytest.raises((AssertionError, LogDamagedError, LogUnavailableError)):
         live_often(400)
+
+
+def test_a_topic_without_a_mark_is_known_up_to_where_it_was_read() -> None:
+    """An append without rows is one record: one that was forgotten lies at offset 0, and the next one behind it at 1."""
+    view = View()
+    assert view.end == 0
+    assert not view.covers(1)
+    (key, value), *_ = transaction(make_append(START, bytes(16), (Commit(1, ()),)))
+    view.feed(Batch((Record(0, key, value),), 1))
+    assert view.end == 2
+    assert view.covers(2)
+    assert not view.covers(3)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from treaty.log.log import Leader
+from treaty.log.log import Leader, LogUnavailableError
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,10 @@ class FencedError(Exception):
     """Another node has taken the transactional id: nothing of this producer's open work will ever be seen."""
 
 
+class HiddenError(LogUnavailableError):
+    """Something lies before a transaction that could not be read; the transaction was given up."""
+
+
 class Transactions(Protocol):
     """A transactional producer; after `FencedError` it is dead until the next `fence`."""
 
@@ -104,7 +108,7 @@ class Transactions(Protocol):
         """Write records (key, value) as one transaction. True: committed. False: it may be, or may become so.
 
         The first record has to lie at the offset `at`, or before: else something lies between what was read and what is
-        written, whatever brokers said of the end, and the transaction is aborted.
+        written, whatever brokers said of the end, and the transaction is aborted: `HiddenError`.
 
         A committed one may be hidden for another moment: brokers acknowledge before the marker lies in the partition.
         After anything but True the producer is dead until the next `fence`.

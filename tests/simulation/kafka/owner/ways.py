@@ -8,7 +8,7 @@ from tests.simulation.clock import Jobs
 from tests.simulation.kafka.owner.coordinator import Coordinator, Seat, address_of
 from tests.simulation.kafka.owner.partition import Partition
 from tests.simulation.model import LONGEST, Weather
-from treaty.log.kafka.link import Batch, Ends, FencedError
+from treaty.log.kafka.link import Batch, Ends, FencedError, HiddenError
 from treaty.log.log import Leader, LogDamagedError, LogUnavailableError
 
 
@@ -117,7 +117,7 @@ class TransactionsModel:
             number = await self._coordinator.begin(epoch)
             landed = await self._write(epoch, number, records)
             if landed > at:
-                self._give_up(epoch, number)
+                self._give_up(epoch, number, HiddenError("something lies before it"))
             await self._way.delay("end", 0.3)
             return await self._end(epoch, number)
         except FencedError:
@@ -133,18 +133,18 @@ class TransactionsModel:
             if place and chance.random() < 0.15:
                 await self._way.delay("produce", 0.5)
             if chance.random() < self._way.weather.unavailable / 4:
-                self._give_up(epoch, number)
+                self._give_up(epoch, number, LogUnavailableError("the line broke"))
             offset = self._coordinator.produce(epoch, key, value)
             landed = landed if place else offset
         return landed
 
-    def _give_up(self, epoch: int, number: int) -> None:
-        """A record can't be sent: abort. Where that does not arrive either, the next owner or the time-out does it."""
+    def _give_up(self, epoch: int, number: int, why: LogUnavailableError) -> None:
+        """A record can't be sent, or lies wrong: abort. Where that does not arrive either, the next owner or the time-out does it."""
         if self._way.chance.random() < 0.5:
             self._coordinator.end(epoch, number, commit=False)
             self._way.jobs.spawn(self._coordinator.finish())
         self._epoch = None
-        raise LogUnavailableError("the line broke")
+        raise why
 
     async def _end(self, epoch: int, number: int) -> bool:
         weather, chance = self._way.weather, self._way.chance

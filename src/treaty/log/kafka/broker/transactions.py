@@ -11,7 +11,7 @@ from treaty.core.brokers import Heard
 from treaty.log.kafka.broker.place import Place
 from treaty.log.kafka.broker.sender import producing
 from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
-from treaty.log.kafka.link import FencedError
+from treaty.log.kafka.link import FencedError, HiddenError
 from treaty.log.lane import Lane
 from treaty.log.log import LogUnavailableError
 
@@ -83,7 +83,7 @@ class BrokerTransactions:
             self._abort()
             found = HIDDEN.format(first=at, last=landed - 1, topic=self._topic) if landed else NOWHERE
             log.warning("%s: %s", self._where, found)
-            raise LogUnavailableError(f"{self._where}: {found}")
+            raise HiddenError(f"{self._where}: {found}")
         try:
             self._producer.commit_transaction(TRANSACTION_SECONDS)
         except KafkaException as error:

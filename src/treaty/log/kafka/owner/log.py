@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log.kafka.link import Election, FencedError, Link, Transactions
+from treaty.log.kafka.link import Election, FencedError, HiddenError, Link, Transactions
 from treaty.log.kafka.owner.forms import MARK_FORMAT, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
@@ -71,14 +71,22 @@ class OwnerLog:
         """Append as the owner. A conflict after an unknown fate says that the unknown append is settled as well."""
         async with self._turn:
             try:
-                view = await self._take_over()
-            except FencedError as fenced:
-                if self._open:
-                    raise LogUnavailableError(f"{self.url}: another node is taking over") from fenced
-                return Fate.CONFLICT
-            if view is None or not _follows(append, view.position):
-                return Fate.CONFLICT
-            return await self._commit(append, view)
+                return await self._try(append)
+            except HiddenError:
+                return await self._try(
+                    append
+                )  # what a broker forgot to end was given up with it: the way may be free now
+
+    async def _try(self, append: Append) -> Fate:
+        try:
+            view = await self._take_over()
+        except FencedError as fenced:
+            if self._open:
+                raise LogUnavailableError(f"{self.url}: another node is taking over") from fenced
+            return Fate.CONFLICT
+        if view is None or not _follows(append, view.position):
+            return Fate.CONFLICT
+        return await self._commit(append, view)
 
     async def _take_over(self) -> View | None:
         """Fence and read to the end, unless that holds still; None where this node has nothing to write.

@@ -68,7 +68,12 @@ class View:
     @property
     def end(self) -> int:
         """The offset at which the next record is written at the latest, if nothing was written that was not read."""
-        return max(self.offset, self._marked + AFTER)
+        return max(self.offset, self._behind)
+
+    @property
+    def _behind(self) -> int:
+        """The first offset that may hold something behind the last mark."""
+        return self._marked + AFTER if self.proven else 0
 
     def covers(self, end: int) -> bool:
         """Whether surely no mark is missing before an offset: the last one stands there, and the marker of its commit.
@@ -76,7 +81,7 @@ class View:
         Otherwise some may have been there that compaction took away, since later ones replace them; who asks for the end
         again learns of these.
         """
-        return end <= self._marked + AFTER
+        return end <= self._behind
 
     def feed(self, batch: Batch) -> None:
         """Take records that follow those taken before. Raises `GapError`; while loading `ForkError`
