@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from tests.frames import frame, record
+from tests.real.arriving import arrive
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
@@ -55,7 +55,7 @@ class Lines:
         self.truth |= {at: code for at, (_, code) in zip(offsets, values, strict=True)}
         made = {"offset": pa.array(offsets, pa.int64()), "value": pa.array([one for one, _ in values], pa.binary())}
         (self.root / "in").mkdir(exist_ok=True)
-        pq.write_table(pa.table(made), self.root / "in" / f"{self.files:03}.parquet")
+        arrive(self.root / "in", self.files, made)
         self.files, self.rows = self.files + 1, self.rows + len(values)
 
     @property

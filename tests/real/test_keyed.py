@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.frames import frame, record
+from tests.real.arriving import arrive
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
@@ -56,7 +56,7 @@ class Source:
             "key": pa.array([key for key, _ in rows], pa.binary()),
             "value": pa.array([value for _, value in rows], pa.binary()),
         }
-        pq.write_table(pa.table(columns), self.root / f"{self.files}.parquet")
+        arrive(self.root, self.files, columns)
         self.files += 1
 
     def run(self, spark: SparkSession, pipeline: Pipeline, registry: Connection, watch: Any = lambda _: None) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from tests.frames import SPOILT, frame, record, resolved
+from tests.real.arriving import arrive
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
@@ -56,8 +56,7 @@ class Topic:
         self.truth |= {at: code for at, (_, code) in zip(offsets, values, strict=True)}
         frames = pa.array([value for value, _ in values], pa.binary())
         (self.root / "in").mkdir(exist_ok=True)
-        table = pa.table({"offset": pa.array(offsets, pa.int64()), "value": frames})
-        pq.write_table(table, self.root / "in" / f"{self.files}.parquet")
+        arrive(self.root / "in", self.files, {"offset": pa.array(offsets, pa.int64()), "value": frames})
         self.files += 1
 
     def sound(self, schema_id: int, version: int, count: int) -> list[tuple[bytes | None, str]]:
