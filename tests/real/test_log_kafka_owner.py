@@ -1,6 +1,8 @@
 """The log of one owner on a real broker: takeovers in the middle of a transaction, compaction, a topic that was harmed."""
 
 import asyncio
+import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ from treaty.log.kafka.broker.place import Place, place_of
 from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.broker.transactions import BrokerTransactions
 from treaty.log.kafka.owner.forms import transaction
-from treaty.log.kafka.owner.log import OwnerLog
+from treaty.log.kafka.owner.log import STEADY_SECONDS, OwnerLog
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
 
 if TYPE_CHECKING:
@@ -107,6 +109,34 @@ async def test_nothing_is_written_behind_a_transaction_that_hangs(kafka: "Kafka"
         assert await put(old, row("d", "1")) == await new.tip()
     async with nodes(place, 1) as (fresh,):
         assert await whole(fresh) == {("subject", f'["{name}"]'): "1" for name in "acd"}
+
+
+@told
+async def test_after_an_append_that_hung_the_next_one_fences(kafka: "Kafka") -> None:
+    """What ends that transaction once more, and late, has an older epoch then: it can't commit half of the next one."""
+    place = unused(kafka)
+    async with nodes(place, 1) as (log,):
+        fence, fences = log._transactions.fence, Counter[str]()
+
+        async def counted() -> None:
+            fences["done"] += 1
+            await fence()
+
+        vars(log._transactions)["fence"] = counted
+        base = await put(log, row("a", "1"))
+        base = await put(log, row("b", "1"))
+        assert fences["done"] == 1
+        kafka.process.send_signal(signal.SIGSTOP)
+        append = chain(base, [row("c", "1")])
+        slow = asyncio.create_task(log.append(append))
+        await asyncio.sleep(STEADY_SECONDS + 0.3)
+        kafka.process.send_signal(signal.SIGCONT)
+        assert await slow is Fate.ACCEPTED
+        assert fences["done"] == 1
+        for name in "de":
+            await put(log, row(name, "1"))
+            assert fences["done"] == 2
+        assert (await log.tip()).sequence == append.last + 2
 
 
 @told

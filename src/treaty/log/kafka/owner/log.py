@@ -20,6 +20,11 @@ SEEN_SECONDS = 3.0
 
 Where a broker forgot to end it, it never is, and everybody's commands wait for so long.
 """
+STEADY_SECONDS = 1.0
+"""After an append that took longer the next one fences first: brokers that hung, or began again, may still send its end once more.
+
+Such an end would commit the first half of what is written then, had that the same epoch of the producer.
+"""
 POLL_SECONDS = 1.0
 """How long one request for news waits."""
 
@@ -108,7 +113,7 @@ class OwnerLog:
     async def _commit(self, append: Append, view: View) -> Fate:
         """Write the transaction and see it. Whatever goes wrong, the next append fences first."""
         held, self._held = self._held, None
-        self._open = True
+        began, self._open = asyncio.get_running_loop().time(), True
         try:
             told = await self._transactions.commit(transaction(append), view.end)
         except FencedError:
@@ -119,7 +124,8 @@ class OwnerLog:
             raise
         if not told or not await self._seen(append.position, view):
             return Fate.UNKNOWN
-        self._held, self._open = held, False
+        steady = asyncio.get_running_loop().time() - began <= STEADY_SECONDS
+        self._held, self._open = held if steady else None, False
         self._ready = Position(append.identity, append.first - 1, append.parent)
         return Fate.ACCEPTED
 
