@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.facades.twin import Fixed
 from treaty.api.application import Application, application
+from treaty.api.member import Member
 from treaty.api.serving import Listening, serve
 
 PLAIN = b"Host: h\r\nAccept: */*\r\nUser-Agent: test\r\n"
@@ -64,13 +65,22 @@ def undated(head: bytes) -> bytes:
 async def running(*, plain: bool = False, access_log: bool = False) -> AsyncIterator[Server]:
     """Run the server; `plain` is with uvicorn's own protocol."""
     member = Fixed()
+    async with serving(member, plain=plain, access_log=access_log) as (app, port, stopping):
+        yield Server(app, member, port, stopping)
+
+
+@asynccontextmanager
+async def serving(
+    member: Member, *, plain: bool = False, access_log: bool = False
+) -> AsyncIterator[tuple[Application, int, asyncio.Event]]:
+    """Run a server over any member: its application, its port, and what stops it."""
     app = application(member)
     listener = socket.create_server(("127.0.0.1", 0))
     stopping = asyncio.Event()
     work = _plain(app, listener, stopping) if plain else serve(app, Listening(listener, access_log), stopping)
     server = asyncio.create_task(work)
     try:
-        yield Server(app, member, listener.getsockname()[1], stopping)
+        yield app, listener.getsockname()[1], stopping
     finally:
         stopping.set()
         await server

@@ -7,10 +7,14 @@ from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from tests.facades.peers import PLAIN, PYTHON, running
+from tests.behaviours.nodes.lives import change_over, file_of, lagging, living, post, way
+from tests.facades.peers import PLAIN, PYTHON, Peer, running, serving
 from tests.facades.twin import ANSWERS
+from tests.simulation.disk import Disk
 from treaty.api.hot import HotProtocol, Memo, supported
 from treaty.core import requests as q
+from treaty.core.names import subject_of
+from treaty.core.requests import DeleteVersion
 
 TARGETS = [
     b"/schemas/ids/7",
@@ -70,6 +74,27 @@ def test_what_may_differ_the_next_time_is_asked_again(target: bytes, headers: by
             assert await peer.ask(target, headers, method) == first
             assert (server.app.memo.hits, server.app.memo.size) == (0, 0)
             await peer.close()
+
+    asyncio.run(story())
+
+
+def test_a_change_over_to_a_state_file_empties_the_memo() -> None:
+    """A worker that lags takes up the file of another one: what it answers from memory is as new as its tables."""
+
+    async def story() -> None:
+        disk = Disk(9)
+        async with living(way(disk)) as writer, lagging(disk) as (node, tables):
+            await writer.ask(post("s"))
+            await writer.ask(post("s", '["a","b?"]'))
+            await node.follower.look()
+            async with serving(node) as (app, port, _):
+                peer = Peer(*await asyncio.open_connection("127.0.0.1", port))
+                kept = await peer.ask(b"/subjects/s/versions/1")
+                assert (await peer.ask(b"/subjects/s/versions/1"), app.memo.hits) == (kept, 1)
+                await writer.ask(DeleteVersion(subject_of("s"), 1))
+                assert await change_over(node, tables, file_of(disk))
+                assert (await peer.ask(b"/subjects/s/versions/1")).startswith(b"HTTP/1.1 404")
+                await peer.close()
 
     asyncio.run(story())
 

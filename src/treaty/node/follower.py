@@ -226,14 +226,18 @@ class Follower:
     async def change_over(self, stand: Callable[[], None], position: Position) -> bool:
         """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there.
 
-        False, and nothing is done, where the log does not know that place any more. Nobody sees the state in between.
+        False, and nothing is done, where the log does not know that place any more. Nobody sees the state in between, and
+        all callbacks are called, wherever the tables stood before.
         """
         async with self._reading:
-            delta = await self._log.read(position)
+            before, delta = self.position, await self._log.read(position)
             if delta.reload:
                 return False
+            if self._ends and delta.tip != before and (await self._log.read(before)).reload:
+                self._ends.clear()  # the tables may have stood on a history that the log has lost
             stand()
-            self._take(delta)
+            self.tables.apply(delta.rows, delta.tip, self._expected)
+            self._announce()
             return True
 
     def _take(self, delta: Delta, ready: Callable[[], None] | None = None) -> None:
@@ -247,8 +251,11 @@ class Follower:
                 ready()
         elif delta.tip != before:
             self.tables.apply(delta.rows, delta.tip, self._expected)
-        if self.position == before and not delta.reload:
-            return
+        if self.position != before or delta.reload:
+            self._announce()
+
+    def _announce(self) -> None:
+        """Remember the place that the tables show now, and call all callbacks."""
         self._ends[self.position.sequence] = self.position.digest
         while len(self._ends) > POSITIONS_KEPT:
             self._ends.popitem(last=False)

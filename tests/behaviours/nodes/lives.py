@@ -11,6 +11,7 @@ from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.texts import FORMATS, answer
+from treaty.core.commit import START, Position
 from treaty.core.grammar import Answer, Question
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
@@ -18,6 +19,9 @@ from treaty.core.schema import Draft
 from treaty.log.log import Log
 from treaty.node.grammar import Desk
 from treaty.node.node import Node
+from treaty.node.segment.build import build
+from treaty.node.segment.layered import LayeredTables, open_built
+from treaty.node.segment.segment import Segment
 from treaty.node.world import World
 
 P = ParamSpec("P")
@@ -82,3 +86,32 @@ def way(disk: Disk, weather: Weather | None = None, seed: int = 0) -> LogModel:
 def post(subject: str, text: str = '["a"]') -> Register:
     """A registration in the toy format."""
     return Register(subject_of(subject), Draft(text, "TOY"))
+
+
+class Deaf(LogModel):
+    """A way to a log that never says that something has come: the node behind it lags until it looks."""
+
+    async def wait(self, after: Position, timeout: float) -> None:
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def lagging(disk: Disk) -> AsyncIterator[tuple[Node, LayeredTables]]:
+    """A node that has read what there is, and hears of nothing that comes."""
+    tables = LayeredTables(small=0)
+    node = Node(Deaf(disk, Weather(FAIR), random.Random(5)), desk(), world(5), tables)
+    await node.start()
+    try:
+        await node.follower.look()
+        yield node, tables
+    finally:
+        await node.close()
+
+
+def file_of(disk: Disk) -> tuple[Segment, Position]:
+    """A state file of what a log holds now."""
+    return open_built(build(row for row in disk.since_by_row(START).rows if row.value is not None)), disk.tip
+
+
+async def change_over(node: Node, tables: LayeredTables, file: tuple[Segment, Position]) -> bool:
+    return await node.follower.change_over(lambda: tables.stand_on(*file), file[1])
