@@ -115,3 +115,59 @@ def test_a_registry_must_be_named() -> None:
     assert done.exit_code == 2
     assert "--registry" in done.output
     assert "TREATY_REGISTRY" in done.output
+
+
+@pytest.fixture
+def namesake(run: Run, registry: str) -> str:
+    """A subject with two softly deleted versions; in another context lives one of the same name."""
+    run("schema", "register", "h-value", "-", stdin=ENUM)
+    run("schema", "register", "h-value", "-", stdin=WIDER)
+    run("promote", "h-value", "--registry", registry, "--to-context", ".prod")
+    run("schema", "delete", "h-value", "1", "--yes")
+    run("subject", "delete", "h-value", "--yes")
+    run("schema", "register", "h-value-2", "-", stdin=ENUM)
+    return "h-value"
+
+
+def test_a_subject_is_deleted_for_good_beside_its_namesake(run: Run, namesake: str) -> None:
+    again = run("subject", "delete", namesake, "--yes", code=1)
+    assert "was soft deleted. Set permanent=true to delete permanently" in again.output
+    assert json.loads(run("subject", "delete", namesake, "--permanent", "--yes", "--json").stdout) == [1, 2]
+    assert run("subject", "list", "--deleted").stdout.split() == [":.prod:h-value", "h-value-2"]
+    assert "not found" in run("subject", "delete", namesake, "--permanent", "--yes", code=1).output
+    assert run("subject", "list", "--deleted").stdout.split() == [":.prod:h-value", "h-value-2"]
+
+
+def test_a_subject_is_not_shown_with_versions_of_its_namesake(run: Run, namesake: str) -> None:
+    assert "Subject 'h-value' not found" in run("subject", "get", namesake, code=1).output
+    told = json.loads(run("subject", "get", namesake, "--deleted", "--json").stdout)
+    assert [(one["version"], one["id"], one["deleted"]) for one in told["versions"]] == [(1, 1, True), (2, 2, True)]
+    live = json.loads(run("subject", "get", ":.prod:h-value", "--json").stdout)
+    assert [(one["version"], one["id"], one["deleted"]) for one in live["versions"]] == [(1, 1, False)]
+
+
+def test_versions_are_deleted_beside_a_namesake(run: Run, namesake: str) -> None:
+    for version in ("1", "latest"):
+        assert "Subject 'h-value' not found" in run("schema", "delete", namesake, version, "--yes", code=1).output
+    for version in ("1", "latest"):
+        run("schema", "delete", namesake, version, "--permanent", "--yes")
+    assert "not found" in run("schema", "delete", namesake, "1", "--permanent", "--yes", code=1).output
+    assert run("subject", "list", "--deleted").stdout.split() == [":.prod:h-value", "h-value-2"]
+
+
+def test_a_namesake_is_not_promoted(run: Run, registry: str, namesake: str) -> None:
+    refused = run("promote", namesake, "--registry", registry, "--to-context", ".test", code=2)
+    assert "Subject 'h-value' not found" in refused.output
+    assert run("context", "list").stdout.split() == [".", ".prod"]
+
+
+def test_an_alias_is_followed_where_one_subject_is_meant(run: Run, namesake: str) -> None:
+    run("config", "set", "old", "--alias", ":.prod:h-value")
+    run("config", "set", "plain", "--alias", "h-value-2")
+    assert [len(json.loads(run("subject", "get", one, "--json").stdout)["versions"]) for one in ("old", "plain")] == [
+        1,
+        1,
+    ]
+    run("schema", "delete", "old", "latest", "--permanent", "--yes")
+    run("subject", "delete", "plain", "--permanent", "--yes")
+    assert run("subject", "list", "--deleted").stdout.split() == [namesake]

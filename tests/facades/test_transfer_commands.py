@@ -46,6 +46,30 @@ def test_there_and_back(dump: Path, registry: str, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.parametrize(
+    ("format_", "text"),
+    [
+        ("AVRO", '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'),
+        ("JSON", '{"type": "object"}'),
+        ("PROTOBUF", 'syntax = "proto3";message M {int32 a = 1;}'),
+    ],
+    ids=["AVRO", "JSON", "PROTOBUF"],
+)
+def test_a_dump_in_another_layout_is_there_already(registry: str, tmp_path: Path, format_: str, text: str) -> None:
+    value = {"subject": "s", "version": 1, "id": 1, "schemaType": format_, "schema": text}
+    line = {"key": {"keytype": "SCHEMA", "subject": "s", "version": 1, "magic": 1}, "value": value}
+    path = tmp_path / "spaces.jsonl"
+    path.write_text(json.dumps(line))
+
+    first = run("import", str(path), "--registry", registry)
+    dry = run("import", str(path), "--registry", registry, "--dry-run", "--json")
+    again = run("import", str(path), "--registry", registry)
+
+    assert (first.exit_code, dry.exit_code, again.exit_code) == (0, 0, 0), again.output
+    assert (json.loads(dry.stdout)["there_already"], json.loads(dry.stdout)["problems"]) == (1, [])
+    assert "0 changes written, 0 problems." in again.output
+
+
 def test_from_one_registry_to_another(dump: Path, registry: str, tmp_path: Path) -> None:
     run("import", str(dump), "--registry", registry)
     done = run("import", registry, "--registry", f"sqlite://{tmp_path / 'other.db'}", "--json")

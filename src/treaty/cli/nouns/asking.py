@@ -15,7 +15,9 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.cli.terminal.suggesting import subjects
 from treaty.client.connection import Connection
 from treaty.core.answers import Config, SchemaFound, VersionFound
-from treaty.core.refusals import NotFound, Refusal, RegistryError
+from treaty.core.names import DEFAULT_CONTEXT, subject_of
+from treaty.core.refusals import NotFound, Refusal, RegistryError, SubjectNotFound
+from treaty.core.requests import ListSubjects, Visible
 from treaty.wire.confluent.settings import config_body
 from treaty.wire.confluent.versions import schema_body, version_body
 
@@ -46,7 +48,8 @@ class RefusedError(click.ClickException):
     def __init__(self, no: Refusal) -> None:
         """Say the sentence and the remedy."""
         hint = f"\nallowed: {no.reason.allowed}" if no.reason.allowed else ""
-        super().__init__(f"{no}{hint}")
+        sentence = str(no).replace("deleted.Set ", "deleted. Set ")  # the established text lacks the space
+        super().__init__(f"{sentence}{hint}")
 
 
 @contextmanager
@@ -81,12 +84,27 @@ def sure(question: str, *, yes: bool) -> None:
     click.confirm(question, abort=True, err=True)
 
 
-def softly_gone(found: Connection, subject: str) -> bool:
-    """Whether all versions of a subject are softly deleted."""
+def refuse_unless_there(found: Connection, subject: str, visible: Visible = "live") -> None:
+    """Raise `SubjectNotFound` where this very subject (or the one that it is an alias of) has no version to be seen.
+
+    Registries may answer for a name without a context with the subject of that name in another context. Who looks at
+    one subject, or deletes it, does not want that one.
+    """
     try:
-        return not found.versions(subject)
+        alias = found.config(subject, resolve=False).alias
     except NotFound:
-        return True
+        alias = None
+    one = subject_of(subject)
+    if alias:
+        one = one.sibling(alias)
+    if one.context != DEFAULT_CONTEXT:
+        return
+    kinds: tuple[Visible, ...] = ("live", "deleted") if visible == "all" else (visible,)
+    # Names come sorted: a subject is the first one of those that begin with its name.
+    if not any(one.name in found.ask(ListSubjects(one, kind, limit=1)).answer.names for kind in kinds):
+        allowed = "a name that `treaty subject list` shows, with its context"
+        message = f"Subject '{subject}' not found."
+        raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=subject, allowed=allowed)
 
 
 def members(answer: VersionFound | SchemaFound | Config) -> dict[str, Any]:

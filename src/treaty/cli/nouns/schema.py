@@ -213,6 +213,7 @@ def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: 
     number = asking.number_of(version)
     with asking.asked(registry) as found:
         asking.sure(f"Delete version {version} of {subject}{' for good' if permanent else ''}?", yes=yes)
+        asking.refuse_unless_there(found, subject, "all" if permanent else "live")
         one = found.version(subject, number, deleted=permanent)
         if not one.deleted:
             found.delete_version(subject, one.number)

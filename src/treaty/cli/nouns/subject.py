@@ -5,6 +5,7 @@ import click
 from treaty.cli.nouns import asking
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.suggesting import subjects
+from treaty.core.refusals import AlreadyDeleted
 from treaty.core.requests import Visible
 
 
@@ -50,7 +51,9 @@ def get(subject: str, *, deleted: bool, registry: str, as_json: bool) -> None:
       treaty subject get orders-value
     """  # noqa: D301 - click wants the control character
     with asking.asked(registry) as found:
-        numbers = found.versions(subject, "all" if deleted else "live")
+        visible: Visible = "all" if deleted else "live"
+        asking.refuse_unless_there(found, subject, visible)
+        numbers = found.versions(subject, visible)
         versions = [found.version(subject, number, deleted=True) for number in numbers]
         config, mode = found.config(subject), found.mode(subject)
     if as_json:
@@ -79,8 +82,11 @@ def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: 
     with asking.asked(registry) as found:
         asking.sure(f"Delete {subject}{' for good' if permanent else ''}?", yes=yes)
         numbers: tuple[int, ...] = ()
-        if not (permanent and asking.softly_gone(found, subject)):
+        try:
             numbers = found.delete_subject(subject)
+        except AlreadyDeleted:
+            if not permanent:
+                raise
         if permanent:
             numbers = found.delete_subject(subject, permanent=True)
     if as_json:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from treaty.client.transfer.sameness import Sameness
 from treaty.client.transfer.snapshot import Place, Problem, Snapshot
 from treaty.core.answers import Config, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -46,12 +47,13 @@ def make_plan(source: Snapshot, target: Snapshot) -> Plan:
     """Compare two snapshots: what the target lacks is written, what it has otherwise is a conflict."""
     there = {(one.subject, one.number): one for one in target.versions}
     ids = {_id_of(one): one for one in target.versions}
+    sameness = Sameness(source, target)
     fresh: list[VersionFound] = []
     deletions: list[VersionFound] = []
     wrong = {
         (one.subject, one.number): why
         for one in source.versions
-        if (why := _conflict(one, there.get((one.subject, one.number)), ids.get(_id_of(one))))
+        if (why := _conflict(one, there.get((one.subject, one.number)), ids.get(_id_of(one)), sameness))
     }
     _spread(wrong, [one for one in source.versions if (one.subject, one.number) not in there])
     conflicts = [Problem(f"{subject} version {number}", "not written", why) for (subject, number), why in wrong.items()]
@@ -162,21 +164,14 @@ def _spread(wrong: dict[Place, str], fresh: list[VersionFound]) -> None:
                 waiting.append(user)
 
 
-def _conflict(one: VersionFound, found: VersionFound | None, holder: VersionFound | None) -> str:
-    if found is not None and (found.schema_id != one.schema_id or differs(found, one)):
+def _conflict(one: VersionFound, found: VersionFound | None, holder: VersionFound | None, sameness: Sameness) -> str:
+    if found is not None and (found.schema_id != one.schema_id or sameness.differs(found, one)):
         return f"the target has another schema there, with id {found.schema_id}"
     if found is not None and found.deleted and not one.deleted:
         return "the target has it softly deleted; delete it there for good, or register it again"
-    if holder is not None and differs(holder, one):
+    if holder is not None and sameness.differs(holder, one):
         return f"id {one.schema_id} belongs to another schema there ({holder.subject} version {holder.number})"
     return ""
-
-
-def differs(left: VersionFound, right: VersionFound) -> bool:
-    """Tell two schemas apart: by guid, where both sides tell one, else by what they say."""
-    if left.guid and right.guid:
-        return left.guid != right.guid
-    return (left.format, left.text, left.references) != (right.format, right.text, right.references)
 
 
 def _waves(versions: list[VersionFound]) -> Iterator[tuple[VersionFound, ...]]:

@@ -13,7 +13,7 @@ from treaty.client.transfer.snapshot import Place, Problem
 from treaty.client.transfer.writing import write
 from treaty.core.answers import Registered, VersionFound
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import RegistryError
+from treaty.core.refusals import RegistryError, SubjectNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, Expected, GetVersion, ListVersions, Register
 from treaty.core.schema import Draft, Reference
@@ -61,7 +61,11 @@ def promotion(
     for subject in subjects:
         numbers = source.ask(ListVersions(subject)).answer.numbers if every else (LATEST,)
         for number in numbers:
-            collect(source, source.ask(GetVersion(subject, number, exact=True)).answer, from_context, found)
+            one = source.ask(GetVersion(subject, number, exact=True)).answer
+            if subject_of(one.subject) != subject:  # the subject of this name in another context
+                message = f"Subject '{subject}' not found."
+                raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=str(subject), allowed=one.subject)
+            collect(source, one, from_context, found)
     steps = (Step(one, Subject(to_context, subject_of(one.subject).name)) for one in found.values())
     return Promotion(tuple(steps), from_context, to_context)
 

@@ -28,7 +28,9 @@ def stand(registry: Registry, subjects: Iterable[Subject]) -> Snapshot:
         except NotFound:
             continue
         for number in numbers:
-            collect(registry, registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer, ANY, versions)
+            one = registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer
+            if subject_of(one.subject) == subject:  # and not the one of this name in another context
+                collect(registry, one, ANY, versions)
     return Snapshot(tuple(sorted(versions.values(), key=order_of)), tuple(configs), tuple(modes))
 
 

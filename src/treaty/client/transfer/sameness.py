@@ -1,0 +1,90 @@
+"""Whether two versions are the same schema, though one of them has no guid or another layout."""
+
+from dataclasses import dataclass, field
+
+from treaty.client.transfer.snapshot import Place, Snapshot
+from treaty.core.answers import VersionFound
+from treaty.core.grammar import Parse, Parsed
+from treaty.core.identity import guid
+from treaty.core.limits import REFERENCE_DEPTH
+from treaty.core.meaning import Binding, Meaning
+from treaty.core.names import subject_of
+from treaty.formats.answer import Parser
+from treaty.formats.table import table
+
+
+class Sameness:
+    """Compares versions of a source with those of a target. Texts are parsed only where they differ, each once."""
+
+    def __init__(self, source: Snapshot, target: Snapshot) -> None:
+        """Keep both sides; nothing is parsed yet."""
+        parser = Parser(table())
+        self._source = _Side(_by_place(source), parser)
+        self._target = _Side(_by_place(target), parser)
+
+    def differs(self, there: VersionFound, one: VersionFound) -> bool:
+        """Tell a version of the target (`there`) and one of the source apart.
+
+        They are the same if their guids or their contents are. Else the guids of their canonical texts decide: a source
+        may come without guids, or with other spaces in its texts than the target. Metadata and rules of the source
+        don't count where the target has neither these nor a guid: it may be a server that knows none of them.
+        """
+        if there.format != one.format:
+            return True
+        if there.guid and there.guid == one.guid:
+            return False
+        full = bool(there.guid or there.metadata or there.rules)
+        if _content(there, full=full) == _content(one, full=full):
+            return False
+        return self._source.guid(one, full=full) not in {there.guid, self._target.guid(there, full=full)}
+
+
+def _by_place(snapshot: Snapshot) -> dict[Place, VersionFound]:
+    return {(one.subject, one.number): one for one in snapshot.versions}
+
+
+def _content(one: VersionFound, *, full: bool) -> tuple[object, ...]:
+    return (one.text, one.references, *((one.metadata, one.rules) if full else ()))
+
+
+@dataclass(slots=True)
+class _Side:
+    """The versions of one side, and what was computed of them."""
+
+    versions: dict[Place, VersionFound]
+    parser: Parser
+    canonical: dict[Place, str] = field(default_factory=dict)
+    meanings: dict[Place, Meaning | None] = field(default_factory=dict)
+    """Of versions that others refer to."""
+
+    def guid(self, one: VersionFound, *, full: bool) -> str:
+        """The guid of the canonical text, the references and, if `full`, of metadata and rules."""
+        place = (one.subject, one.number)
+        if place not in self.canonical:
+            self.canonical[place] = self._canonical(one)
+        return guid(self.canonical[place], one.references, *((one.metadata, one.rules) if full else (None, None)))
+
+    def _canonical(self, one: VersionFound) -> str:
+        """The canonical text; the text as it is where it can't be parsed, or where a reference leads nowhere."""
+        meaning = self._meaning(one, 0)
+        if meaning is None:
+            return one.text
+        answer = self.parser.answer(Parse(meaning, strict=False, normalize=False))
+        return answer.canonical if isinstance(answer, Parsed) else one.text
+
+    def _meaning(self, one: VersionFound, depth: int) -> Meaning | None:
+        """A text with those that it refers to; None where one is missing, in a circle, or too many links away."""
+        if depth > REFERENCE_DEPTH:
+            return None
+        home, bindings = subject_of(one.subject), []
+        for reference in one.references:
+            place = (str(home.sibling(reference.subject)), reference.version)
+            if place not in self.meanings:
+                self.meanings[place] = None
+                found = self.versions.get(place)
+                self.meanings[place] = self._meaning(found, depth + 1) if found else None
+            meaning = self.meanings[place]
+            if meaning is None:
+                return None
+            bindings.append(Binding(reference.name, *place, meaning))
+        return Meaning(one.format, one.text, tuple(bindings))
