@@ -1,0 +1,96 @@
+"""A planted bug: what it does, the code that it changes, and the test or simulation that has to find it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Other text inside one function. White space counts as one space.
+
+    `target` is `module:qualified.name`. Code that imported the function by name is changed too.
+    """
+
+    target: str
+    old: str
+    """Text of the function; it must be there exactly once."""
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Another function, method or property in the place of one; it takes the same arguments.
+
+    The attribute is replaced: who imported the function by name keeps the good one.
+    """
+
+    target: str
+    new: Any
+
+
+Change = Edit | Swap
+
+
+@dataclass(frozen=True, slots=True)
+class ByLives:
+    """Found by the simulation: in one of these lives a law breaks, one of `laws` first."""
+
+    log: str
+    """Kind of log: rows, appends, any, owner; empty where the seed chooses one of the first two."""
+    seeds: range
+    laws: frozenset[str]
+    events: frozenset[str] = frozenset()
+    """Events that each life has."""
+
+    @property
+    def kind(self) -> str:
+        """Word for the table."""
+        return f"simulation {self.log}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class ByTests:
+    """Found by tests: each of them fails, by an assertion of its own."""
+
+    tests: tuple[str, ...]
+    """Node ids of pytest."""
+    error: str = ""
+    """What the failure begins with where it is no assertion of the test: an error of the code that the test meets."""
+
+    @property
+    def kind(self) -> str:
+        """Word for the table: a law, or a suite."""
+        return "law" if all(one.startswith("tests/laws/") for one in self.tests) else "suite"
+
+
+Finder = ByLives | ByTests
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """One planted bug."""
+
+    name: str
+    does: str
+    """A sentence."""
+    changes: tuple[Change, ...]
+    finder: Finder
+    seconds: float = 0.0
+    """How long the search took when it was measured, on one core."""
+    slow: bool = False
+
+
+def by_tests(*nodes: str, error: str = "") -> ByTests:
+    """ByTests by their node ids, without the folder `tests`."""
+    return ByTests(tuple(f"tests/{one}" for one in nodes), error)
+
+
+def by_lives(first: int, laws: str, *, log: str = "rows", count: int = 40, events: str = "") -> ByLives:
+    """ByLives from a seed on; the numbers or names of laws are parted by spaces."""
+    return ByLives(
+        log, range(first, first + count), frozenset(laws.split()), frozenset(filter(None, events.split(",")))
+    )
+
+
+Function = Callable[..., Any]

@@ -1,0 +1,57 @@
+"""Bugs planted in the logs: SQLite, Kafka with any writer, Kafka with one owner."""
+
+from tests.planted.bug import Bug, Edit, by_tests
+
+LOGS = (
+    Bug(
+        "any: a fork is not noticed",
+        "An append that was decided on another history counts as one that came second.",
+        (Edit("treaty.log.kafka.any.rule:History.judge", "return Verdict.FORKED", "return Verdict.LOSER"),),
+        by_tests(
+            "laws/test_kafka_rule.py::test_the_fourth_record[on another append at the tip]",
+            "simulation/kafka/test_any_faults.py::test_a_fault_is_noticed[forked]",
+        ),
+    ),
+    Bug(
+        "owner: half a transaction counts as whole",
+        "A reader takes a transaction whose rows compaction has partly taken away.",
+        (
+            Edit(
+                "treaty.log.kafka.owner.view:View._is_whole",
+                "return len(self._open) == self._count == mark.rows",
+                "return len(self._open) <= mark.rows",
+            ),
+        ),
+        by_tests("laws/test_owner_reading.py::test_what_is_shown_was_and_is_whole_and_new"),
+    ),
+    Bug(
+        "sqlite: tombstones are swept too early",
+        "What says that a row is gone is forgotten while followers may still need it.",
+        (
+            Edit(
+                "treaty.log.sqlfile:SqlFile._write",
+                "self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))",
+                'self._db.execute(_SWEEP.replace("and sequence <= (select min(last) from append)", ""), (PRUNED_AT_ONCE,))',
+            ),
+        ),
+        by_tests("behaviours/logs/test_read.py::test_whoever_reads_on_from_any_place_comes_to_the_same_state[sqlite]"),
+    ),
+    Bug(
+        "sqlite: an own append answers any question",
+        "What an append of the node led to is given to whoever reads next, from whatever place.",
+        (
+            Edit(
+                "treaty.log.sqlite:SqliteLog.read",
+                "if ready is not None and ready[0] == after:",
+                "if ready is not None:",
+            ),
+        ),
+        by_tests("behaviours/logs/test_read.py::test_whoever_reads_on_from_any_place_comes_to_the_same_state[sqlite]"),
+    ),
+    Bug(
+        "append: two commits in the wrong order",
+        "Of a row that two commits of one append change, the first change is the last state.",
+        (Edit("treaty.core.commit:Append.rows", "for commit in self.commits", "for commit in reversed(self.commits)"),),
+        by_tests("behaviours/logs/test_append.py::test_a_chain_is_seen_as_a_whole_and_in_its_last_state[sqlite]"),
+    ),
+)

@@ -1,0 +1,93 @@
+"""Planted bugs: each is found, by a simulation, a law or a suite. A check that finds nothing proves nothing."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.planted.bug import Bug, ByLives, Edit, Swap, by_tests
+from tests.planted.finding import Forge, found_by_lives, found_by_tests
+from tests.planted.planting import TargetMovedError, planted
+from tests.planted.table import BUGS
+from treaty.core.law.settings import mode_in_force
+from treaty.core.requests import Scope
+from treaty.core.tables import DictTables
+
+MODE = "treaty.core.law.settings:mode_in_force"
+GOOD = Edit(MODE, "or DEFAULT_MODE", 'or "SIDEWAYS"')
+
+
+@pytest.fixture(scope="module")
+def forge() -> Iterator[Forge]:
+    with Forge() as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    "bug", [pytest.param(bug, id=bug.name, marks=[pytest.mark.slow] if bug.slow else []) for bug in BUGS]
+)
+def test_a_planted_bug_is_found(bug: Bug, forge: Forge, figure: Callable[[str], None]) -> None:
+    if isinstance(bug.finder, ByLives):
+        seconds, seed = found_by_lives(bug)
+        figure(f"found by {bug.finder.kind}, seed {seed}, in {seconds:.1f} s")
+    else:
+        seconds = found_by_tests(bug, forge)
+        figure(f"found by {bug.finder.kind} in {seconds:.1f} s")
+
+
+def test_names_are_used_once() -> None:
+    assert len({bug.name for bug in BUGS}) == len(BUGS)
+
+
+# -------------------------------------------------------------------------------------------------------- planting
+
+
+def bug(*changes: Edit | Swap) -> Bug:
+    return Bug("the bug's name", "Something is wrong.", changes, by_tests("laws/test_settings.py"))
+
+
+def test_changed_code_runs_while_it_is_planted_and_is_noticed() -> None:
+    with planted(bug(GOOD)) as ran:
+        assert not ran
+        assert mode_in_force(DictTables(), Scope()) == "SIDEWAYS"
+        assert ran == {0}
+    assert mode_in_force(DictTables(), Scope()) == "READWRITE"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (Edit("treaty.core.law.nowhere:f", "a", "b"), "No module named"),
+        (Edit("treaty.core.law.settings:mode_in_farce", "a", "b"), "it is not there any more"),
+        (Edit("treaty.core.law.settings:replace", "a", "b"), "no function of that module"),
+        (replace(GOOD, old="or DEFAULT_FASHION"), "is there 0 times"),
+        (replace(GOOD, old="own_mode"), "is there 3 times"),
+        (Swap(MODE, lambda view: "READONLY"), "it takes .*; what is planted takes"),
+        (Swap(MODE, property(lambda view: "READONLY")), "it is a property, or none any more"),
+        (Swap("treaty.node.follower:Follower.look", lambda self: None), "asynchronous"),
+        (Swap("treaty.node.follower:Follower.glance", lambda self: None), "it is not there any more"),
+    ],
+)
+def test_a_target_that_has_moved_is_told_with_the_name_of_the_bug(change: Edit | Swap, message: str) -> None:
+    with pytest.raises(TargetMovedError, match=f"^planted bug \"?'?the bug's name.*{message}"), planted(bug(change)):
+        raise AssertionError("it was planted")
+    assert mode_in_force(DictTables(), Scope()) == "READWRITE"
+
+
+# -------------------------------------------------------------------------------------------------------- finding
+
+NORMAL = next(one for one in BUGS if one.name == "config: chain in the wrong order")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = own_config(view, Scope(scope.context))"),)), "do not find it"),
+        (replace(NORMAL, changes=(Edit("treaty.core.law.places:_vanishing", "rows.extend", "rows.append"),)), "did not run"),
+        (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = nonsense"),)), "no assertion of its own: NameError"),
+        (replace(NORMAL, finder=by_tests("laws/test_settings.py::test_nothing")), "no test ran"),
+    ],
+)  # fmt: skip
+def test_what_is_no_finding_is_no_finding(change: Bug, message: str, forge: Forge) -> None:
+    with pytest.raises(AssertionError, match=message):
+        found_by_tests(change, forge)
