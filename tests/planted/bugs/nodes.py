@@ -28,8 +28,8 @@ NODES = (
         (
             Edit(
                 "treaty.node.follower:Follower._take",
-                "for callback in self._callbacks:",
-                "for callback in () if delta.reload else self._callbacks:",
+                "if self.position != before or delta.reload:",
+                "if self.position != before and not delta.reload:",
             ),
         ),
         by_tests(
@@ -42,6 +42,15 @@ NODES = (
         "A new state file is written without the last row that came since the old one.",
         (Edit("treaty.node.segment.writing:_newest", "tables.apply(delta.rows,", "tables.apply(delta.rows[:-1],"),),
         by_tests("behaviours/nodes/test_state_file.py::test_what_came_after_the_file_is_read_from_the_log"),
+    ),
+    Bug(
+        "state file: a change-over tells nobody",
+        "After a change-over nobody who keeps answers is called, so hot answers stay.",
+        (Edit("treaty.node.follower:Follower.change_over", "self._announce()", "pass"),),
+        by_tests(
+            "behaviours/nodes/test_change_over.py::test_whoever_keeps_answers_is_called_at_every_change_over",
+            "facades/test_hot.py::test_a_change_over_to_a_state_file_empties_the_memo",
+        ),
     ),
     Bug(
         "hot: an answer begun before a commit is kept",
