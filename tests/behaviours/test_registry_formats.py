@@ -12,7 +12,7 @@ from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, InvalidSchema, NotPermitted, Referenced, TooLarge
+from treaty.core.refusals import Incompatible, Invalid, InvalidSchema, NotPermitted, Referenced, TooLarge
 from treaty.core.requests import Creation, Register
 from treaty.core.schema import Draft, Metadata, Reference
 
@@ -237,28 +237,39 @@ def test_a_first_format_keeps_its_subject(connection: Connection, texts: Texts) 
 
 
 @pytest.mark.parametrize("text", ["  <a/>\r\n", "\ufeff\x00 {", "ключ \U0001f600"])
-def test_a_format_without_a_plug_in_is_kept_to_the_letter(connection: Connection, text: str) -> None:
-    made = connection.ask(
+def test_a_format_without_a_plug_in_is_kept_to_the_letter(doors: tuple[Connection, Connection], text: str) -> None:
+    near, _ = doors
+    made = near.ask(
         Register(subject_of("x"), Draft(text, "XML"), create_with=Creation("pravega", policy="NONE"))
     ).answer.version
 
     assert (made.text, made.format) == (text, "XML")
-    assert connection.version("x", 1).text == text
-    assert connection.schema(made.schema_id).text == text
-    assert connection.lookup("x", Draft(text, "XML")).number == 1
-    with pytest.raises(InvalidSchema, match="Invalid schema type XML"):
-        connection.register("y", Draft(text, "XML"))
+    for connection in doors:
+        assert connection.version("x", 1).text == text
+        assert connection.schema(made.schema_id).text == text
+        assert connection.lookup("x", Draft(text, "XML")).number == 1
+        with pytest.raises(InvalidSchema, match="Invalid schema type XML"):
+            connection.register("y", Draft(text, "XML"))
 
 
-def test_a_format_without_a_plug_in_is_neither_compared_nor_inspected(connection: Connection) -> None:
+def test_a_format_without_a_plug_in_is_neither_compared_nor_inspected(doors: tuple[Connection, Connection]) -> None:
+    near, _ = doors
     subject = subject_of("x")
-    connection.ask(Register(subject, Draft("<a/>", "XML"), create_with=Creation("pravega", policy="FULL")))
+    near.ask(Register(subject, Draft("<a/>", "XML"), create_with=Creation("pravega", policy="FULL")))
     with pytest.raises(Incompatible) as refused:
-        connection.ask(Register(subject, Draft("<b/>", "XML"), create_with=Creation("pravega")))
+        near.ask(Register(subject, Draft("<b/>", "XML"), create_with=Creation("pravega")))
     assert refused.value.findings[0].rule == "FORMAT_OPAQUE"
-    connection.set_config("z", Config(validators=("DOC_MISSING",)))
+    near.set_config("z", Config(validators=("DOC_MISSING",)))
     with pytest.raises(NotPermitted, match="no plug-in for format XML"):
-        connection.ask(Register(subject_of("z"), Draft("<a/>", "XML"), create_with=Creation("pravega", policy="NONE")))
+        near.ask(Register(subject_of("z"), Draft("<a/>", "XML"), create_with=Creation("pravega", policy="NONE")))
+
+
+def test_what_an_api_says_of_a_new_subject_does_not_come_over_http(doors: tuple[Connection, Connection]) -> None:
+    _, far = doors
+    with pytest.raises(Invalid, match=r"createWith\.origin"):
+        far.ask(Register(subject_of("x"), Draft("<a/>", "XML"), create_with=Creation("pravega")))
+    with pytest.raises(Invalid, match=r"createWith\.identity"):
+        far.ask(Register(subject_of("x"), Draft("<a/>"), create_with=Creation(identity="exact")))
 
 
 PERSON = "STRUCT Person (id STRING NOT NULL, age INT)"

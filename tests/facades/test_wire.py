@@ -116,10 +116,18 @@ def test_a_registration_survives_the_wire_with_everything_it_can_say() -> None:
         expected=q.Expected("ordinal", 3),
         names=(("schemaver", "1-0-0"),),
         properties=(("a", "b"),),
-        create_with=q.Creation(origin="iglu", types="one", properties=(("c", "d"),)),
+        create_with=q.Creation(policy="FULL", properties=(("c", "d"),)),
     )
     back = register_of(request.subject, through(register_body(request)), normalize=None, force=None)
     assert back == request
+
+
+@pytest.mark.parametrize("made", [q.Creation(origin="iglu"), q.Creation(types="one"), q.Creation(order="schemaver")])
+def test_what_an_api_sets_of_a_subject_is_sent_and_refused_rather_than_lost(made: q.Creation) -> None:
+    body = through(register_body(q.Register(Subject(".", "s"), DRAFT, create_with=made)))
+    with pytest.raises(r.Invalid, match="createWith") as refused:
+        register_of(Subject(".", "s"), body, normalize=None, force=None)
+    assert refused.value.reason.allowed == "policy and properties"
 
 
 def test_a_change_of_config_tells_set_from_cleared_from_absent() -> None:

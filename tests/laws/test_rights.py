@@ -16,6 +16,7 @@ from treaty.core.names import Subject
 from treaty.core.needs import NEEDS, needs, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Force, Request, Scope
+from treaty.core.resource import Resource
 from treaty.core.rights import PERMISSIONS, Access, Permission, Rights, Rule, complete, fits
 from treaty.core.schema import Reference
 from treaty.core.seen import FOUND, OWNED
@@ -166,10 +167,24 @@ SOMEWHERE = [
 
 
 def test_who_makes_a_context_could_register_anywhere_in_it() -> None:
-    assert allowed(access("register", contexts=(".x",)), q.MakeContext(".x", 5))
-    assert not allowed(access("register", contexts=(".y",)), q.MakeContext(".x", 5))
-    assert not allowed(access("register", subjects=("a*",), contexts=(".x",)), q.MakeContext(".x", 5))
-    assert not allowed(access("mode", "config", "delete", contexts=(".x",)), q.MakeContext(".x", 5))
+    assert allowed(access("register", contexts=(".x",)), q.MakeContext(".x"))
+    assert not allowed(access("register", contexts=(".y",)), q.MakeContext(".x"))
+    assert not allowed(access("register", subjects=("a*",), contexts=(".x",)), q.MakeContext(".x"))
+    assert not allowed(access("mode", "config", "delete", contexts=(".x",)), q.MakeContext(".x"))
+
+
+def test_who_takes_ids_from_a_context_could_set_its_mode() -> None:
+    assert allowed(access("register", "mode", contexts=(".x",)), q.MakeContext(".x", 5))
+    assert not allowed(access("register", contexts=(".x",)), q.MakeContext(".x", 5))
+
+
+def test_who_chooses_a_policy_could_set_the_config() -> None:
+    chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.Creation(policy="NONE"))
+    wish = associating.Wish("value", chosen.subject, schema=chosen)
+    for request in (chosen, associating.Associate(Resource("n", "-", "r"), (wish,))):
+        assert allowed(access("register", "config"), request)
+        assert not allowed(access("register"), request)
+        assert not allowed(access("config"), request)
 
 
 @pytest.mark.parametrize("request_", SOMEWHERE, ids=lambda one: type(one).__name__)

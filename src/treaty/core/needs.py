@@ -83,15 +83,24 @@ def _references(subject: Subject, draft: Draft, *, homes: bool = False) -> tuple
 
 
 def _register(request: q.Register) -> tuple[Need, ...]:
-    """A forced registration skips the policy, as who may change the config could."""
-    forced = (Need(("config",), request.subject, path="force"),) if request.force is not None else ()
-    return (Need(("register",), request.subject), *forced, *_references(request.subject, request.draft))
+    """A registration that skips the policy or chooses one does what needs the right to change the config."""
+    chosen = request.create_with.policy
+    paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * bool(chosen)
+    config = tuple(Need(("config",), request.subject, path=path) for path in paths)
+    return (Need(("register",), request.subject), *config, *_references(request.subject, request.draft))
 
 
 def _drafted(request: q.Lookup | q.Check) -> tuple[Need, ...]:
     homes = isinstance(request, q.Lookup)
     references = _references(request.subject, request.draft, homes=homes)
     return (Need(("read",), request.subject, homes=homes), *references)
+
+
+def _make_context(request: q.MakeContext) -> tuple[Need, ...]:
+    """Ids that are given to nobody are taken from the whole context."""
+    whole = Subject(request.context, "")
+    importing = (Need(("mode",), whole, whole=True, path="/highestId"),) if request.highest_id > 0 else ()
+    return (Need(("register",), whole, whole=True), *importing)
 
 
 def _scope(*permissions: Permission) -> Callable[[Any], tuple[Need, ...]]:
@@ -152,7 +161,7 @@ NEEDS: Mapping[type, Callable[[Any], tuple[Need, ...]]] = {
     q.Derive: lambda request: (Need(("register",), request.subject), Need(("read",), request.subject)),
     q.DeleteVersion: _on("delete"),
     q.DeleteSubject: _on("delete"),
-    q.MakeContext: lambda request: (Need(("register",), Subject(request.context, ""), whole=True),),
+    q.MakeContext: _make_context,
     q.DeleteContext: lambda request: (Need(("admin",), Subject(request.context, ""), whole=True),),
     q.SetConfig: _scope("config"),
     q.DeleteConfig: _scope("config"),

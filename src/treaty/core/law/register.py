@@ -28,6 +28,7 @@ from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, No
 from treaty.core.requests import Register, Scope, Visible
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.values import PolicyValue, Schema
+from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
 NEXT = -1
@@ -67,6 +68,7 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
         refuse_unknown_format(request.draft, grammar)
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is
+    _refuse_other_policy(view, request)
     case = case_of(view, request)
     _refuse_unexpected(case)
     there = _already_there(view, case, grammar)
@@ -77,6 +79,23 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
     draft = _with_tags(view, case, _completed(case), grammar)
     last = (case.last.metadata, case.last.rules) if case.last else (None, None)
     return admitted(view, command, case, draft, grammar, inherited=last)
+
+
+def _refuse_other_policy(view: View, request: Register) -> None:
+    """A subject gets a policy of its own when it is made; a later registration does not change it."""
+    there = view.get("subject", tuple(request.subject))
+    chosen = request.create_with.policy
+    if not chosen or not isinstance(there, SubjectValue) or there.policy == chosen:
+        return
+    raise NotPermitted.of(
+        "CREATE_WITH_POLICY",
+        f"Subject {request.subject} is there already, so it can't be made with the policy {chosen}",
+        path="/treaty/createWith/policy",
+        subject=str(request.subject),
+        old=there.policy or "the level of its config",
+        new=chosen,
+        allowed="leave createWith.policy out; the config of the subject sets its level",
+    )
 
 
 def _refuse_strange_time(case: Case, command: Command[Registered]) -> None:

@@ -1,10 +1,11 @@
 """Schemas as posted: to be registered, looked up or checked."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from treaty.core.names import Subject
+from treaty.core.refusals import Invalid
 from treaty.core.requests import Creation, Derive, Expected, Force, Register
 from treaty.core.schema import Draft
 from treaty.wire.confluent.bodies import (
@@ -39,13 +40,19 @@ class ExpectedBody(Struct):
     value: int
 
 
-class CreationBody(Struct, omit_defaults=True):
-    """How a subject is made where it is not there."""
+Refused = Annotated[
+    Any, Meta(description="Refused: it follows from the API that is used", extra_json_schema={"not": {}})
+]
+"""A member that no body may have. It is named here so that the refusal can name it."""
 
-    origin: str = "confluent"
-    types: str = "across"
-    order: str = "registration"
-    identity: str = "canonical"
+
+class CreationBody(Struct, omit_defaults=True):
+    """How a subject is made where it is not there. The members that are refused follow from the API that is used."""
+
+    origin: Refused | UnsetType = UNSET
+    types: Refused | UnsetType = UNSET
+    order: Refused | UnsetType = UNSET
+    identity: Refused | UnsetType = UNSET
     policy: str = ""
     properties: dict[str, str] = {}
 
@@ -114,9 +121,8 @@ def draft_body(draft: Draft) -> DraftBody:
 def register_of(
     subject: Subject, body: DraftBody, *, normalize: bool | None, force: Force | None, exact: bool = False
 ) -> Register:
-    """Read a registration."""
+    """Read a registration. Raises `Invalid` where the body says what only an API may say of a new subject."""
     more = body.treaty or RegisterDetails()
-    made = more.create_with or CreationBody()
     return Register(
         subject=subject,
         draft=draft_of(body),
@@ -127,15 +133,39 @@ def register_of(
         expected=Expected(more.expected.by, more.expected.value) if more.expected else None,
         names=tuple(sorted(more.names)),
         properties=pairs_of(dict(more.properties)),
-        create_with=Creation(
-            made.origin, made.types, made.order, made.identity, made.policy, pairs_of(dict(made.properties))
-        ),
+        create_with=_creation_of(more.create_with or CreationBody()),
         time=more.time,
         add_tags=tagged_of(body.schema_tags_to_add),
         remove_tags=tagged_of(body.schema_tags_to_remove),
         propagate_tags=bool(body.propagate_schema_tags),
         exact=exact,
     )
+
+
+def _creation_of(body: CreationBody) -> Creation:
+    for member in ("origin", "types", "order", "identity"):
+        sent = getattr(body, member)
+        if sent is not UNSET and sent is not None:
+            allowed = "policy and properties"
+            raise Invalid.of(
+                "CREATE_WITH",
+                f"createWith.{member} follows from the API that is used and can't be sent; allowed: {allowed}",
+                path=f"/treaty/createWith/{member}",
+                new=str(sent)[:100],
+                allowed=allowed,
+            )
+    return Creation(policy=body.policy, properties=pairs_of(dict(body.properties)))
+
+
+def _creation_body(made: Creation) -> CreationBody | None:
+    """Print how a subject is to be made. What an API sets is printed too: passed over in silence it would be lost."""
+    if made == Creation():
+        return None
+    body = CreationBody(policy=made.policy, properties=dict(made.properties))
+    for member in ("origin", "types", "order", "identity"):
+        if getattr(made, member) != getattr(Creation(), member):
+            setattr(body, member, getattr(made, member))
+    return body
 
 
 def register_body(request: Register) -> DraftBody:
@@ -151,12 +181,9 @@ def register_body(request: Register) -> DraftBody:
         expected=ExpectedBody(request.expected.by, request.expected.value) if request.expected else None,
         names=list(request.names),
         properties=dict(request.properties),
+        create_with=_creation_body(request.create_with),
         time=request.time,
     )
-    made = request.create_with
-    if made != Creation():
-        properties = dict(made.properties)
-        details.create_with = CreationBody(made.origin, made.types, made.order, made.identity, made.policy, properties)
     body.treaty = details if details != RegisterDetails() else None
     return body
 

@@ -174,7 +174,7 @@ def _word(schema: Schema) -> str:
         return _word(schema["allOf"][0])
     if "enum" in schema:
         return " or ".join(f"<code>{escape(json.dumps(one))}</code>" for one in schema["enum"])
-    kind = schema.get("type", "anything")
+    kind = schema.get("type", "nothing" if schema.get("not") == {} else "anything")
     if kind == "array":
         pieces = schema.get("prefixItems") or [schema.get("items", {})]
         return f"list of {', '.join(map(_word, pieces))}"
