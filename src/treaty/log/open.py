@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import PurePosixPath
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from treaty.core.cluster import ClusterError
 from treaty.core.schema import Pairs
@@ -69,7 +69,13 @@ async def _postgres(url: str, _: Terms) -> Log:
         raise LogUrlError(
             "that is no database: write postgresql://user@host:5432/database, with ?schema=name if you like"
         )
-    log: Log = await module.PostgresLog.open(url)
+    words = [value for name, value in parse_qsl(parts.query, keep_blank_values=True) if name == "durable"]
+    if set(words) - {"yes", "no"}:
+        raise LogUrlError(f"durable={words[0]} says nothing: write durable=yes (the default) or durable=no")
+    try:
+        log: Log = await module.PostgresLog.open(url)
+    except import_module("treaty.log.postgres.durability").NotDurableError as refused:
+        raise LogUrlError(str(refused)) from refused
     return log
 
 
@@ -100,7 +106,7 @@ OPENERS: Mapping[str, Opener] = {
 async def open_log(url: str, terms: Terms = PLAIN) -> Log:
     """Open the log that a URL names.
 
-    There are ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database`` and
+    There are ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database?schema=name&durable=no`` and
     ``kafka://host:port/topic?writers=any|owner``.
 
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.

@@ -2,7 +2,7 @@
 
 An append is one transaction under an advisory lock; NOTIFY tells other nodes to look, and they look without it too. Two
 connections: one appends, one looks, reads and listens, so that a look does not wait for another append. Durable means: the
-server said that the transaction is committed, under its own `synchronous_commit`, which is never lowered here.
+server said that the transaction is committed, with `synchronous_commit` at least `on` for it and with `fsync` on.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
 from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
+from treaty.log.postgres.durability import LOCK_DURABLY, NOT_DURABLE, Promises
 from treaty.log.postgres.layout import FACTS, FORGET, LAYOUT, LIVE, LOCK_CLASS, SINCE, SWEEP, TIP, WRITE, prepare
 from treaty.log.postgres.link import LOOK_SECONDS, Link, Pauses
 from treaty.log.postgres.trouble import LOST, silent, told
@@ -52,14 +53,17 @@ class PostgresLog:
     owned = False
 
     def __init__(self, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> None:
-        """Take a URL with an optional ``schema=NAME`` (default ``treaty``); use `open`."""
+        """Take a URL with an optional ``schema=NAME`` (default ``treaty``) and ``durable=no``; use `open`."""
         parts = urlsplit(url)
         query = dict(parse_qsl(parts.query))
         self._schema = query.pop("schema", DEFAULT_SCHEMA)
+        durable = query.pop("durable", "yes") != "no"
         dsn = urlunsplit(parts._replace(query=urlencode(query)))
         place = f"{parts.hostname or 'localhost'}{f':{parts.port}' if parts.port else ''}"
-        name = "" if self._schema == DEFAULT_SCHEMA else f"?schema={self._schema}"
-        self.url = f"{parts.scheme}://{place}{parts.path}{name}"
+        words = [] if self._schema == DEFAULT_SCHEMA else [f"schema={self._schema}"]
+        words += [] if durable else [NOT_DURABLE]
+        self.url = f"{parts.scheme}://{place}{parts.path}{'?' if words else ''}{'&'.join(words)}"
+        self._promises = Promises(self.url, durable=durable)
         self._kept = kept
         self._poll = poll
         self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:4], "big", signed=True)
@@ -81,7 +85,9 @@ class PostgresLog:
 
     @classmethod
     async def open(cls, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> "PostgresLog":
-        """Connect, and make the schema and its tables where they are missing. Raises as `Log.read` does."""
+        """Connect, and make the schema and its tables where they are missing. Raises as `Log.read` does, and
+        `NotDurableError` for a server that does not write to its disk.
+        """
         log = cls(url, kept=kept, poll=poll)
         try:
             await log._writing.get()
@@ -92,10 +98,12 @@ class PostgresLog:
         return log
 
     async def _prepared(self, connection: Connection) -> None:
+        await self._promises.check(connection)
         await prepare(connection, self._schema, self._key)
         self._own = connection.get_server_pid()
 
     async def _listening(self, connection: Connection) -> None:
+        await self._promises.check(connection)
         await prepare(connection, self._schema, self._key)
         await connection.add_listener(self._channel, self._heard)
         self._changed.set()  # what came while nobody listened was not heard
@@ -121,7 +129,7 @@ class PostgresLog:
             with told(self.url, "waiting for other writers"):
                 await connection.execute("begin isolation level read committed", timeout=LOOK_SECONDS)
                 # A statement of its own: the next one must see what the holder before us has committed.
-                await connection.execute("select pg_advisory_xact_lock($1, $2)", LOCK_CLASS, self._key)
+                await connection.execute(LOCK_DURABLY, LOCK_CLASS, self._key)
         except BaseException as error:
             await self._undo(connection, error)
             raise
