@@ -174,12 +174,16 @@ class Node:
             await self._prove()
         elif fresh:
             await self.follower.look()
+        if call.after is not None:
+            await self._reach(call.after)  # the look may have shown another history
         reason = unfinished(self._tables)
         if reason:
             raise Unavailable(reason, READ_ONLY_SECONDS)
         verdict = await self._verdict(command)
         if isinstance(verdict, NotFound) and not fresh and not consistency:
             await self.follower.look()
+            if call.after is not None:
+                await self._reach(call.after)
             verdict = await self._verdict(command)
         if isinstance(verdict, Refusal):
             raise verdict

@@ -1,6 +1,7 @@
 """A node that is asked: who shares a look, what a token proves, what is answered from memory."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.simulation.disk import Disk
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, Unavailable
 from treaty.core.registry import Call, Token
-from treaty.core.requests import GetSchema, GetVersion, ListSubjects
+from treaty.core.requests import GetSchema, GetVersion, ListSubjects, Request
 from treaty.node.node import TOKEN_SECONDS
 
 
@@ -138,3 +139,19 @@ async def test_another_history_in_the_logs_place_is_taken_over_as_a_whole() -> N
             assert (await node.ask(ListSubjects())).answer.names == ("kept", "more")
             assert node.status().identity == new.status().identity
             assert (await node.ask(post("third"))).token.sequence == 3
+
+
+@virtual
+@pytest.mark.parametrize("request_", [ListSubjects(), GetSchema(7)])
+async def test_a_token_of_a_history_that_a_look_replaces_is_refused(request_: Request[Any]) -> None:
+    """A list looks at once; an id that is not there only before it says so."""
+    lost, restored = Disk(9), Disk(9)
+    async with living(way(lost)) as old, living(way(restored, seed=2), seed=2) as new:
+        await old.ask(post("gone"))
+        await new.ask(post("kept"))
+        log = way(lost, seed=3)
+        async with living(log, seed=3) as node:
+            token = (await node.ask(ListSubjects())).token
+            log.turn_to(restored)
+            with pytest.raises(Invalid, match="another log"):
+                await node.ask(request_, Call(after=token))
