@@ -16,7 +16,7 @@ from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.decide import decide
 from treaty.core.lineage import sealed, unfinished
 from treaty.core.ordered import Ordered
-from treaty.core.registry import Token
+from treaty.core.registry import Call, Token
 from treaty.core.requests import Request
 from treaty.core.rows import Encoded, Row, decode_key, encode_row
 from treaty.core.soundness import unsound
@@ -38,8 +38,8 @@ class History:
     """Everything that is durable, or was."""
 
     def __init__(self) -> None:
-        self.requests: dict[str, list[Request[Any]]] = {}
-        """What was asked under each command id: one request, unless somebody used the id again."""
+        self.commands: dict[str, list[tuple[Request[Any], Call]]] = {}
+        """What was asked under each command id, and how: one request, unless somebody used the id again."""
         self.states: list[DictTables] = [DictTables()]
         """The state at every moment."""
         self.places: dict[Position, int] = {START: 0}
@@ -115,8 +115,9 @@ class History:
             raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[commit.command_id]} and now")
         rows = tuple(row for row in commit.rows if row.table != NOVEL)
         verdicts = []
-        for request in self.requests[commit.command_id]:
-            verdict = decide(before, Command(request, commit.command_id, commit.time), TRUTH)
+        for request, call in self.commands[commit.command_id]:
+            command = Command(request, commit.command_id, commit.time, call.principal, call.access)
+            verdict = decide(before, command, TRUTH)
             if isinstance(verdict, Decision) and tuple(encode_row(row) for row in verdict.rows) == rows:
                 self.answers[commit.command_id] = verdict.answer
                 self.done[commit.command_id] = request

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from tests.simulation.clients.front import Front
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop, end
 from tests.simulation.history import NOVEL, History, contents, of_the_log
 from tests.simulation.judging.broken import Broken
@@ -38,6 +39,8 @@ EPOCH = 1_700_000_000_000
 MEMO_BYTES = 20_000
 """Small, so that nodes forget answers about schemas and ask again."""
 
+NEWEST = 0.3
+"""How many state files stand at the end of the log."""
 HANDED = 40
 """Sequences within which another node may decide what it was handed: few, so that runs come to their end."""
 
@@ -48,6 +51,8 @@ class Member:
 
     name: str
     node: Node | None = None
+    front: Front | None = None
+    """What clients meet before the node of this life."""
     life: int = 0
     highest: Position = START
     """The last place that the node of this life has shown."""
@@ -146,7 +151,7 @@ class Site:
             node._writer._decide = self._novel(node._writer._decide, chance)
         node.on_change(lambda: self.check(lambda: self._changed(member, node, tables)))
         OWNER.set(member.name)
-        member.node = node
+        member.node, member.front = node, Front(node)
         await node.start()
         OWNER.set("")
         self.say(member.name, f"starts, life {member.life}")
@@ -203,7 +208,7 @@ class Site:
         return tables
 
     def _state_file(self, chance: random.Random, foreign: float = 0.0) -> tuple[Segment, Position]:
-        place = chance.choice(list(self.history.places))
+        place = self.history.tip if chance.random() < NEWEST else chance.choice(list(self.history.places))
         self.count["state files"] += 1
         self.count["state files of what was lost"] += place not in self.history.path
         segment = self._segments.get(place)
@@ -255,7 +260,7 @@ class Site:
             return
         self.count["crashes"] += 1
         self.collect(member)
-        member.node = None
+        member.node = member.front = None
         del self.net.nodes[member.name]
         self.say(member.name, "dies")
         loop = asyncio.get_running_loop()

@@ -9,23 +9,26 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from tests.simulation.clients.callers import Callers
+from tests.simulation.clients.errands import errand
+from tests.simulation.clients.front import is_hot
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop
 from tests.simulation.events.table import Plot
 from tests.simulation.history import History, of_the_log
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.judge import Asked, Judge
 from tests.simulation.members import EPOCH, Member, Site
-from tests.simulation.model import LONGEST, Weather
 from tests.simulation.runs.grounded import grounded
 from tests.simulation.runs.store import Ground
 from tests.simulation.runs.table import maker
+from tests.simulation.runs.weather import weather
 from tests.simulation.workload import GENERATORS, Asker, request
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.decide import is_command
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply, Token
-from treaty.core.requests import DeleteSubject, Register, Request
+from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
 from treaty.log.log import LogDamagedError
 from treaty.node.node import Node
@@ -37,22 +40,14 @@ LOOKS = 5
 """Times that a node looks for the end of a log that nobody writes to any more, but whose folds may not be over."""
 INSPECTED = 0.1
 """After how many of the appends all rows are held against the laws that they can show."""
+STRICT = 1.0
+"""How many requests ask for a strict answer, of 11."""
+REREAD = 0.8
+"""How many requests whose answer a server keeps are asked again and again."""
+RESTAND = 50
+"""How many steps of the log go by between two change-overs to a state file, where nodes have one."""
 SAME = Subject(".calm", "same")
 PLAIN = Draft('["a"]', "TOY")
-
-
-def _weather(chance: random.Random, *, loses: bool) -> Weather:
-    """How bad things are in one run; `loses` tells whether answers to appends can be lost at all."""
-    return Weather(
-        latency=chance.choice([0.001, 0.004, 0.02]),
-        unknown=chance.choice([0.08, 0.15, 0.3]) if loses else 0.0,
-        unavailable=chance.choice([0, 0.01, 0.05]),
-        twice=chance.choice([0, 0.1, 0.3]),
-        crash=chance.choice([0.002, 0.005, 0.01]),
-        hint_lost=chance.choice([0, 0.1, 0.5]),
-        stall=chance.choice([0, 0, 0.01]),
-        longest=LONGEST,
-    )
 
 
 @dataclass(slots=True)
@@ -80,7 +75,7 @@ class Scenario:
         self._broken: Broken | None = None
         sql = "rows" if chance.random() < 0.8 else "appends"
         self.log = log or sql
-        self.weather = _weather(chance, loses=self.log != "appends")
+        self.weather = weather(chance, loses=self.log != "appends")
         self.jobs = Jobs()
         ground = Ground(self.weather, random.Random(f"store/{seed}"), self.jobs, chance.choice([2, 6, 30]))
         store = maker(self.log)(ground)
@@ -96,6 +91,7 @@ class Scenario:
         self.site.make = lambda: maker(self.log)(ground)
         toy, referring = chance.choice([0.0, 0.5, 1.0]), chance.choice([0, 0.1, 0.5])
         self.asker = Asker(random.Random(f"asker/{seed}"), toy=toy, referring=referring)
+        self.callers = Callers(random.Random(f"callers/{seed}"))
         dull = chance.sample(list(GENERATORS), 6)
         self.weights = {kind: often * (0.2 if kind in dull else 1) for kind, (often, _) in GENERATORS.items()}
         self.timeout = self.weather.latency * chance.choice([25, 100, 400])
@@ -105,6 +101,8 @@ class Scenario:
         self.lifetime = chance.choice([100, 400, 2_000])
         """How many steps of the log go by between two kills, on average."""
         self.tokens: list[Token] = []
+        self.reread: Request[Any] | None = None
+        """What was asked again and again the last time."""
         self._ids = 0
         others = random.Random(f"state/{seed}")  # of its own, so that older seeds keep their lives
         self.site.standing = others.choice([0.0, 0.0, 0.5, 1.0])
@@ -154,13 +152,18 @@ class Scenario:
         """Ask a node, as a process of its own would: the answer dies with the node."""
         now = EPOCH + int(self.loop.time() * 1000)
         one = self.judge.arrives(wanted, call, now)
-        node = member.node
-        if node is None:
+        node, front = member.node, member.front
+        if node is None or front is None:
             one.state = "unavailable"
             return one
-        self.say(member.name, f"asked {call.command_id} {wanted}")
+        self.say(member.name, f"asked {call.command_id} {call.consistency} {call.principal} {wanted}")
+        kept = front.kept(wanted, call)
+        if kept is not None:
+            self.say(member.name, f"kept {kept}")
+            self._checked(lambda: self.judge.told_kept(one, kept, node.follower.position))
+            return one
         OWNER.set(member.name)
-        task = self.loop.create_task(node.ask(wanted, call))
+        task = self.loop.create_task(front.ask(wanted, call))
         OWNER.set("")
         await asyncio.wait([task])
         self._checked(lambda: self._judge(member, one, task))
@@ -205,8 +208,9 @@ class Scenario:
                 after = replace(after, identity="0" * 32)
             elif self.chance.random() < 0.1:
                 after = replace(after, sequence=after.sequence + 1_000)
-        consistency = self.chance.choices(["", "latest", "eventual"], (8, 1, 1))[0]
-        return Call(consistency, after, command_id, timeout=self.timeout * self.chance.choice([0.3, 1, 1, 3]))
+        consistency = self.chance.choices(["", "latest", "eventual", "strict"], (8, 1, 1, STRICT))[0]
+        timeout, caller = self.timeout * self.chance.choice([0.3, 1, 1, 3]), self.callers.pick()
+        return Call(consistency, after, command_id, timeout, caller.principal, caller.access)
 
     async def client(self) -> None:
         """Ask again and again; repeat what was not answered, under its id, at any node; at times ask twice at once."""
@@ -219,7 +223,10 @@ class Scenario:
             self.asker.command_ids.append(command_id)
             call = self.call(command_id)
             if self.chance.random() < self.purging:
-                await self.purge()
+                await self.errand()
+                continue
+            if is_hot(wanted, call) and self.chance.random() < REREAD:
+                await self.read_again(wanted, call)
                 continue
             if is_command(wanted) and self.chance.random() < 0.08:
                 self.counts["doubled"] += 1
@@ -233,16 +240,26 @@ class Scenario:
                 await asyncio.sleep(self.weather.latency * 5)
             await asyncio.sleep(self.weather.latency * self.chance.choice([0, 1, 10]))
 
-    async def purge(self) -> None:
-        """Remove a subject for good and make it again: whoever comes now is somebody else."""
-        subject = self.asker.subject()
-        member = self.chance.choice(self.members)
-        for wanted in (
-            DeleteSubject(subject),
-            DeleteSubject(subject, permanent=True),
-            Register(subject, self.asker.draft()),
-        ):
-            await self.ask(member, wanted, Call(command_id=self.new_id(), timeout=self.timeout))
+    async def errand(self) -> None:
+        """Ask for several things that belong together: at one node, one after the other or all at once."""
+        name, requests = errand(self.asker)
+        member, caller = self.chance.choice(self.members), self.callers.pick()
+        how = Call(timeout=self.timeout, principal=caller.principal, access=caller.access)
+        asks = [self.ask(member, wanted, replace(how, command_id=self.new_id())) for wanted in requests]
+        self.counts[name] += 1
+        if self.chance.random() < 0.5:
+            self.counts["at once"] += 1
+            await self.together(asks)
+            return
+        for one in asks:
+            await one
+
+    async def read_again(self, wanted: Request[Any], call: Call) -> None:
+        """Ask one node for the same thing again and again, as consumers do: it keeps the answer."""
+        member, self.reread = self.chance.choice(self.members), wanted
+        for _ in range(self.chance.randint(3, 10)):
+            await self.ask(member, wanted, replace(call, command_id=self.new_id()))
+            await asyncio.sleep(self.weather.latency * self.chance.choice([0, 1, 5]))
 
     async def kill(self) -> None:
         """Kill nodes at any moment, whatever they wait for."""
@@ -251,10 +268,22 @@ class Scenario:
             self.jobs.spawn(self.site.crash(self.chance.choice(self.members)))
 
     async def restand(self) -> None:
-        """Have nodes take up other state files."""
+        """Have nodes take up other state files, much more often than real ones do."""
         while True:
-            await asyncio.sleep(self.weather.latency * self.lifetime * self.chance.expovariate(1.0))
-            self.jobs.spawn(self.site.stand_anew(self.chance.choice(self.members)))
+            await asyncio.sleep(self.weather.latency * RESTAND * self.chance.expovariate(1.0))
+            self.jobs.spawn(self._stand_anew())
+
+    async def _stand_anew(self) -> None:
+        """Have a node, rather one that is behind, take up a state file between two reads that it answers from memory."""
+        tip = self.site.store.tip
+        behind = [one for one in self.members if one.node is not None and one.node.follower.position != tip]
+        member = self.chance.choice(behind or self.members)
+        again = self.reread
+        if again is not None:
+            await self.ask(member, again, Call("eventual", command_id=self.new_id(), timeout=self.timeout))
+        await self.site.stand_anew(member)
+        if again is not None:
+            await self.ask(member, again, Call("eventual", command_id=self.new_id(), timeout=self.timeout))
 
     async def together(self, works: list[Coroutine[Any, Any, Any]]) -> None:
         """Do things at once."""

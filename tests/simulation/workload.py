@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.simulation.texts import AVRO, OUTER, TOY
@@ -13,10 +13,19 @@ from treaty.core.names import Subject
 from treaty.core.policy import LEVELS
 from treaty.core.requests import Creation, Expected, Force, Request, Scope
 from treaty.core.resource import Resource
-from treaty.core.schema import Draft, Metadata, Reference, Tagged
+from treaty.core.schema import Draft, Metadata, Pairs, Reference, Tagged
 
-SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"))
+SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"), Subject(".", "a"), Subject(".y", "s"))
+"""The fourth is mostly an alias, the context of the fifth is made and deleted again and again."""
+ALIASES = ("s", "t", ":.x:s", "a", "nowhere")
+"""What an alias may lead to: itself, another alias and nothing at all among them."""
 MOST_IDS = 6
+TAGGED: Mapping[str, tuple[Tagged, ...]] = {
+    "inner": (Tagged("R.a", "sr_field", ("T",)),),
+    "outer": (Tagged("O.r", "sr_field", ("T", "U")),),
+    "whole": (Tagged("R", "sr_record", ("W",)),),
+}
+"""Tags by what they are given to."""
 
 
 @dataclass(slots=True)
@@ -35,7 +44,11 @@ class Asker:
         return self.chance.random() < probability
 
     def subject(self) -> Subject:
-        return self.chance.choices(SUBJECTS, (6, 3, 1))[0]
+        return self.chance.choices(SUBJECTS, (12, 6, 2, 2, 0.5))[0]
+
+    def alias(self) -> str:
+        """What an alias leads to: mostly a subject that is there."""
+        return self.chance.choices(ALIASES, (6, 4, 2, 1, 1))[0]
 
     def scope(self) -> Scope:
         wide = [Scope(), Scope(".x"), Scope("*")]
@@ -49,6 +62,20 @@ class Asker:
         toy = self.often(self.toy)
         metadata = Metadata(properties=(("major", self.chance.choice("12")),)) if self.often(0.1) else None
         return Draft(self.chance.choice(TOY if toy else AVRO), "TOY" if toy else "AVRO", metadata=metadata)
+
+    def record(self) -> Draft:
+        """A draft that others refer to."""
+        return Draft(self.chance.choice(AVRO[:3]), "AVRO")
+
+    def properties(self) -> Pairs:
+        return (("team", self.chance.choice("ab")),) if self.often(0.5) else ()
+
+    def tags(self) -> tuple[Tagged, ...]:
+        """Mostly none."""
+        return TAGGED[self.chance.choice(list(TAGGED))] if self.often(0.06) else ()
+
+    def sought_tags(self) -> tuple[str, ...]:
+        return (self.chance.choice(["T", "U", "*"]),) if self.often(0.1) else ()
 
     def number(self) -> int:
         return self.chance.choice([-1, 1, 1, 2, 2, 3, 4])
@@ -72,13 +99,25 @@ def register(ask: Asker) -> Request[Any]:
         force=Force("somebody", "because") if ask.often(0.05) else None,
         expected=expected if ask.often(0.1) else None,
         names=(("scheme", ask.chance.choice("ab")),) if ask.often(0.1) else (),
-        create_with=Creation(policy=ask.chance.choice(["", "FULL_TRANSITIVE"])) if ask.often(0.1) else Creation(),
+        properties=ask.properties() if ask.often(0.05) else (),
+        create_with=creation(ask) if ask.often(0.1) else Creation(),
+        add_tags=ask.tags(),
+        remove_tags=ask.tags(),
+        propagate_tags=ask.often(0.05),
+        exact=ask.often(0.05),
     )
+
+
+def creation(ask: Asker) -> Creation:
+    """How a subject is made: with a policy of its own or one that is nowhere, with properties, at times not as Confluent's are."""
+    policy = ask.chance.choice(["", "FULL_TRANSITIVE", "NONE", "BACKWARD", "NOWHERE"])
+    made = Creation(policy=policy, properties=ask.properties())
+    return replace(made, origin="other", types="one") if ask.often(0.1) else made
 
 
 def derive(ask: Asker) -> Request[Any]:
     """Other tags, and at times a number that may be right."""
-    tags = (Tagged("R.a", "sr_field", ("T",)),)
+    tags = TAGGED[ask.chance.choice(list(TAGGED))]
     add, remove = ask.chance.choice([(tags, ()), ((), tags), ((), ())])
     number = ask.chance.choice([2, 3, 4]) if ask.often(0.3) else 0
     return asked.Derive(ask.subject(), ask.number(), number, add, remove)
@@ -86,16 +125,29 @@ def derive(ask: Asker) -> Request[Any]:
 
 def set_config(ask: Asker) -> Request[Any]:
     """Levels most of all, so that what is compared with what keeps changing."""
+    if ask.often(0.15):
+        alias = SUBJECTS[3] if ask.often(0.7) else ask.subject()
+        return asked.SetConfig(Scope(*alias), Config(alias=ask.alias()))
     if ask.often(0.8):
         return asked.SetConfig(ask.scope(), Config(level=ask.chance.choice([*LEVELS, "SIDEWAYS"])))
     change = ask.chance.choice([Config(normalize=True), Config(group="major"), Config(validate_fields=True)])
-    return asked.SetConfig(ask.scope(), change, ("level",) if ask.often(0.2) else ())
+    return asked.SetConfig(ask.scope(), change, (ask.chance.choice(["level", "alias"]),) if ask.often(0.3) else ())
 
 
 def set_mode(ask: Asker) -> Request[Any]:
     """Mostly back to normal, or nothing else would ever happen."""
     mode = ask.chance.choice(["READWRITE", "READWRITE", None, None, "READONLY", "IMPORT"])
     return asked.SetMode(ask.scope(), mode, force=ask.often(0.2))
+
+
+def get_schema(ask: Asker) -> Request[Any]:
+    """By id, in a context or in all, at times with the highest id or with tags."""
+    subject = ask.subject() if ask.often(0.3) else None
+    return asked.GetSchema(ask.chance.randint(1, MOST_IDS), subject, ask.often(0.1), ask.sought_tags())
+
+
+def get_version(ask: Asker) -> Request[Any]:
+    return asked.GetVersion(ask.subject(), ask.number(), ask.often(0.2), ask.sought_tags(), ask.often(0.1))
 
 
 def get_guid(ask: Asker) -> str:
@@ -140,7 +192,7 @@ Generator = Callable[[Asker], Request[Any]]
 GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.Register: (40, register),
     asked.Derive: (3, derive),
-    asked.DeleteVersion: (8, lambda a: asked.DeleteVersion(a.subject(), a.number(), a.often(0.5))),
+    asked.DeleteVersion: (8, lambda a: asked.DeleteVersion(a.subject(), a.number(), a.often(0.5), a.often(0.1))),
     asked.DeleteSubject: (5, lambda a: asked.DeleteSubject(a.subject(), a.often(0.5))),
     asked.MakeContext: (1, lambda a: asked.MakeContext(a.chance.choice([".x", ".y"]), a.chance.randint(0, MOST_IDS))),
     asked.DeleteContext: (1, lambda a: asked.DeleteContext(a.chance.choice([".x", ".y"]))),
@@ -152,17 +204,14 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.GetMode: (2, lambda a: asked.GetMode(a.scope(), a.often(0.5))),
     asked.Lookup: (4, lambda a: asked.Lookup(a.subject(), a.draft(), a.normalize(), a.often(0.3))),
     asked.Check: (3, lambda a: asked.Check(a.subject(), a.draft(), a.chance.choice([None, -1, 1, 2]))),
-    asked.GetSchema: (
-        5,
-        lambda a: asked.GetSchema(a.chance.randint(1, MOST_IDS), a.subject() if a.often(0.3) else None),
-    ),
+    asked.GetSchema: (5, get_schema),
     asked.GetGuid: (2, lambda a: asked.GetGuid(get_guid(a))),
     asked.GetGuidIds: (1, lambda a: asked.GetGuidIds(get_guid(a))),
-    asked.GetVersion: (6, lambda a: asked.GetVersion(a.subject(), a.number(), a.often(0.2))),
+    asked.GetVersion: (6, get_version),
     asked.FindVersion: (1, lambda a: asked.FindVersion(a.subject(), (("major", a.chance.choice("12")),))),
     asked.ListSubjects: (3, lambda a: asked.ListSubjects(visible=a.visible(), limit=a.chance.randint(1, 9))),
     asked.ListVersions: (4, lambda a: asked.ListVersions(a.subject(), a.visible())),
-    asked.ListSchemas: (1, lambda a: asked.ListSchemas(visible=a.visible(), latest=a.often(0.3))),
+    asked.ListSchemas: (1, lambda a: asked.ListSchemas(visible=a.visible(), latest=a.often(0.3), aliases=a.often(0.3))),
     asked.UsesOf: (1, lambda a: asked.UsesOf(a.chance.randint(1, MOST_IDS), visible=a.visible())),
     asked.ReferencedBy: (1, lambda a: asked.ReferencedBy(a.subject(), a.number(), a.often(0.3))),
     tied.ListAssociations: (2, associations),

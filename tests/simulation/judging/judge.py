@@ -6,13 +6,17 @@ from typing import Any
 
 from tests.simulation.history import TRUTH, History
 from tests.simulation.judging.broken import Broken
+from tests.simulation.judging.doorway import answers_for, is_from_memory, refusal_for, signed
+from treaty.core.calls import FRESH
 from treaty.core.command import Command, Decision, Needs
-from treaty.core.commit import Append, Position
+from treaty.core.commit import Append, Commit, Position
 from treaty.core.decide import decide, is_command, looks
 from treaty.core.lineage import unfinished
-from treaty.core.refusals import Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
+from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply
-from treaty.core.requests import Request
+from treaty.core.requests import GetVersion, Request
+from treaty.core.tables import DictTables
+from treaty.core.values import ConfigValue
 
 
 @dataclass(slots=True, eq=False)
@@ -23,6 +27,8 @@ class Asked:
     call: Call
     since: int
     time: int
+    kept: bool = False
+    """Whether the answer was one that the server had kept."""
     state: str = "open"
     """open, told, refused, unavailable (nothing was left), unknown, lost (the node died)."""
 
@@ -39,10 +45,11 @@ class Judge:
         """From now on nothing fails, so everything has to be answered."""
 
     def arrives(self, request: Request[Any], call: Call, time: int) -> Asked:
+        request = signed(request, call)
         one = Asked(request, call, self.history.now, time)
-        known = self.history.requests.setdefault(call.command_id, [])
-        if request not in known:
-            known.append(request)
+        known = self.history.commands.setdefault(call.command_id, [])
+        if all((request, call.principal) != (other, how.principal) for other, how in known):
+            known.append((request, call))
         self.asked.setdefault(call.command_id, []).append(one)
         return one
 
@@ -55,6 +62,11 @@ class Judge:
                 told = sorted(states)
                 raise Broken("2", f"command {commit.command_id} lands at {commit.sequence} after it was {told}")
         self.history.take(append)
+        self.counts["writes with rights"] += sum(self._had_rights(commit) for commit in append.commits)
+
+    def _had_rights(self, commit: Commit) -> bool:
+        asked = self.asked.get(commit.command_id, ())
+        return bool(commit.rows) and any(one.call.access is not None for one in asked)
 
     # ---------------------------------------------------------------------------------------------------- answers
 
@@ -73,6 +85,14 @@ class Judge:
             self._written(one, reply, place)
         else:
             self._read(one, reply, place)
+
+    def told_kept(self, one: Asked, reply: Reply[Any], here: Position) -> None:
+        """Check an answer that a server had kept: it is of the place that its node shows, and the node would give it now."""
+        if reply.token != here.token:
+            raise Broken("3", f"{one.request} got an answer kept at {reply.token}; the node shows {here.token}")
+        one.kept = True
+        self.counts["kept answers"] += 1
+        self.told(one, reply)
 
     def _follows(self, one: Asked, place: Position) -> None:
         """What a request asked to be after, its answer is after."""
@@ -110,14 +130,19 @@ class Judge:
         self.counts["no-ops"] += 1
 
     def _read(self, one: Asked, reply: Reply[Any], place: Position) -> None:
-        fresh = one.call.consistency == "latest" or (not one.call.consistency and looks(one.request))
+        fresh = one.call.consistency in FRESH or (not one.call.consistency and not one.kept and looks(one.request))
         moment = self.history.places[place]
         if fresh and moment < one.since:
             raise Broken("3", f"{one.request} was answered from moment {moment}; {one.since} was durable before")
         verdict = decide(self.history.states[moment], self._command(one), TRUTH)
-        if not isinstance(verdict, Decision) or verdict.answer != reply.answer:
+        states = (self.history.states[place] for place in range(self.history.now, -1, -1))
+        told = answers_for(one.call.access, verdict.answer, states) if isinstance(verdict, Decision) else []
+        if reply.answer not in told:
             raise Broken("3", f"{one.request} at {reply.token.sequence} is {verdict}, told {reply.answer}")
         self.counts["reads"] += 1
+        self.counts["strict reads"] += one.call.consistency == "strict"
+        self.counts["reads with rights"] += one.call.access is not None
+        self.counts["aliases followed"] += _is_alias(self.history.states[moment], one.request)
 
     def refused(self, one: Asked, refusal: Refusal) -> None:
         """Check a refusal: some state between the question and the answer must say so."""
@@ -128,8 +153,11 @@ class Judge:
             if after is None or self.history.tokens.get(after) in self.history.path:
                 raise Broken("3", f"the good token {after} was refused")
             return
-        memory = one.call.consistency == "eventual" or not (isinstance(refusal, NotFound) or looks(one.request))
-        since = 0 if memory and not is_command(one.request) else one.since
+        self.counts["refusals of rights"] += isinstance(refusal, Forbidden)
+        consistency, sure = one.call.consistency, isinstance(refusal, NotFound) or looks(one.request)
+        memory = consistency == "eventual" or (consistency not in FRESH and not sure)
+        memory = (memory and not is_command(one.request)) or is_from_memory(one.call.access, refusal)
+        since = 0 if memory else one.since
         if not self._justified(one, refusal, since):
             raise Broken("1", f"{one.request} was refused ({refusal!r}), but no state since {since} says so")
 
@@ -158,14 +186,25 @@ class Judge:
         one.state = "lost"
 
     def _command(self, one: Asked) -> Command[Any]:
-        return Command(one.request, one.call.command_id, one.time, one.call.principal)
+        return Command(one.request, one.call.command_id, one.time, one.call.principal, one.call.access)
 
     def _justified(self, one: Asked, told: Decision[Any] | Refusal, since: int) -> bool:
         command = self._command(one)
         return any(
-            _same(decide(self.history.states[place], command, TRUTH), told)
+            _same(_heard(decide(self.history.states[place], command, TRUTH), one), told)
             for place in range(self.history.now, since - 1, -1)
         )
+
+
+def _is_alias(state: DictTables, request: Request[Any]) -> bool:
+    """Whether a read names a subject that stands for another one; for the counts."""
+    subject = request.subject if isinstance(request, GetVersion) and not request.exact else None
+    config = None if subject is None else state.get("config", ("subject", *subject))
+    return isinstance(config, ConfigValue) and bool(config.config.alias)
+
+
+def _heard(verdict: Decision[Any] | Refusal | Needs, one: Asked) -> Decision[Any] | Refusal | Needs:
+    return refusal_for(one.call.access, verdict) if isinstance(verdict, Refusal) else verdict
 
 
 def _same(verdict: Decision[Any] | Refusal | Needs, told: Decision[Any] | Refusal) -> bool:

@@ -1,0 +1,47 @@
+"""Who asks: somebody without rights in force, or one of a few principals with limited rights."""
+
+import random
+from dataclasses import dataclass
+
+from treaty.core.rights import Access, Permission, Rights, Rule, complete
+
+PLAIN = 0.8
+"""How many requests come to a server that has no rights, where everybody may do everything."""
+
+
+def _rule(who: str, may: tuple[Permission, ...], subjects: tuple[str, ...], contexts: tuple[str, ...] = (".",)) -> Rule:
+    return Rule((who,), complete(may), subjects, contexts)
+
+
+RULES = (
+    _rule("user:root", ("admin",), ("*",), ("*",)),
+    _rule("user:reader", ("read",), ("*",), ("*",)),
+    _rule("user:s", ("register", "delete", "config"), ("s",)),
+    _rule("user:s", ("read",), ("a",)),
+    _rule("user:t", ("register", "delete"), ("t",), (".", ".x")),
+    _rule("user:alias", ("register", "delete", "config"), ("a",)),
+    _rule("user:x", ("admin",), ("*",), (".x", ".y")),
+    _rule("user:somewhere", ("read",), ("s",), (".x",)),
+)
+PRINCIPALS = ("user:root", "user:reader", "user:s", "user:t", "user:alias", "user:x", "user:somewhere", "user:nobody")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A principal and what they may do; None where there are no rights."""
+
+    principal: str = ""
+    access: Access | None = None
+
+
+class Callers:
+    """The callers of one run. Randomness of its own, so that the requests of a seed stay as they are."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        rights = Rights(RULES)
+        self._bounded = [Caller(name, rights.access(name)) for name in PRINCIPALS]
+
+    def pick(self) -> Caller:
+        """Choose who asks next."""
+        return Caller() if self._chance.random() < PLAIN else self._chance.choice(self._bounded)

@@ -1,0 +1,147 @@
+"""Requests that belong together: one after the other at one node, or all at once, so that one chain has them all."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.simulation.texts import OUTER
+from tests.simulation.workload import MOST_IDS, TAGGED, Asker
+from treaty.core.answers import Config
+from treaty.core.names import Subject
+from treaty.core.policy import LEVELS
+from treaty.core.requests import (
+    Creation,
+    DeleteConfig,
+    DeleteContext,
+    DeleteSubject,
+    DeleteVersion,
+    Derive,
+    GetVersion,
+    ListVersions,
+    Lookup,
+    MakeContext,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+    SetMode,
+)
+from treaty.core.schema import Draft, Reference
+
+Errand = Callable[[Asker], list[Request[Any]]]
+Y = Subject(".y", "s")
+
+
+def purge(ask: Asker) -> list[Request[Any]]:
+    """Remove a subject for good and make it again: whoever comes now is somebody else."""
+    subject = ask.subject()
+    return [DeleteSubject(subject), DeleteSubject(subject, permanent=True), Register(subject, ask.draft())]
+
+
+def rename(ask: Asker) -> list[Request[Any]]:
+    """Give a version a name, remove the subject, and give the name again to another one: each index loses several keys."""
+    subject, name = ask.subject(), (("scheme", ask.chance.choice("ab")),)
+    first, second = ask.draft(), ask.draft()
+    return [
+        Register(subject, first, names=name),
+        Register(subject, second),
+        DeleteSubject(subject),
+        DeleteSubject(subject, permanent=True),
+        Register(subject, ask.chance.choice([first, second]), names=name),
+        Lookup(subject, first),
+    ]
+
+
+def replace_version(ask: Asker) -> list[Request[Any]]:
+    """Remove the latest version for good, and register its schema and another one."""
+    subject, draft = ask.subject(), ask.draft()
+    number = ask.chance.choice([1, 2, 3])
+    return [
+        Register(subject, draft),
+        DeleteVersion(subject, number),
+        DeleteVersion(subject, number, permanent=True),
+        Register(subject, draft),
+        Register(subject, ask.draft()),
+        ListVersions(subject, "all"),
+    ]
+
+
+def renew_context(ask: Asker) -> list[Request[Any]]:
+    """Make a context, use it, delete it, and use it again: no id of it may be given a second time."""
+    first, scope = ask.draft(), Scope(Y.context)
+    made: list[Request[Any]] = [
+        SetMode(scope, "IMPORT"),
+        MakeContext(Y.context, ask.chance.randint(0, MOST_IDS)),
+        SetMode(scope, "READWRITE"),
+    ]
+    return [
+        *(made if ask.often(0.5) else []),
+        Register(Y, first),
+        DeleteSubject(Y),
+        DeleteSubject(Y, permanent=True),
+        DeleteContext(Y.context),
+        Register(Y, ask.chance.choice([first, ask.draft()])),
+    ]
+
+
+def turn_alias(ask: Asker) -> list[Request[Any]]:
+    """Turn an alias from one subject to another, and work through it; at times it leads to itself, or back."""
+    alias = Subject(".", "a")
+    first, second = ask.alias(), ask.alias()
+    asked: list[Request[Any]] = [
+        SetConfig(Scope(*alias), Config(alias=first)),
+        Register(alias, ask.draft()),
+        GetVersion(alias, 1),
+        SetConfig(Scope(*alias), Config(alias=second)),
+        GetVersion(alias, 1),
+        GetVersion(alias, -1),
+        DeleteVersion(alias, ask.number()),
+    ]
+    back = SetConfig(Scope(".", "t"), Config(alias="a"))
+    return [*asked, back, GetVersion(Subject(".", "t"), 1), DeleteConfig(back.scope)] if ask.often(0.3) else asked
+
+
+def create_with(ask: Asker) -> list[Request[Any]]:
+    """Make a subject with a policy of its own, then set the config against it."""
+    subject, level = ask.subject(), ask.chance.choice(list(LEVELS))
+    creation = Creation(policy=ask.chance.choice(["NONE", "FULL_TRANSITIVE"]), properties=ask.properties())
+    return [
+        DeleteSubject(subject),
+        DeleteSubject(subject, permanent=True),
+        Register(subject, ask.draft(), create_with=creation),
+        SetConfig(Scope(*subject), Config(level=level)),
+        Register(subject, ask.draft()),
+        Register(subject, ask.draft()),
+    ]
+
+
+def tag_references(ask: Asker) -> list[Request[Any]]:
+    """Register a schema that refers to another one, with tags of its own, and change those."""
+    text, kind, name = OUTER
+    subject, target = Subject(".", "t"), Subject(".", "s")
+    draft = Draft(text, kind, (Reference(name, target.name, ask.chance.choice([-1, 1])),))
+    return [
+        Register(target, ask.record()),
+        Register(subject, draft, add_tags=TAGGED["outer"]),
+        Derive(subject, -1, remove_tags=TAGGED["outer"]),
+        Register(subject, draft, propagate_tags=True),
+        DeleteVersion(target, -1),
+        GetVersion(subject, -1, find_tags=("*",)),
+    ]
+
+
+ERRANDS: Mapping[str, tuple[float, Errand]] = {
+    "purges": (8, purge),
+    "renames": (2, rename),
+    "versions replaced": (2, replace_version),
+    "contexts renewed": (2, renew_context),
+    "aliases turned": (2, turn_alias),
+    "created with": (1, create_with),
+    "references tagged": (2, tag_references),
+}
+"""Errands by what is counted: how often, and what is asked."""
+
+
+def errand(ask: Asker) -> tuple[str, list[Request[Any]]]:
+    """Choose an errand: its name, and its requests."""
+    (name,) = ask.chance.choices(list(ERRANDS), [often for often, _ in ERRANDS.values()])
+    return name, ERRANDS[name][1](ask)
