@@ -8,12 +8,16 @@ import pytest
 from tests.laws.toy import Bench
 from treaty.core import limits
 from treaty.core.answers import Config, VersionFound
-from treaty.core.commit import Commit, make_append
+from treaty.core.command import Command, Decision
+from treaty.core.commit import Commit, Position, make_append
+from treaty.core.decide import decide
 from treaty.core.law import memory
 from treaty.core.law.extras import metadata_for, rules_for
+from treaty.core.law.memory import request_digest
 from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidRules, InvalidSchema, NotFound, SchemaNotFound, SubjectNotFound
+from treaty.core.overlay import Overlay
+from treaty.core.refusals import Conflicting, InvalidRules, InvalidSchema, NotFound, SchemaNotFound, SubjectNotFound
 from treaty.core.requests import (
     DeleteContext,
     DeleteMode,
@@ -33,8 +37,9 @@ from treaty.core.requests import (
     SetMode,
     UsesOf,
 )
+from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
-from treaty.core.values import Version
+from treaty.core.values import Outcome, Version
 
 S, T, AWAY = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
 
@@ -44,10 +49,12 @@ def bench() -> Bench:
     return Bench()
 
 
-def put(bench: Bench, subject: Subject, *names: str, refers: str = "", **members: object) -> VersionFound:
+def put(
+    bench: Bench, subject: Subject, *names: str, refers: str = "", command_id: str = "", **members: object
+) -> VersionFound:
     references = (Reference("n", refers, -1),) if refers else ()
     request = Register(subject, Draft(json.dumps(names), "TOY", references), **members)  # type: ignore[arg-type]
-    return bench.do(request).version
+    return bench.do(request, command_id).version
 
 
 def state(bench: Bench, subject: Subject, ordinal: int) -> str:
@@ -211,22 +218,101 @@ def test_the_oldest_outcome_falls_out(bench: Bench, monkeypatch: pytest.MonkeyPa
     assert limits.OUTCOMES > 1_000
 
 
-def test_an_outcome_that_an_empty_commit_passed_falls_out_later(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "OUTCOMES", 2)
-    monkeypatch.setattr(memory, "HANDED_WITHIN", 3)
+def empty_commits(bench: Bench, count: int) -> None:
+    """What strict reads and settlements write: commits without rows."""
+    for _ in range(count):
+        bench.clock += 1
+        commit = Commit(bench.position.sequence + 1, ())
+        bench.position = make_append(bench.position, bench.clock.to_bytes(16, "big"), (commit,)).position
+        bench.tables.apply((), bench.position)
 
-    def step(name: str) -> None:
-        bench.do(SetConfig(Scope(".", name), Config(level="NONE")), name)
 
-    step("a")
-    step("b")
-    for sequence in (3, 4, 5):  # of which the first two should have taken them along
-        empty = make_append(bench.tables.position, bytes([sequence] * 16), (Commit(sequence, ()),))
-        bench.tables.apply((), empty.position)
-    assert len(list(bench.tables.keys("outcome"))) == 2
-    for name in "cdefgh":
-        step(name)
-    assert sorted(bench.tables.keys("outcome")) == [("g",), ("h",)]
+def write(bench: Bench, name: str) -> int:
+    """Write once; return how many outcomes the commit dropped."""
+    bench.do(SetConfig(Scope(".", name), Config(level="NONE")), name)
+    rows = [decode_row(row) for row in bench.commits[-1].rows]
+    return sum(row.table == "outcome" and row.value is None for row in rows)
+
+
+def outcomes(bench: Bench) -> list[str]:
+    return sorted(str(key[0]) for key in bench.tables.keys("outcome"))
+
+
+def test_outcomes_that_empty_commits_passed_fall_out_with_the_next_commit(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "OUTCOMES", 4)
+    for name in "abc":
+        assert write(bench, name) == 0
+    empty_commits(bench, 2)
+    assert outcomes(bench) == ["a", "b", "c"], "an empty commit changes nothing"
+    assert write(bench, "d") == 2
+    assert outcomes(bench) == ["c", "d"]
+    assert write(bench, "e") == 1
+    assert outcomes(bench) == ["d", "e"]
+
+
+@pytest.mark.parametrize("empty", [2, 6, 30])
+def test_outcomes_stay_bounded_however_many_empty_commits_there_are(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, empty: int
+) -> None:
+    monkeypatch.setattr(memory, "OUTCOMES", 20)
+    counts = []
+    for number in range(120):
+        empty_commits(bench, empty)
+        write(bench, f"c{number}")
+        counts.append(len(outcomes(bench)))
+
+    assert max(counts) <= 20 // (empty + 1) + 1
+
+
+def test_a_commit_drops_the_oldest_outcomes_and_not_too_many(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert limits.OUTCOMES_DROPPED == 64
+    monkeypatch.setattr(memory, "OUTCOMES", 200)
+    for number in range(150):
+        write(bench, f"a{number:03}")
+    empty_commits(bench, 1_000)
+
+    assert [write(bench, name) for name in "vwxyz"] == [64, 64, 22, 0, 0]
+    assert outcomes(bench) == ["v", "w", "x", "y", "z"]
+
+
+REQUEST = request_digest(Register(S, Draft('["a"]', "TOY")))
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome(1, "Subscribed", (("answer", "{}"), ("request", REQUEST))),
+        Outcome(1, "Subscribed"),
+        Outcome(1, "Deleted", (("answer", '{"count":3}'), ("request", REQUEST))),
+        Outcome(1, "Deleted", (("answer", "treaty-sealed:key:bytes"), ("request", REQUEST))),
+        Outcome(1, "Registered", (("request", REQUEST), ("subject", "s"))),
+        Outcome(1, "Registered", (("guid", "g"), ("id", "1"), ("number", "one"), ("ordinal", "0"), ("subject", "s"))),
+    ],
+    ids=["kind", "kind-alone", "shape", "sealed", "members", "numbers"],
+)
+def test_an_answer_that_cannot_be_read_is_told_as_done(bench: Bench, outcome: Outcome) -> None:
+    bench.position = Position(b"i" * 16, 1, b"d" * 32)
+    bench.tables.apply([encode_row(Row("outcome", ("theirs",), outcome))], bench.position)
+    with pytest.raises(Conflicting, match="was done at sequence 1") as refused:
+        put(bench, S, "a", command_id="theirs")
+    assert (refused.value.reason.rule, refused.value.reason.old) == ("OUTCOME_UNREADABLE", outcome.kind)
+    assert put(bench, S, "a").number == 1, "under another id it is another command"
+
+
+def test_a_chain_drops_each_outcome_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "OUTCOMES", 3)
+    for name in "abc":
+        write(bench, name)
+    view, dropped = Overlay(bench.tables), []
+    for name in "defgh":
+        verdict = decide(view, Command(SetConfig(Scope(".", name), Config(level="NONE")), name, 0), bench.grammar)
+        assert isinstance(verdict, Decision)
+        dropped += [row.key[0] for row in verdict.rows if row.table == "outcome" and row.value is None]
+        view.put(verdict.rows)
+
+    assert dropped == ["a", "b", "c", "d", "e"]
 
 
 def test_a_repeated_registration_is_told_even_after_its_version_has_gone(bench: Bench) -> None:

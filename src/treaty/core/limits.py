@@ -43,7 +43,9 @@ COUNTER = 2**31 - 1
 COMMAND_ID = 128
 """Characters of a command's id."""
 OUTCOMES = 10_000
-"""Commands whose outcome is remembered."""
+"""Commits for which the outcome of a command is remembered."""
+OUTCOMES_DROPPED = 64
+"""Outcomes that one commit drops at most; there are more to drop where empty commits came between."""
 APPENDS_KEPT = 10_000
 """Appends whose place in history a SQL log remembers; at least as long as its tombstones live."""
 CHAIN_COMMITS = 256

@@ -168,7 +168,8 @@ def _alias_entries(key: Key, value: Value) -> tuple[Key, ...]:
 
 
 def _outcome_entries(_key: Key, value: Value) -> tuple[Key, ...]:
-    return ((value.sequence,),) if isinstance(value, values.Outcome) else ()
+    """An order's entries begin with a text, so that all of them have the same bounds."""
+    return (("", value.sequence),) if isinstance(value, values.Outcome) else ()
 
 
 INDEXES: Mapping[str, Index] = {
@@ -188,12 +189,12 @@ INDEXES: Mapping[str, Index] = {
     "association.resource": Index("association", _resource_entries, of_key=True),
     "association.guid": Index("association", _association_entries),
     "config.alias": Index("config", _alias_entries),
-    "outcome.sequence": Index("outcome", _outcome_entries),
+    "outcome.sequence": Index("outcome", _outcome_entries, ordered=True),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
 (context, subject) · (context, subject, number) · (state live or soft, context, subject) · (context, schema id) ·
 (SHA-256) · (context, subject, ordinal) · (context, subject) · (namespace or ``-`` for any, name) · (namespace, name,
-kind, context, subject, lifecycle, type) · (resource id) · (guid) · (context, subject) · (sequence)."""
+kind, context, subject, lifecycle, type) · (resource id) · (guid) · (context, subject) · (an empty text, sequence)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))

@@ -10,14 +10,16 @@ import pytest
 from tests.behaviours.nodes.lives import FAIR, desk, living, post, virtual, way, world
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
-from treaty.core.commit import Commit, make_append
+from treaty.core.commit import START, Commit, make_append
 from treaty.core.grammar import Answer, Parse, Question
 from treaty.core.law import memory
 from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, Invalid, OutcomeUnknown, TooLarge, Unavailable
-from treaty.core.registry import Call
+from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, TooLarge, Unavailable
+from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
-from treaty.core.rows import Encoded
+from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.values import Outcome
+from treaty.log.care.restore import put
 from treaty.log.log import Fate
 from treaty.node import chain, queue, writer
 from treaty.node.node import Node
@@ -72,6 +74,25 @@ async def test_another_request_under_a_used_id_is_refused() -> None:
                 await node.ask(other, Call(command_id="mine"))
             assert refused.value.reason.rule == "COMMAND_ID_USED"
         assert (await node.ask(post("s"), Call(command_id="mine"))).answer.created
+
+
+@virtual
+async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_one() -> None:
+    disk = Disk(9)
+    log = way(disk)
+    of_newer = Outcome(1, "Subscribed", (("answer", "{}"),))
+    await put(log, START, [encode_row(Row("outcome", ("theirs",), of_newer))], 0)
+    async with living(way(disk, seed=1)) as node:
+        await node.ask(ListSubjects())
+        asked = [
+            node.ask(post(f"s{number}"), Call(command_id="theirs" if number == 3 else f"own-{number}", timeout=5))
+            for number in range(8)
+        ]
+        replies = await asyncio.gather(*asked, return_exceptions=True)
+        assert node.counts.appends == 1, "they came in one chain"
+    assert [type(one) for one in replies] == [Reply] * 3 + [Conflicting] + [Reply] * 4
+    assert "was done at sequence 1" in str(replies[3])
+    assert "Subscribed" in str(replies[3])
 
 
 @virtual

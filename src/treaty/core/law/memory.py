@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import fields, replace
 from functools import cache, partial
+from itertools import islice
 from typing import Any, cast
 
 from treaty.core import answers
@@ -12,9 +13,9 @@ from treaty.core.associating import AssociationResult, AssociationResults, Bound
 from treaty.core.codec import decode, dumps, encode
 from treaty.core.command import Command, Decision
 from treaty.core.law.versions import found
-from treaty.core.limits import HANDED_WITHIN, OUTCOMES
+from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
 from treaty.core.names import subject_of
-from treaty.core.refusals import Invalid
+from treaty.core.refusals import Conflicting, Invalid
 from treaty.core.rows import Key, Row
 from treaty.core.schema import Pairs
 from treaty.core.values import Outcome, Schema, Version
@@ -37,28 +38,29 @@ _SCALARS = frozenset({str, int, bool, float, type(None)})
 
 
 def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
-    """Add the rows of the command's outcome to a decision that writes; the oldest one falls out.
+    """Add the rows of the command's outcome to a decision that writes; those that are older than OUTCOMES commits go.
 
     One that changes nothing is remembered where the command may be under way elsewhere: there it may change something later.
-    An empty commit takes no outcome along. There are at most HANDED_WITHIN of them in a row, so the one that stayed falls
-    out that many commits later.
+    Empty commits, which proofs and settlements make, drop nothing, so that a commit may find several that are too old; it
+    drops at most OUTCOMES_DROPPED of them, the oldest first.
     """
     if not decision.rows and not command.again:
         return decision
     sequence = view.sequence + 1
     kind, facts = _members(decision.answer)
     members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
-    old = [
-        key
-        for late in (0, HANDED_WITHIN, 2 * HANDED_WITHIN)
-        for key in view.find("outcome.sequence", (sequence - OUTCOMES - late,))
-    ]
     rows = (
         *decision.rows,
         Row("outcome", (command.command_id,), Outcome(sequence, kind, members)),
-        *(Row("outcome", key, None) for key in old if key != (command.command_id,)),
+        *(Row("outcome", key, None) for key in _too_old(view, sequence) if key != (command.command_id,)),
     )
     return Decision(rows, decision.answer)
+
+
+def _too_old(view: View, sequence: int) -> Iterator[Key]:
+    """The oldest outcomes that a commit at this sequence is to drop."""
+    entries = view.walk("outcome.sequence", ("",), ("", sequence - OUTCOMES + 1))
+    return islice((key for entry in entries for key in view.find("outcome.sequence", entry)), OUTCOMES_DROPPED)
 
 
 def _members(answer: Any) -> tuple[str, Pairs]:
@@ -101,7 +103,8 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
     """Return the answer that a command got, from its outcome.
 
     A registration is told with its schema where that is still there, else with its ids alone. Raises `Invalid` where
-    the id was another request's.
+    the id was another request's, and `Conflicting` where the answer can't be read here: it is of a newer version, or
+    encrypted with a key that is missing.
     """
     members = dict(outcome.members)
     if members.get("request", "") not in {"", request_digest(command.request)}:
@@ -113,10 +116,21 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
             new=type(command.request).__name__,
             allowed="a new id for every command; the same one only to repeat it",
         )
-    if outcome.kind != "Registered":
-        answer, _ = decode(_KINDS[outcome.kind], json.loads(members["answer"]), ignore=True)
-        return _told(answer, partial(_found, view))
-    return answers.Registered(_version(view, members), created="created" not in members)
+    try:
+        if outcome.kind != "Registered":
+            answer, _ = decode(_KINDS[outcome.kind], json.loads(members["answer"]), ignore=True)
+            return _told(answer, partial(_found, view))
+        return answers.Registered(_version(view, members), created="created" not in members)
+    except (KeyError, ValueError):  # `DecodeError` is one
+        raise Conflicting.of(
+            "OUTCOME_UNREADABLE",
+            f"The command {command.command_id} was done at sequence {outcome.sequence}; its answer of kind "
+            f"{outcome.kind[:100]} can't be read by this version of Treaty",
+            path="Treaty-Command",
+            old=outcome.kind[:100],
+            new=type(command.request).__name__,
+            allowed="ask a node of the version that wrote it; the command is not to be sent under another id",
+        ) from None
 
 
 def _version(view: View, members: dict[str, str]) -> answers.VersionFound:

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from treaty.core import values
 from treaty.core.answers import Config
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, encode_row
-from treaty.core.view import index_entries
+from treaty.core.view import ORDERS, index_entries
 from treaty.node.segment.forms import read_row
 from treaty.node.segment.marks import hash_of
 
@@ -41,6 +41,7 @@ SAMPLES = (
 
 def _told() -> Iterator[str]:
     """Everything by which rows are kept and found, for some of them."""
+    yield repr(sorted(ORDERS))
     for row in SAMPLES:
         encoded: Encoded = encode_row(row)
         yield repr((ROW_FORMAT, encoded, read_row(encoded)[1], hash_of(row.key)))
