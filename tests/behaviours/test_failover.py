@@ -177,7 +177,7 @@ class Lagging:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self.url, self.exclusive, self.strangers = log.url, log.exclusive, 0
+        self.url, self.exclusive, self.linearizable, self.strangers = log.url, log.exclusive, log.linearizable, 0
         self.hold, self.close = log.hold, log.close
 
     async def append(self, append: Append) -> object:

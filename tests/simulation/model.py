@@ -48,6 +48,7 @@ class LogModel:
     """One node's way to the disk. `rows` tells whether reads work as SQL's (by row) or as memory's (by append)."""
 
     exclusive = True
+    linearizable = True
     strangers = 0
     owned = False
 

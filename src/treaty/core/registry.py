@@ -36,7 +36,7 @@ class Token:
 class Call:
     """How a request is made.
 
-    `consistency` is ``latest`` (look at the tip first), ``strict`` (the same, proven by an empty commit where an old leader
+    `consistency` is ``latest`` (look at the tip first), ``strict`` (the same, proven by an append where an old leader
     of the log may answer a look), ``eventual`` (memory is good enough) or empty (the default of the request's class). `after` is a token that the answer must not be older than. `command_id` makes a retry the
     same command; empty means that the registry gives one. `again` says that it was sent before and may wait somewhere still: then its outcome is
     remembered even where it changes nothing, so that the one that waits does nothing either. `timeout` is in seconds.

@@ -100,6 +100,14 @@ class Log(Protocol):
         ...
 
     @property
+    def linearizable(self) -> bool:
+        """Whether `tip` never misses an append that was acknowledged before it was called.
+
+        SQL and memory: yes. Kafka: no, because a broker that leads no more may answer; only an accepted append proves it.
+        """
+        ...
+
+    @property
     def strangers(self) -> int:
         """Records that were read and that nobody of Treaty's wrote: all nodes ignore them alike. 0 where none can be."""
         ...

@@ -80,6 +80,7 @@ class MemoryLog:
     """A `Log` on a shelf."""
 
     exclusive = True
+    linearizable = True
     strangers = 0
     owned = False
 

@@ -36,6 +36,7 @@ class SqliteLog:
     """A `Log` in a SQLite file."""
 
     exclusive = True
+    linearizable = True
     strangers = 0
     owned = False
 

@@ -1,17 +1,19 @@
 """A chain in the making: commands decided one after the other, each on an overlay of those before it."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import Commit, Position
-from treaty.core.grammar import Grammar, Question
+from treaty.core.grammar import Answer, Grammar, Question
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal, TooLarge
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.view import Tables, View
+from treaty.node.grammar import Sitting
 from treaty.node.pending import LateError, Pending, Verdict
 
 Decide = Callable[[View, Command[Any], Grammar], Decision[Any] | Refusal | Needs]
@@ -129,3 +131,43 @@ def _add(chain: Chain, overlay: Overlay, pending: Pending, decision: Decision[An
     chain.bytes += size
     overlay.put(decision.rows)
     return True
+
+
+# ---------------------------------------------------------------------------------------------------- reading ahead
+
+
+class _EnoughError(Exception):
+    """The first question was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """A `Grammar` that answers the first question of a decision, which is about the text, and ends it."""
+
+    sitting: Sitting
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Names of the formats with a plug-in here."""
+        return self.sitting.formats
+
+    @property
+    def validators(self) -> frozenset[str]:
+        """Names of the validators that are here."""
+        return self.sitting.validators
+
+    def ask(self, question: Question) -> Answer | None:
+        """Have the answer remembered; the decision is made later."""
+        self.sitting.ask(question)
+        raise _EnoughError
+
+
+def read_ahead(batch: Iterable[Pending], tables: Tables, decide: Decide) -> None:
+    """Read the texts of commands that were never decided yet, before the log is held, so that nobody waits for a parser with it.
+
+    Nothing is decided, and no fault is told here.
+    """
+    for pending in batch:
+        if not pending.over and not pending.sitting.pinned:
+            with suppress(Exception):  # the decision meets it again
+                decide(tables, pending.command, _First(pending.sitting))

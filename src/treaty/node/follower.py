@@ -5,11 +5,11 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 
-from treaty.core.commit import START, Commit, Position, make_append
+from treaty.core.commit import START, Position
 from treaty.core.limits import POSITIONS_KEPT
 from treaty.core.rows import Encoded, Row
 from treaty.core.view import Tables
-from treaty.log.log import Delta, Fate, Log, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError
 from treaty.node.status import Counts
 from treaty.node.world import World, give_back
 
@@ -24,8 +24,6 @@ FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 MANY = 20_000
 """Rows from which on a load is made ready on a thread of its own: the loop would stop for long."""
-PROOFS = 10
-"""Empty commits that are tried to prove that nothing newer is there."""
 READS = 20
 """Reads that one look makes at most to come to the tip that it saw."""
 
@@ -159,22 +157,6 @@ class Follower:
     def finish(self, number: int) -> None:
         """The tables now show at least what look `number` saw."""
         self.done = max(self.done, number)
-
-    async def prove(self, random: Callable[[int], bytes]) -> bool:
-        """Get an empty commit into the log and read up to it: what is acknowledged by now is surely shown then.
-
-        False where others came first again and again. Raises `LogUnavailableError` or `LogDamagedError`.
-        """
-        for _ in range(PROOFS):
-            number = self.begin()
-            await self.look()
-            base = self.position
-            empty = make_append(base, random(16), (Commit(base.sequence + 1, ()),))
-            if await self._log.append(empty) is Fate.ACCEPTED:
-                await self.reach(empty.position)
-                self.finish(number)
-                return True
-        return False
 
     # ---------------------------------------------------------------------------------------------------- reading
 

@@ -29,7 +29,7 @@ from treaty.node.segment.keeper import Keeper
 from treaty.node.status import Counts, Kept, Status
 from treaty.node.world import World
 from treaty.node.writer import Writer
-from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, Refused, Told
+from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, Passed, ReadBarrier, Refused, Told
 
 logger = logging.getLogger("treaty.node")
 
@@ -130,6 +130,9 @@ class Node:
             if not self._known(handed.place):
                 await self._in_time(self._same_log(handed.place), Call(timeout=handed.seconds))
             left = handed.seconds - (self._world.now() - begun)
+            if isinstance(handed.command.request, ReadBarrier):
+                await self._in_time(self._barrier(taken=True), Call(timeout=left))
+                return Done(Reply(Passed(), self.follower.position.token))
             return Done(await self._queue.submit(handed.command, left, handed))
         except MovedError as moved:
             return Moved(moved.address)
@@ -170,8 +173,8 @@ class Node:
         consistency = call.consistency
         fresh = consistency in FRESH or (not consistency and looks(command.request)) or not self.follower.done
         fresh = fresh or self._tables.damaged
-        if consistency == "strict" and not self._log.exclusive:
-            await self._prove()
+        if consistency == "strict" and not self._log.linearizable:
+            await self._barrier()
         elif fresh:
             await self.follower.look()
         if call.after is not None:
@@ -189,20 +192,16 @@ class Node:
             raise verdict
         return verdict
 
-    async def _prove(self) -> None:
-        """Show that nothing newer is in the log, by an empty commit: no leader that is none any more can take that.
+    async def _barrier(self, *, taken: bool = False) -> None:
+        """Wait until an append that was sent after this call is accepted and read back: no old leader can take that.
 
-        A log that can be held (SQL, memory) has no such leaders, and is looked at.
+        `taken`: for another node, which the log's leader serves.
         """
         if self._queue.read_only:
             raise Unavailable(
                 f"this node is read-only and can prove nothing: {self._queue.read_only}", READ_ONLY_SECONDS
             )
-        if not await self.follower.prove(self._world.random):
-            raise Unavailable(
-                "no empty commit of this node came first, so nothing proves that it knows the newest state: ask again, or "
-                "ask the node that owns the log"
-            )
+        await self._queue.barriers.wait(taken=taken)
 
     async def _verdict(self, command: Command[A]) -> Reply[A] | Refusal:
         """Decide a query on the tables as they are, with the token of that state."""

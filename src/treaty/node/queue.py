@@ -10,6 +10,7 @@ from treaty.core.limits import DECISION_ROUNDS, HANDED_WITHIN, OUTCOMES, QUEUE
 from treaty.core.lineage import sealed, unfinished
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Reply, Token
+from treaty.node.barriers import Barriers
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
 from treaty.node.pending import Pending
@@ -39,6 +40,8 @@ class Queue:
         self._all: dict[Pending, None] = {}
         self._line: deque[Pending] = deque()
         self._wake = asyncio.Event()
+        self.barriers = Barriers(follower, self._wake.set)
+        """Strict reads that wait for an append."""
         self._parked: dict[Pending, asyncio.Task[None]] = {}
         self.hindrance = ""
         """Why nobody decides now, for those whose deadline comes."""
@@ -129,8 +132,8 @@ class Queue:
                 parked.cancel()
 
     async def some(self) -> None:
-        """Return when somebody is in line."""
-        while not self._line:
+        """Return when somebody is in line, or a strict read wants an append."""
+        while not self._line and not self.barriers.due:
             self._wake.clear()
             await self._wake.wait()
 
@@ -142,6 +145,7 @@ class Queue:
                     pending.fail(OutcomeUnknown(pending.command.command_id))
                 pending.fail(Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS))
             self._line.clear()
+            self.barriers.fail(Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS))
         batch: list[Pending] = []
         while self._line and len(batch) < most:
             pending = self._line.popleft()
@@ -183,6 +187,7 @@ class Queue:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self.barriers.close()
         for pending in self._all:
             self.expire(pending)
 

@@ -4,13 +4,12 @@ import logging
 from dataclasses import dataclass
 
 from treaty.core.command import Needs
-from treaty.core.commit import START, Append, Position, make_append
+from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
 from treaty.core.values import Outcome
 from treaty.log.log import Fate, Leader, Log, LogDamagedError, LogUnavailableError
-from treaty.node.ahead import read_ahead
-from treaty.node.chain import Chain, Decide, build
+from treaty.node.chain import Chain, Decide, build, read_ahead
 from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
 from treaty.node.peers.handing import Handing
 from treaty.node.pending import Pending, Verdict
@@ -68,6 +67,8 @@ class Writer:
         self._landed = START
         """The place of the last append of this node: where the log has gone on from there, others write too."""
         self._alone = 0
+        self._reloads = 0
+        """How often everything had been read anew when the last append was sent."""
 
     async def run(self) -> None:
         """Write, for ever."""
@@ -80,10 +81,12 @@ class Writer:
                 pause = FIRST_PAUSE
             except LogUnavailableError as error:
                 self._queue.refused(str(error))
+                self._queue.barriers.fail(error)
                 await self._world.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError as error:
                 self._follower.damage = error.told
+                self._queue.barriers.fail(error)
             except Exception:
                 log.exception("a chain was given up; its commands will be told at their deadline")
                 await self._world.sleep(pause)
@@ -97,7 +100,7 @@ class Writer:
             await self._pass_on(leader)
             return
         batch = self._queue.take(self._size)
-        if not batch:
+        if not batch and not self._queue.barriers.due:
             return
         chain, flight = await self._send(batch)
         if flight is None:
@@ -108,10 +111,12 @@ class Writer:
             self._counts.unknown += 1
             settled = await self._settle(chain, flight.append)
             if settled is None:
+                self._queue.barriers.lost(flight.look)
                 await self._sort_out(chain)
             else:
                 await self._land(chain, settled.position, flight.look)
         elif flight.fate is Fate.CONFLICT:
+            self._queue.barriers.lost(flight.look, conflict=True)
             await self._lose(chain)
         else:
             self._queue.give_back(chain.members)
@@ -124,7 +129,8 @@ class Writer:
         self._conflicts = 0
         waiting = self._handing.send(self._queue.take(QUEUE), leader)
         self._queue.give_back(waiting)
-        if waiting:
+        self._handing.pass_barrier(leader)
+        if waiting or self._queue.barriers.due:
             await self._world.sleep(FIRST_PAUSE)
 
     # ---------------------------------------------------------------------------------------------------- sending
@@ -153,7 +159,10 @@ class Writer:
         return sent
 
     def _build(self, batch: list[Pending]) -> Chain:
-        """Decide a batch, answer what holds already, and send questions about schemas on their way."""
+        """Decide a batch, answer what holds already, and send questions about schemas on their way.
+
+        Where nothing is to be written, a strict read that waits gets an empty commit.
+        """
         if self._queue.read_only:  # it may have become so while the log was waited for
             self._queue.give_back(batch)
             batch = []
@@ -164,6 +173,8 @@ class Writer:
         for pending, questions in chain.open:
             self._queue.park(pending, questions)
         self._queue.give_back(chain.left)
+        if not chain.commits and self._queue.barriers.due and not self._queue.read_only:
+            chain.commits.append(Commit(chain.last + 1, ()))
         return chain
 
     async def _fly(self, chain: Chain) -> Flight | None:
@@ -171,7 +182,7 @@ class Writer:
         if not chain.commits:
             return None
         append = make_append(chain.base, self._world.random(16), tuple(chain.commits))
-        look = self._follower.begin()
+        look, self._reloads = self._follower.begin(), self._counts.reloads
         for pending, _ in chain.writers:
             pending.sent = True
         self._follower.expect(chain.rows)
@@ -196,13 +207,16 @@ class Writer:
 
     async def _land(self, chain: Chain, position: Position, look: int) -> None:
         """The append is in the log: read it back, then answer."""
-        reloads = self._counts.reloads
-        while not self._follower.shows(position) and self._counts.reloads == reloads:
+        while not self._follower.shows(position) and self._counts.reloads == self._reloads:
             try:
                 await self._follower.reach(position)
             except LogUnavailableError as error:
                 self._queue.refused(str(error))
                 await self._world.sleep(FIRST_PAUSE)
+        if self._counts.reloads == self._reloads:
+            self._queue.barriers.accepted(look)
+        else:
+            self._queue.barriers.lost(look)  # the log was put back to an older state, or may have been
         first = self._follower.tables.get("outcome", (chain.commits[0].command_id,))
         if chain.writers and (not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence):
             await self._sort_out(chain)  # the log was put back to an older state meanwhile
@@ -223,7 +237,8 @@ class Writer:
         """Somebody else was first: look what it was, and decide again, fewer at a time."""
         self._counts.conflicts += 1
         self._conflicts += 1
-        self._size = max(1, len(chain.commits) // 2)
+        if chain.writers:
+            self._size = max(1, len(chain.commits) // 2)
         self._follower.expect(None)
         self._queue.give_back(chain.members)
         await self._follower.look()

@@ -1,49 +1,258 @@
-"""`consistency=strict`: an old leader of a Kafka partition may answer a look, and can't take an empty commit."""
+"""`consistency=strict`: an old leader of a Kafka partition may answer a look, and can't take an append."""
 
 import asyncio
 import random
+from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 import pytest
 
 from tests.behaviours.logs.backends import attempt
-from tests.behaviours.nodes.lives import living, post, virtual
+from tests.behaviours.nodes.crowns import commits, realm, written
+from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
+from tests.simulation.disk import Disk
 from tests.simulation.kafka.any import here
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
+from tests.simulation.model import LogModel, Weather
+from treaty.core.commit import Append, Position
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListVersions
+from treaty.core.rights import Access, Rule
 from treaty.log.kafka.any.log import AnyLog
+from treaty.log.log import Delta, Fate, Log
 from treaty.log.memory import MemoryLog
+from treaty.node.barriers import BARRIER_TRIES
+from treaty.node.node import Node
 
 VERSIONS = ListVersions(Subject(".", "s"))
+STRICT = Call("strict")
+MANY = 100
 
 
-def log_on(partition: Partition, storm: Storm) -> AnyLog:
-    return AnyLog(LinkModel(partition, storm, random.Random(1)), attempt=attempt, work=here)
+def log_on(partition: Partition, storm: Storm, seed: int = 1) -> AnyLog:
+    return AnyLog(LinkModel(partition, storm, random.Random(seed)), attempt=attempt, work=here)
+
+
+def any_log() -> Callable[[int], Log]:
+    partition = Partition()
+    return lambda seed: log_on(partition, Storm(latency=0.001), seed)
+
+
+def sql_log() -> Callable[[int], Log]:
+    disk = Disk(1000)
+    return lambda seed: way(disk, Weather(0.001), seed)
+
+
+def memory_log() -> Callable[[int], Log]:
+    name = f"strict {random.random()}"
+    return lambda _: MemoryLog(name)
+
+
+LOGS = {"memory": memory_log, "sql": sql_log, "any": any_log}
+
+
+async def read(node: Node, call: Call = STRICT) -> int:
+    """How many versions a strict read shows."""
+    return len((await node.ask(VERSIONS, call)).answer.numbers)
 
 
 @virtual
 async def test_an_old_leader_is_found_out() -> None:
     partition, old = Partition(), Storm(latency=0.001)
-    async with living(log_on(partition, Storm(latency=0.001))) as writer, living(log_on(partition, old)) as reader:
+    async with living(log_on(partition, Storm(latency=0.001))) as writer, living(log_on(partition, old), 2) as reader:
         await writer.ask(post("s"))
         await reader.ask(VERSIONS, Call("latest"))
         old.stale = 1.0  # the reader talks to a leader that is none any more
         await asyncio.sleep(30)  # what it asked before has been answered
         await writer.ask(post("s", '["a","b?"]'))
-        assert len((await writer.ask(VERSIONS)).answer.numbers) == 2
-        assert len((await reader.ask(VERSIONS, Call("latest"))).answer.numbers) == 1, "a look is believed"
+        assert await read(writer) == 2
+        assert await read(reader, Call("latest")) == 1, "a look is believed"
         old.stale = 0.7  # and every now and then to the one that is
-        told = await reader.ask(VERSIONS, Call("strict"))
-        assert (len(told.answer.numbers), told.token.sequence) == (2, 3)
+        assert await read(reader) == 2
+
+
+@pytest.mark.parametrize("kind", LOGS)
+@virtual
+async def test_of_a_hundred_strict_readers_at_once_all_are_answered(kind: str) -> None:
+    log = LOGS[kind]()
+    async with living(log(1), 1) as writer, living(log(2), 2) as node:
+        await writer.ask(post("s"))
+        before = node.counts.appends
+        assert await asyncio.gather(*(read(node) for _ in range(MANY))) == [1] * MANY
+        assert node.counts.appends - before == (1 if kind == "any" else 0), "one append serves all"
+
+
+@pytest.mark.parametrize("kind", LOGS)
+@virtual
+async def test_while_others_write_all_strict_readers_are_answered_and_see_what_was_written(kind: str) -> None:
+    log = LOGS[kind]()
+    async with AsyncExitStack() as stack:
+        nodes = [await stack.enter_async_context(living(log(seed), seed)) for seed in (1, 2, 3)]
+        await nodes[0].ask(post("s"))
+        done = 1
+
+        async def write(node: Node, writer: int) -> None:
+            nonlocal done
+            for number in range(20):
+                names = [f'"{writer}_{one}?"' for one in range(number + 1)]
+                await node.ask(post("s", f'["a",{",".join(names)}]'))
+                done += 1
+
+        async def reads(node: Node) -> None:
+            for _ in range(5):
+                least = done
+                assert await read(node) >= least
+                await asyncio.sleep(FAIR)
+
+        work = [reads(nodes[one % 3]) for one in range(MANY)]
+        await asyncio.gather(*work, write(nodes[0], 1), write(nodes[1], 2), write(nodes[1], 3))
+        assert await read(nodes[2]) == 61
+
+
+class Gated(LogModel):
+    """A way to a log whose tip is not to be trusted: appends wait at a gate, and looks may show an older place."""
+
+    exclusive = False
+    linearizable = False
+    gate: asyncio.Event | None = None
+    arrived: asyncio.Queue[Append]
+    """What has come to the gate."""
+    fates: tuple[Fate, ...] = ()
+    """What is said of the next appends, of which nothing arrives."""
+    shown: Delta | None = None
+    """What an old leader shows."""
+
+    async def append(self, append: Append) -> Fate:
+        if self.gate is not None:
+            self.arrived.put_nowait(append)
+            await self.gate.wait()
+        if self.fates:
+            fate, *rest = self.fates
+            self.fates = tuple(rest)
+            await asyncio.sleep(FAIR)
+            return fate
+        return await super().append(append)
+
+    async def tip(self) -> Position:
+        await asyncio.sleep(FAIR)
+        return self.shown.tip if self.shown is not None else await super().tip()
+
+    async def read(self, after: Position) -> Delta:
+        return self.shown if self.shown is not None else await super().read(after)
+
+
+def gated(disk: Disk, seed: int = 3) -> Gated:
+    log = Gated(disk, Weather(FAIR), random.Random(seed))
+    log.arrived = asyncio.Queue()
+    return log
 
 
 @virtual
-async def test_where_nobody_else_can_lead_a_look_is_enough() -> None:
-    async with living(MemoryLog()) as node:
-        written = await node.ask(post("s"))
-        assert (await node.ask(VERSIONS, Call("strict"))).token == written.token
+async def test_who_comes_while_an_append_is_on_its_way_waits_for_the_next_one() -> None:
+    log = gated(Disk(9))
+    async with living(log) as node:
+        await node.ask(post("s"))
+        log.gate = asyncio.Event()
+        first = asyncio.create_task(read(node))
+        await log.arrived.get()
+        late = [asyncio.create_task(read(node)) for _ in range(5)]
+        await asyncio.sleep(FAIR)
+        opened, log.gate = log.gate, asyncio.Event()
+        opened.set()
+        assert await first == 1
+        await log.arrived.get()
+        await asyncio.sleep(1)
+        assert not any(one.done() for one in late), "the append before them was sent before they came"
+        log.gate.set()
+        assert await asyncio.gather(*late) == [1] * 5
+        assert log.arrived.empty()
+
+
+@virtual
+async def test_an_append_with_commands_serves_strict_readers_too() -> None:
+    log = gated(Disk(99))
+    async with living(log) as node:
+        await node.ask(post("s"))
+        log.gate = asyncio.Event()
+        writes = [asyncio.create_task(node.ask(post(f"other{number}"))) for number in range(5)]
+        readers = [asyncio.create_task(read(node)) for _ in range(5)]
+        await asyncio.sleep(FAIR)
+        log.gate.set()
+        await asyncio.gather(*writes, *readers)
+        assert [append for append in log._disk.appends if not any(one.rows for one in append.commits)] == []
+
+
+@virtual
+async def test_an_append_whose_fate_is_not_known_proves_nothing() -> None:
+    """Another node has written, an old leader shows nothing of it, and the empty commit is lost on its way."""
+    disk = Disk(9)
+    log = gated(disk)
+    async with living(way(disk)) as writer, living(log, 3) as reader:
+        await writer.ask(post("s"))
+        await reader.follower.look()
+        log.shown = Delta(disk.tip, ())
+        await writer.ask(post("s", '["a","b?"]'))
+        log.fates = (Fate.UNKNOWN, Fate.UNKNOWN)
+        strict = asyncio.create_task(read(reader))
+        await asyncio.sleep(3)
+        assert not strict.done()
+        log.shown = None
+        assert await strict == 2
+        assert reader.counts.unknown == 1
+
+
+@virtual
+async def test_after_many_conflicts_strict_readers_are_told_and_writers_are_not_held_up() -> None:
+    log = gated(Disk(9))
+    async with living(log) as node:
+        await node.ask(post("s"))
+        log.fates = (Fate.CONFLICT,) * (BARRIER_TRIES - 1)
+        assert await asyncio.gather(*(read(node) for _ in range(2))) == [1, 1]
+        before = node.counts.appends
+        log.fates = (Fate.CONFLICT,) * (BARRIER_TRIES + 5)
+        with pytest.raises(Unavailable, match=f"{BARRIER_TRIES} appends of this node came after those of others"):
+            await read(node)
+        assert node.counts.appends - before == BARRIER_TRIES
+        log.fates = (Fate.CONFLICT,) * 10
+        strict, now = asyncio.create_task(read(node)), asyncio.get_running_loop().time()
+        await asyncio.sleep(20 * FAIR)
+        assert not strict.done()
+        log.fates = ()
+        await node.ask(post("s", '["a","b?"]'))
+        assert asyncio.get_running_loop().time() - now < 40 * FAIR, "a write does not wait for the pause of a reader"
+        assert await strict == 2
+
+
+@virtual
+async def test_for_readers_who_have_gone_nothing_is_appended() -> None:
+    log = gated(Disk(9))
+    async with living(log) as node:
+        await node.ask(post("s"))
+        log.fates = (Fate.CONFLICT,) * 10
+        with pytest.raises(Unavailable):
+            await read(node, Call("strict", timeout=0.05))
+        log.fates = ()
+        tip = log._disk.tip
+        await asyncio.sleep(60)
+        assert log._disk.tip == tip
+
+
+@virtual
+async def test_readers_can_not_make_the_log_grow_faster_than_one_append_at_a_time() -> None:
+    partition = Partition()
+    async with living(log_on(partition, Storm(latency=0.001))) as node:
+        await node.ask(post("s"))
+        reading_only = Access((Rule(("reader",), frozenset({"read"})),))
+
+        async def reads() -> None:
+            for _ in range(10):
+                assert await read(node, Call("strict", principal="reader", access=reading_only)) == 1
+
+        before = node.counts.appends
+        await asyncio.gather(*(reads() for _ in range(MANY)))
+        assert node.counts.appends - before <= 2 * 10, "a thousand reads"
 
 
 @virtual
@@ -55,4 +264,63 @@ async def test_what_can_not_be_proven_is_not_said() -> None:
         with pytest.raises(Unavailable):
             await node.ask(VERSIONS, Call("strict", timeout=1.0))
         storm.calm()
-        assert (await node.ask(VERSIONS, Call("strict"))).answer.numbers
+        assert (await node.ask(VERSIONS, STRICT)).answer.numbers
+
+
+# ---------------------------------------------------------------------------------------------- a log with one owner
+
+
+@virtual
+async def test_the_owner_of_a_log_serves_the_strict_readers_of_other_nodes() -> None:
+    async with realm() as it:
+        await it.nodes["b"].ask(post("s"))
+        before, sent = written(it), it.net.count["handed"]
+        assert await asyncio.gather(*(read(it.nodes["b"]) for _ in range(MANY))) == [1] * MANY
+        assert (written(it) - before, it.net.count["handed"] - sent) == (1, 1)
+        assert set(it.crown.appends) == {"a"}
+        assert commits(it)[-1].rows == ()
+        assert await read(it.nodes["a"]) == 1
+
+
+@virtual
+async def test_a_strict_read_goes_to_the_new_owner_where_the_old_one_is_gone() -> None:
+    async with realm("abc") as it:
+        await it.nodes["b"].ask(post("s"))
+        it.crown.holder = "c"
+        it.crown.believed["b"] = "a"  # who says who owns it now
+        await it.nodes["c"].ask(post("s", '["a","b?"]'))
+        strict = asyncio.create_task(read(it.nodes["b"]))
+        await asyncio.sleep(1)
+        assert not strict.done()
+        it.crown.believed.clear()
+        assert await strict == 2
+        it.cut("c")
+        late = asyncio.create_task(read(it.nodes["b"]))
+        await asyncio.sleep(1)
+        assert not late.done()
+        it.crown.holder = "b"
+        assert await late == 2
+
+
+@virtual
+async def test_where_no_owner_can_be_asked_a_strict_read_is_refused_and_says_why() -> None:
+    async with realm("a") as it:
+        await it.nodes["a"].ask(post("s"))
+        alone = await it.start("z", carrier=False)
+        with pytest.raises(Unavailable, match="owned by another node"):
+            await read(alone)
+        it.crown.holder = ""
+        with pytest.raises(Unavailable):
+            await read(it.nodes["a"], Call("strict", timeout=1.0))
+        it.crown.holder = "a"
+        assert await read(it.nodes["a"]) == 1
+
+
+@virtual
+async def test_who_loses_to_others_lets_the_last_winner_pass_the_barrier() -> None:
+    async with realm(owned=False) as it:
+        await it.nodes["a"].ask(post("s"))
+        it.crown.refuse = 2
+        before = len(it.crown.appends)
+        assert await read(it.nodes["b"]) == 1
+        assert it.crown.appends[before:] == ["a"]

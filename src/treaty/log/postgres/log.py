@@ -49,6 +49,7 @@ class PostgresLog:
     """A `Log` in a schema of a PostgreSQL database."""
 
     exclusive = True
+    linearizable = True
     strangers = 0
     owned = False
 

@@ -7,10 +7,10 @@ might decide, and the node where the command arrived asks there.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from treaty.core.command import Needs
+from treaty.core.command import Command, Needs
 from treaty.core.limits import HANDED_WITHIN
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Token
@@ -22,7 +22,7 @@ from treaty.node.peers.courier import Courier, GivenUpError, Letter
 from treaty.node.pending import MovedError, Pending
 from treaty.node.queue import Queue
 from treaty.node.status import Counts
-from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, PeerAwayError, Refused, Told
+from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, PeerAwayError, ReadBarrier, Refused, Told
 
 log = logging.getLogger("treaty.node")
 
@@ -38,6 +38,8 @@ WATCH_SECONDS = 0.5
 """How often somebody who waits for another node's answer looks whether the log has another leader by now."""
 MARGIN_SECONDS = 0.5
 """A node that decides for another one has so much less time (a tenth, if that is less), so that its word comes in time."""
+BARRIER_SECONDS = 5.0
+"""How long another node is given for a read barrier, before it is asked again."""
 LONGEST_PAUSE = 1.0
 LONGEST_SECONDS = 3600.0
 HERE = Leader("", mine=True)
@@ -60,8 +62,8 @@ class Handing:
         """Until when the last winner is asked; loop time."""
         self._rests: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._out: dict[Letter, tuple[Pending, str]] = {}
-        """Commands that are with other nodes, and with whom."""
+        self._out: dict[Letter, tuple[Callable[[], bool], str]] = {}
+        """What is with other nodes: whether nobody waits for it any more, and with whom it is."""
         self._watcher: asyncio.Task[None] | None = None
 
     async def where(self, conflicts: int) -> Leader | None:
@@ -174,7 +176,7 @@ class Handing:
             return True
 
         letter = courier.hand(address, handed, max(0.0, left), leaves)
-        self._out[letter] = pending, address
+        self._out[letter] = (lambda: pending.over), address
         self._watch()
         try:
             told = await letter.told
@@ -201,8 +203,8 @@ class Handing:
         while self._out:
             await asyncio.sleep(WATCH_SECONDS)
             moved = {address: await self._has_moved(address) for address in {each for _, each in self._out.values()}}
-            for letter, (pending, address) in self._out.items():
-                if pending.over or moved.get(address):
+            for letter, (over, address) in self._out.items():
+                if over() or moved.get(address):
                     letter.lose(GivenUpError())
         self._watcher = None
 
@@ -221,7 +223,7 @@ class Handing:
                 return False
             if isinstance(told.error, Unavailable) and (not self._log.owned or self._queue.is_open(pending)):
                 return False  # it says what that node did, and not what others may do
-        await self._shown(pending, told.reply.token if isinstance(told, Done) else told.token)
+        await self._shown(told.reply.token if isinstance(told, Done) else told.token, lambda: pending.over)
         if pending.over:
             return True
         if isinstance(told, Done):
@@ -232,9 +234,9 @@ class Handing:
             pending.fail(told.error)
         return True
 
-    async def _shown(self, pending: Pending, token: Token) -> None:
-        """Return when the tables show a place, or nobody waits for it any more."""
-        while not pending.over:
+    async def _shown(self, token: Token, over: Callable[[], bool]) -> None:
+        """Return when the tables show a place, or it is over: nobody waits for it any more."""
+        while not over():
             here = self._follower.position.token
             if token.sequence <= here.sequence and (token.identity == here.identity or not token.sequence):
                 return
@@ -242,6 +244,56 @@ class Handing:
                 await self._follower.look()
             if self._follower.position.token == here:
                 await asyncio.sleep(FIRST_PAUSE)
+
+    # ---------------------------------------------------------------------------------------------------- barriers
+
+    def pass_barrier(self, leader: Leader | None) -> None:
+        """Have the leader pass a barrier for the strict reads that wait here; one at a time."""
+        barriers, address = self._queue.barriers, "" if leader is None else leader.address
+        barriers.send_away(address)
+        if leader is not None and self._courier is None:
+            barriers.fail(Unavailable(_hindrance(leader, self._courier), YIELD_SECONDS))
+        elif address and self._courier is not None and barriers.due:
+            task = asyncio.create_task(self._pass_barrier(address, self._courier), name="barrier")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _pass_barrier(self, address: str, courier: Courier) -> None:
+        barriers, number, reloads = self._queue.barriers, self._follower.begin(), self._counts.reloads
+        with barriers.asking():
+            told = await self._barrier_passed(address, courier, number)
+            if isinstance(told, Done):
+                await self._shown(told.reply.token, lambda: not barriers.waits(number))
+                if self._counts.reloads == reloads:
+                    self._follower.finish(number)
+                    barriers.accepted(number)
+                    return
+            elif told is not None:
+                self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
+            barriers.lost(number)
+
+    async def _barrier_passed(self, address: str, courier: Courier, number: int) -> Told | None:
+        """Ask a node once; None where its word did not come."""
+
+        def over() -> bool:
+            return not self._queue.barriers.waits(number)
+
+        command = Command(ReadBarrier(), f"barrier {number}", 0)
+        handed = Handed(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
+        letter = courier.hand(address, handed, BARRIER_SECONDS, lambda: not over())
+        self._out[letter] = over, address
+        self._watch()
+        try:
+            return await letter.told
+        except GivenUpError:
+            return None
+        except PeerAwayError as away:
+            self._counts.lost += 1
+            self._queue.hindrance = str(away)
+            self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
+            return None
+        finally:
+            del self._out[letter]
 
     async def close(self) -> None:
         """Stop carrying; what is on its way may be decided all the same."""

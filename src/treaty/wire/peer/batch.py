@@ -20,7 +20,7 @@ from treaty.core.requests import Request
 from treaty.core.rights import Access, Rule
 from treaty.wire.peer.errors import error_form, error_from
 from treaty.wire.peer.forms import FormError, Json, form, unform
-from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Refused, Told
+from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, ReadBarrier, Refused, Told
 
 VERSION = 2
 """Of what is written here. A node that speaks another one refuses, and says which it speaks."""
@@ -79,7 +79,9 @@ def batch_from(data: bytes, known: "Classes") -> tuple[Handed | Declined, ...]:
     return tuple(_command(one, known) for one in commands)
 
 
-_REQUESTS: dict[str, type[Request[Any]]] = {kind.__name__: kind for kind, law in LAWS.items() if law.writes}
+_REQUESTS: dict[str, type[Request[Any]]] = {
+    kind.__name__: kind for kind in (*(kind for kind, law in LAWS.items() if law.writes), ReadBarrier)
+}
 
 
 def _command(json: Json, known: "Classes") -> Handed | Declined:

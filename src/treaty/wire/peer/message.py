@@ -6,6 +6,17 @@ from typing import Any
 from treaty.core.command import Command
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Reply, Token
+from treaty.core.requests import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """An append that was sent after the barrier came is in the log, at the reply's token or before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBarrier(Request[Passed]):
+    """No command: that node is to get an append into the log, with commands or empty, for a strict read of this one."""
 
 
 @dataclass(frozen=True, slots=True)

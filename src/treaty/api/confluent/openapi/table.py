@@ -31,7 +31,7 @@ HEADERS = (
     Parameter("Treaty-Sequence", "The answer must not be older than this state: the token of an earlier answer"),
     Parameter(
         "Treaty-Consistency",
-        "`latest` looks at the end of the log first, `strict` proves by an empty commit that this was the end (on Kafka), "
+        "`latest` looks at the end of the log first, `strict` waits for an append that proves that this was the end (on Kafka), "
         "`eventual` answers from memory",
         choices=CONSISTENCIES,
     ),

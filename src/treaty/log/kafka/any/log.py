@@ -61,6 +61,7 @@ class AnyLog:
     """A `Log` over a `Link`. An append is one record; it is true when it was read back as the next valid one."""
 
     exclusive = False
+    linearizable = False
     owned = False
 
     def __init__(

@@ -39,6 +39,7 @@ class OwnerLog:
     """
 
     exclusive = False
+    linearizable = False
     strangers = 0
     owned = True
 
