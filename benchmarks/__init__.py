@@ -1,1 +1,1 @@
-"""Measurements against baselines: `python -m benchmarks` prints a table and writes RESULTS.md."""
+"""Benchmarks: `python -m benchmarks` runs them; `python -m benchmarks.versus --before CHECKOUT` compares two checkouts."""

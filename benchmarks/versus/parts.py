@@ -1,0 +1,262 @@
+"""One part of the comparison, in a process of its own: prints its figures as one line of JSON.
+
+It is run by its path, with the checkout to be measured on PYTHONPATH: `treaty`, and the benchmarks that fill logs and
+make requests, are those of that checkout. What is measured, and how, is said here and is the same for both.
+"""
+
+import asyncio
+import json
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import treaty
+from benchmarks import http, load, million, register
+from treaty.assemble import connect
+from treaty.core.answers import Config
+
+CONNECTIONS = 16
+HOT_SHARE = 40
+"""Hot reads for each other operation: they cost that much less."""
+ROUNDS = 3
+"""Rounds in each process: what else the machine does only adds to them."""
+FRESH = 10_000_000
+"""The first number of a schema that nobody has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How much is measured: operations for each figure, subjects that are there before, schemas of a large log."""
+
+    count: int
+    subjects: int
+    size: int
+    folder: str
+    """Where the large logs of this checkout lie, filled by the part ``fill``."""
+
+    @property
+    def rounds(self) -> list[range]:
+        """Numbers of operations, round by round; the round that took least counts."""
+        return [range(FRESH + turn * self.count, FRESH + (turn + 1) * self.count) for turn in range(ROUNDS)]
+
+    @property
+    def plain(self) -> str:
+        """The path of a log without a state file and without a fold."""
+        return f"{self.folder}/plain/log.db"
+
+    @property
+    def aided(self) -> str:
+        """The path of a log with a state file beside it."""
+        return f"{self.folder}/aided/log.db"
+
+
+Figures = Mapping[str, tuple[float, str]]
+"""By name: a value and its unit."""
+
+
+def subject(number: int) -> str:
+    """The name that the benchmarks give to a subject."""
+    return f"events-{number}-value"
+
+
+Pairs = list[tuple[str, str]]
+"""Subjects and texts."""
+
+
+def inside(asked: Asked) -> Figures:
+    """The registry in this process, over a log in memory: all that a command costs beside HTTP and the disk."""
+    with connect("memory:") as registry:
+        register.fill(registry, register.texts(0, asked.subjects))
+        registry.set_config("", Config(level="BACKWARD"))
+
+        def known(number: int) -> tuple[str, str]:
+            return subject(number % asked.subjects), register.schema(number % asked.subjects)
+
+        def added(number: int) -> tuple[str, str]:
+            return subject(number % asked.subjects), http.evolved(number % asked.subjects, number)
+
+        def fresh(number: int) -> tuple[str, str]:
+            return subject(number), register.schema(number)
+
+        def spent(work: Callable[[Pairs], object], pair: Callable[[int], tuple[str, str]]) -> tuple[float, str]:
+            rounds = []
+            for numbers in asked.rounds:
+                pairs = [pair(number) for number in numbers]
+                begun = time.process_time()
+                work(pairs)
+                rounds.append(time.process_time() - begun)
+            return min(rounds) / asked.count * 1e6, "us CPU"
+
+        return {
+            "look-up": spent(lambda pairs: [registry.lookup(*one) for one in pairs], known),
+            "latest version": spent(lambda pairs: [registry.version(name) for name, _ in pairs], known),
+            "version by number": spent(lambda pairs: [registry.version(name, 1) for name, _ in pairs], known),
+            "register a new subject": spent(lambda pairs: register.fill(registry, pairs), fresh),
+            f"register into {asked.subjects:,} subjects, BACKWARD": spent(
+                lambda pairs: register.fill(registry, pairs), added
+            ),
+        }
+
+
+def server(asked: Asked) -> Figures:
+    """A server over a SQLite file, asked over HTTP: CPU of the server for each request."""
+
+    def by_number(there: int, _fresh: int) -> bytes:
+        return load.request("GET", f"/subjects/{subject(there)}/versions/1")
+
+    kinds: dict[str, Callable[[int, int], bytes]] = {
+        "look-up": http.lookup,
+        "latest version": http.latest,
+        "register a new subject": http.registration,
+        f"register into {asked.subjects:,} subjects, BACKWARD": http.evolution,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        log = f"sqlite://{folder}/registry.db"
+        http.fill(log, asked.subjects)
+        with load.treaty(log) as one:
+            load.ask(one.port, load.request("PUT", "/config", b'{"compatibility":"BACKWARD"}'))
+            third = asked.subjects // ROUNDS
+            first = [_asked(one, by_number, range(turn * third, (turn + 1) * third)) for turn in range(ROUNDS)]
+            figures = {"version by number, asked for the first time": (min(first), "us CPU")}
+            hot = f"GET /schemas/ids/1 HTTP/1.1\r\n{http.HEADERS}".encode()
+            for name, data in (("schema by id", hot), ("version by number", by_number(0, 0))):
+                http.warm(one, data)
+                count = asked.count * HOT_SHARE
+                reads = [load.same(one, data, count=count, connections=CONNECTIONS) for _ in range(ROUNDS)]
+                figures[f"hot read, {name}"] = (min(reads), "us CPU")
+            for name, make in kinds.items():
+                rounds = [_asked(one, make, numbers, asked.subjects) for numbers in asked.rounds]
+                figures[name] = (min(rounds), "us CPU")
+    return figures
+
+
+def _asked(one: load.Server, make: Callable[[int, int], bytes], numbers: range, subjects: int = FRESH) -> float:
+    """Microseconds of CPU for each of some requests."""
+    return load.different(one, [make(number % subjects, number) for number in numbers], CONNECTIONS)[0] * 1000
+
+
+def fill(asked: Asked) -> Figures:
+    """Fill the large logs; not a figure of its own, because the rows are written below the law."""
+    for path in (asked.plain, asked.aided):
+        Path(path).parent.mkdir(parents=True)
+    asyncio.run(million.fill(f"sqlite://{asked.plain}", asked.size))
+    shutil.copy(asked.plain, asked.aided)
+    million.wait_for("log", "state", f"sqlite://{asked.aided}")
+    return {}
+
+
+def start(asked: Asked) -> Figures:
+    """A start from all rows of a log, in this process: CPU until the first answer, and memory then."""
+    begun = time.process_time()
+    _started(asked)
+    spent = time.process_time() - begun
+    pss, rss = _shared(os.getpid()), million.memory(os.getpid())[0]
+    return {
+        "without a state file, until the first answer": (spent, "s CPU"),
+        "without a state file: memory (RSS)": (rss, "MB"),
+        "without a state file: memory (PSS)": (pss, "MB"),
+    }
+
+
+def _started(asked: Asked) -> None:
+    """Start on the log without a state file, ask for one schema and leave; what it took stays for the caller to count."""
+    _OPEN.append(connect(f"sqlite://{asked.plain}"))
+    _OPEN[0].schema(asked.size // 2)
+
+
+_OPEN: list[Any] = []
+"""Registries that stay open until the process ends, so that their memory can be counted."""
+
+
+class _Rows(sqlite3.Cursor):
+    """A cursor that counts the rows that are read from it."""
+
+    read = 0
+
+    def _counted(self, rows: list[Any]) -> list[Any]:
+        _Rows.read += len(rows)
+        return rows
+
+    def __next__(self) -> Any:
+        return self._counted([super().__next__()])[0]
+
+    def fetchone(self) -> Any:
+        found = super().fetchone()
+        self._counted([] if found is None else [found])
+        return found
+
+    def fetchmany(self, *size: Any, **more: Any) -> list[Any]:
+        return self._counted(super().fetchmany(*size, **more))
+
+    def fetchall(self) -> list[Any]:
+        return self._counted(super().fetchall())
+
+
+class _File(sqlite3.Connection):
+    """A connection whose statements are read through such cursors."""
+
+    def execute(self, *words: Any) -> sqlite3.Cursor:
+        return super().cursor(_Rows).execute(*words)
+
+
+def rows(asked: Asked) -> Figures:
+    """The same start, with the rows counted that SQLite hands over. Counting costs CPU, so nothing else is measured."""
+    plain = sqlite3.connect
+
+    def counting(*words: Any, **options: Any) -> sqlite3.Connection:
+        made: sqlite3.Connection = plain(*words, factory=_File, **options)
+        return made
+
+    sqlite3.connect = counting  # type: ignore[assignment]
+    _started(asked)
+    return {"without a state file: rows read": (float(_Rows.read), "rows")}
+
+
+def memory(asked: Asked) -> Figures:
+    """A server that stands on a state file: CPU of its start, and memory after it has read up to 20,000 ids."""
+    with load.treaty(f"sqlite://{asked.aided}") as one:
+        answer = load.ask(one.port, load.request("GET", f"/schemas/ids/{asked.size // 2}"))
+        assert answer.startswith(b"HTTP/1.1 200"), answer[:300]
+        spent = million.spent(one.pid)
+        load.ask(one.port, load.request("GET", "/subjects?limit=100"))
+        million.touch(one)
+        rss, private = million.memory(one.pid)
+        pss = _shared(one.pid)
+    return {
+        "server with a state file: start": (spent, "s CPU"),
+        "server with a state file: memory (RSS)": (rss, "MB"),
+        "server with a state file: memory (PSS)": (pss, "MB"),
+        "server with a state file: private memory": (private, "MB"),
+    }
+
+
+def _shared(pid: int) -> float:
+    """Megabytes of a process, with its share of pages that others have too."""
+    told = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(told.partition("\nPss:")[2].split()[0]) / 1024
+
+
+PARTS: Mapping[str, Callable[[Asked], Figures]] = {
+    "inside": inside,
+    "server": server,
+    "fill": fill,
+    "start": start,
+    "rows": rows,
+    "memory": memory,
+}
+
+
+if __name__ == "__main__":
+    part, options, checkout = sys.argv[1:]
+    assert Path(treaty.__file__).is_relative_to(checkout), f"{treaty.__file__} is not of {checkout}"
+    found = PARTS[part](Asked(**json.loads(options)))
+    for registry in _OPEN:
+        registry.close()
+    print(json.dumps(found))
