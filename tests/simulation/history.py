@@ -6,25 +6,27 @@ with a state that was; places that are left behind are known, and lost.
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from tests.simulation.judging.broken import Broken
-from tests.simulation.judging.rows import Meant, check_rows
-from tests.simulation.texts import Truth
-from treaty.core.command import Command, Decision
+from tests.simulation.judging.model.asking import Asking
+from tests.simulation.judging.model.commits import Digests, take_commit
+from tests.simulation.judging.model.events import ConfigChanged, Event, ModeChanged, Restored
+from tests.simulation.judging.model.facts import scope_of
+from tests.simulation.judging.model.past import Past
+from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
-from treaty.core.decide import decide
 from treaty.core.lineage import sealed, unfinished
 from treaty.core.ordered import Ordered
-from treaty.core.registry import Call, Token
+from treaty.core.registry import Token
 from treaty.core.requests import Request
-from treaty.core.rows import Encoded, Row, decode_key, encode_row
+from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row, encode_row
 from treaty.core.soundness import unsound
 from treaty.core.tables import DictTables
 from treaty.core.view import BY_TABLE, Tables
-from treaty.log.care.restore import PLACED
+from treaty.log.care.restore import ORIGIN, PLACED, RESTORING
 
-TRUTH = Truth()
 NOVEL = "novel"
 """A table that only nodes of a newer version know."""
 
@@ -37,9 +39,14 @@ def of_the_log(commit: Commit) -> bool:
 class History:
     """Everything that is durable, or was."""
 
+    judged = True
+    """Whether commits and answers are held against the model of the rules. Without it only the laws of rows judge."""
+
     def __init__(self) -> None:
-        self.commands: dict[str, list[tuple[Request[Any], Call]]] = {}
-        """What was asked under each command id, and how: one request, unless somebody used the id again."""
+        self.commands: dict[str, list[Asking]] = {}
+        """What was asked under each command id: one request, unless somebody used the id again."""
+        self.pasts: list[Past] = [Past()]
+        """What had happened up to every moment, by the model of the rules."""
         self.states: list[DictTables] = [DictTables()]
         """The state at every moment."""
         self.places: dict[Position, int] = {START: 0}
@@ -57,13 +64,13 @@ class History:
         """The request that a command's commit is of."""
         self.lost: dict[str, list[Any]] = {}
         """Answers of commits that were durable, and are not any more."""
-        self.meant: Meant = {}
         self.left: dict[Position, int] = {}
         """Places that are lost, and the moment since when."""
         self.garbage: set[tuple[str, str]] = set()
         """Rows that somebody has spoilt: tables and keys."""
-        self._meant: list[Meant] = []
-        """`meant` before each commit."""
+        self._digests = Digests()
+        self._source = Past()
+        """What is being restored into the log."""
 
     @property
     def now(self) -> int:
@@ -86,12 +93,9 @@ class History:
             raise Broken("log", f"append at {append.first} lands after {self.tip.sequence}")
         for commit in append.commits:
             before = self.states[-1]
-            self._meant.append(dict(self.meant))
-            self._check_decision(before, commit)
-            state = after(before, commit.rows, Position(append.identity, commit.sequence, append.digest))
-            if commit.rows and commit.command_id:
-                check_rows(self.meant, before, state, commit, self.done[commit.command_id])
-            self.states.append(state)
+            past = self._past_with(before, commit)
+            self.states.append(after(before, commit.rows, Position(append.identity, commit.sequence, append.digest)))
+            self.pasts.append(past)
             self.commits.append(commit)
             if commit.command_id:
                 self.landed[commit.command_id] = self.now
@@ -102,28 +106,45 @@ class History:
         self.tokens[place.token] = place
         self.path[place] = None
 
-    def _check_decision(self, before: DictTables, commit: Commit) -> None:
-        """The rows of a commit are what the law says on the state right before it."""
+    def _past_with(self, before: DictTables, commit: Commit) -> Past:
+        """The past with a commit, which is what the rules say of its request."""
+        past = self.pasts[-1]
         if not commit.rows:
-            return
+            return past.then((), commit.sequence)
+        rows = tuple(decode_row(row) for row in commit.rows if row.table != NOVEL)
         if not commit.command_id:
             self._check_tool(before, commit)
-            return
+            return self._past_with_tool(past, before, commit, rows)
         if sealed(before) or unfinished(before):
             raise Broken("log", f"{commit.command_id} was written to a log that is not whole, or was moved")
         if commit.command_id in self.landed:
             raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[commit.command_id]} and now")
-        rows = tuple(row for row in commit.rows if row.table != NOVEL)
-        verdicts = []
-        for request, call in self.commands[commit.command_id]:
-            command = Command(request, commit.command_id, commit.time, call.principal, call.access)
-            verdict = decide(before, command, TRUTH)
-            if isinstance(verdict, Decision) and tuple(encode_row(row) for row in verdict.rows) == rows:
-                self.answers[commit.command_id] = verdict.answer
-                self.done[commit.command_id] = request
-                return
-            verdicts.append(verdict)
-        raise Broken("5", f"the commit at {commit.sequence} has {rows}; the law says there {verdicts}")
+        if not self.judged:
+            return past
+        broken: list[Broken] = []
+        for asked in self.commands[commit.command_id]:
+            try:
+                later, told = take_commit(past, replace(asked, time=commit.time), commit, rows, self._digests)
+            except Broken as one:
+                broken.append(one)
+                continue
+            self.answers[commit.command_id] = told.answer
+            self.done[commit.command_id] = asked.request
+            return later
+        raise broken[0]
+
+    def _past_with_tool(self, past: Past, before: DictTables, commit: Commit, rows: tuple[Row, ...]) -> Past:
+        """The past with what no command asked for: settings that were spoilt are gone, a restore that ends is there."""
+        events: list[Event] = []
+        for row, encoded in zip(rows, (one for one in commit.rows if one.table != NOVEL), strict=True):
+            if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
+                scope = scope_of(row.key)
+                events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
+        if unfinished(before) and any((row.table, row.key, row.value) == ("lineage", RESTORING, None) for row in rows):
+            origin = next(row.value for row in rows if (row.table, row.key) == ("lineage", ORIGIN))
+            assert isinstance(origin, values.Lineage)
+            return self._source.then((Restored(origin.gap),), commit.sequence)
+        return past.then(events, commit.sequence)
 
     def _check_tool(self, before: DictTables, commit: Commit) -> None:
         """Rows that no command asked for: of a restore, a seal, a repair, or spoilt by somebody."""
@@ -141,29 +162,30 @@ class History:
         """From now on the log is as it was at an earlier place of its: what came after that is lost."""
         kept = place.sequence
         self._lose({one.command_id for one in self.commits[kept:]})
-        if self._meant[kept:]:
-            self.meant = self._meant[kept]  # nobody can know what the log has forgotten
-        del self.commits[kept:], self._meant[kept:]
+        del self.commits[kept:]
         self.left.update((one, self.now + 1) for one in self.path if one.sequence > kept)
         self.path = {one: None for one in self.path if one.sequence <= kept}
         self.states.append(self.states[self.places[place]])
+        self.pasts.append(self.pasts[self.places[place]])
         self.places[place] = self.now
 
     def replace(self, appends: Iterable[Append], since: int) -> None:
         """From now on another log stands in this one's place, which holds what was there at the moment `since`."""
         self._lose({name for name, moment in self.landed.items() if moment > since})
-        self.commits, self._meant = [], []
+        self.commits, self._source = [], self.pasts[since]
         self.left.update((one, self.now + 1) for one in self.path if one != START)
         self.path = {START: None}
         self.states.append(DictTables())
+        self.pasts.append(Past())
         self.places[START] = self.now
         for append in appends:
             self.take(append)
 
     def _lose(self, commands: set[str]) -> None:
         for name in sorted(commands & self.landed.keys()):
-            del self.landed[name], self.done[name]
-            self.lost.setdefault(name, []).append(self.answers.pop(name))
+            self.landed.pop(name)
+            self.done.pop(name, None)
+            self.lost.setdefault(name, []).append(self.answers.pop(name, None))
 
     # ---------------------------------------------------------------------------------------------------- checks
 

@@ -1,60 +1,68 @@
-"""What the door of a server with rights changes: who it sends away, and what it leaves out of answers."""
+"""What the door of a server with rights changes: in whose name it asks, who it sends away, and what it leaves out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from treaty.core.answers import Contexts, Outcome
+from tests.simulation.judging.model.asking import Asking
+from tests.simulation.judging.model.events import Answered
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.rights import may, may_whole, seen
+from treaty.core.answers import Contexts
+from treaty.core.associating import Associate, Change, ChangeAssociations, Operation, Wish
 from treaty.core.names import subject_of
-from treaty.core.refusals import Forbidden, Reason, Referenced, Refusal
+from treaty.core.refusals import Forbidden, Referenced, Refusal
 from treaty.core.registry import Call
 from treaty.core.requests import Register, Request
-from treaty.core.rights import Access
-from treaty.core.tables import DictTables
 
 
 def signed(request: Request[Any], call: Call) -> Request[Any]:
     """Return a request as it is meant where there are rights: who forces is who asks."""
-    if call.access is not None and isinstance(request, Register) and request.force is not None:
-        return replace(request, force=replace(request.force, who=call.principal))
-    return request
+    signed_: Request[Any] = request if call.access is None else _signed(request, call.principal)
+    return signed_
 
 
-def refusal_for(access: Access | None, refusal: Refusal) -> Refusal:
-    """Return a refusal as somebody hears it: what they may not read is not named as a referrer."""
-    if access is None or not isinstance(refusal, Referenced):
-        return refusal
-    referrer = subject_of(refusal.reason.old.rpartition(" version ")[0])
-    return refusal if access.may("read", referrer) else Referenced(_without_old(refusal.reason))
+def _signed(part: Any, who: str) -> Any:
+    if isinstance(part, Register) and part.force is not None:
+        return replace(part, force=replace(part.force, who=who))
+    if isinstance(part, Wish) and part.schema is not None:
+        return replace(part, schema=_signed(part.schema, who))
+    if isinstance(part, Associate):
+        return replace(part, wishes=tuple(_signed(one, who) for one in part.wishes))
+    if isinstance(part, Operation):
+        return replace(part, wish=_signed(part.wish, who))
+    if isinstance(part, Change):
+        return replace(part, operations=tuple(_signed(one, who) for one in part.operations))
+    if isinstance(part, ChangeAssociations):
+        return replace(part, changes=tuple(_signed(one, who) for one in part.changes))
+    return part
 
 
-def _without_old(reason: Reason) -> Reason:
-    return replace(reason, old="")
-
-
-def is_from_memory(access: Access | None, refusal: Refusal) -> bool:
+def from_memory(asking: Asking, refusal: Refusal) -> bool:
     """Tell whether the door may refuse by what the node remembers: it looks for an alias there, and nowhere else."""
-    return access is not None and isinstance(refusal, Forbidden)
+    return asking.access is not None and isinstance(refusal, Forbidden)
 
 
-def answers_for(access: Access | None, answer: Any, states: Iterable[DictTables]) -> list[Any]:
-    """Return what somebody may be told for an answer. Contexts are left out by a list of subjects, which is of some state."""
-    if access is None or access.sees_all:
-        return [answer]
-    if isinstance(answer, Outcome):
+def hears_too_much(asking: Asking, refusal: Refusal) -> bool:
+    """Tell whether a refusal names a referrer that who asks may not read."""
+    if asking.access is None or not isinstance(refusal, Referenced) or not refusal.reason.old:
+        return False
+    return not may(asking.access, "read", *subject_of(refusal.reason.old.rpartition(" version ")[0]))
+
+
+def told_answers(answer: Any, asking: Asking, pasts: Iterable[Past]) -> Iterator[Any]:
+    """Return what somebody may be told for an answer. Contexts are left out by a list of subjects, which is of some past."""
+    access = asking.access
+    if access is None or may_whole(access, "read", "*"):
+        yield answer
+    elif isinstance(answer, Answered):
         subject = dict(answer.members).get("subject")
-        hidden = subject is None or not access.may("read", subject_of(subject))
-        return [replace(answer, members=()) if hidden else answer]
-    if not isinstance(answer, Contexts):
-        return [answer]
-    return [_contexts(access, answer, state) for state in states]
-
-
-def _contexts(access: Access, answer: Contexts, state: DictTables) -> Contexts:
-    seen = {str(key[0]) for key in state.keys("subject") if access.may("read", subject_of(_name(key)))}
-    return Contexts(tuple(one for one in answer.names if one == "." or one in seen or access.may_whole("read", one)))
-
-
-def _name(key: tuple[object, ...]) -> str:
-    context, name = key
-    return str(name) if context == "." else f":{context}:{name}"
+        shown = subject is not None and may(access, "read", *subject_of(subject))
+        yield answer if shown else replace(answer, members=())
+    elif isinstance(answer, Contexts):
+        for past in pasts:
+            there = {one.context for one in seen(past, access).versions if one.state != "hidden"}
+            shown_names = (one for one in answer.names if one == "." or one in there or may_whole(access, "read", one))
+            yield Contexts(tuple(shown_names))
+    else:
+        yield answer

@@ -1,22 +1,20 @@
 """The judge: knows what was durable when a request came and when it was answered, and whether the answer is right."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.simulation.history import TRUTH, History
+from tests.simulation.history import History
 from tests.simulation.judging.broken import Broken
-from tests.simulation.judging.doorway import answers_for, is_from_memory, refusal_for, signed
-from treaty.core.calls import FRESH
-from treaty.core.command import Command, Decision, Needs
+from tests.simulation.judging.doorway import from_memory, hears_too_much, signed, told_answers
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.deciding import decide, has_to_look, is_command, same_answer, same_verdict
+from tests.simulation.judging.model.past import Past
 from treaty.core.commit import Append, Commit, Position
-from treaty.core.decide import decide, is_command, looks
 from treaty.core.lineage import unfinished
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply
-from treaty.core.requests import GetVersion, Request
-from treaty.core.tables import DictTables
-from treaty.core.values import ConfigValue
+from treaty.core.requests import GetVersion, Request, Scope
 
 
 @dataclass(slots=True, eq=False)
@@ -32,6 +30,11 @@ class Asked:
     state: str = "open"
     """open, told, refused, unavailable (nothing was left), unknown, lost (the node died)."""
 
+    @property
+    def asking(self) -> Asking:
+        """The request as the rules see it."""
+        return Asking(self.request, self.call.command_id, self.time, self.call.principal, self.call.access)
+
 
 class Judge:
     """Sees every request, every answer and every append."""
@@ -45,11 +48,11 @@ class Judge:
         """From now on nothing fails, so everything has to be answered."""
 
     def arrives(self, request: Request[Any], call: Call, time: int) -> Asked:
-        request = signed(request, call)
-        one = Asked(request, call, self.history.now, time)
+        one = Asked(signed(request, call), call, self.history.now, time)
         known = self.history.commands.setdefault(call.command_id, [])
-        if all((request, call.principal) != (other, how.principal) for other, how in known):
-            known.append((request, call))
+        asking = one.asking
+        if all(replace(each, time=time) != asking for each in known):
+            known.append(asking)
         self.asked.setdefault(call.command_id, []).append(one)
         return one
 
@@ -81,6 +84,8 @@ class Judge:
         state = self.history.states[self.history.places[place]]
         if unfinished(state):
             raise Broken("log", f"{one.request} was answered from {place.sequence}, where the log is not whole")
+        if not self.history.judged:
+            return
         if is_command(one.request):
             self._written(one, reply, place)
         else:
@@ -112,7 +117,7 @@ class Judge:
 
     def _written(self, one: Asked, reply: Reply[Any], place: Position) -> None:
         landed = self.history.landed.get(one.call.command_id)
-        if reply.answer in self.history.lost.get(one.call.command_id, ()):
+        if any(same_answer(mine, reply.answer) for mine in self.history.lost.get(one.call.command_id, ())):
             self.counts["written and lost"] += 1
             return
         if landed is not None and one.request != self.history.done[one.call.command_id]:
@@ -120,29 +125,30 @@ class Judge:
             if one.since >= landed:
                 raise Broken("2", f"{one.request} was told {reply}, under an id that was another request's")
         elif landed is not None:
-            same = reply.answer == self.history.answers[one.call.command_id]
+            same = same_answer(self.history.answers[one.call.command_id], reply.answer)
             if same and self.history.places[place] >= landed:
                 self.counts["written"] += 1
                 return
-        if not self._justified(one, Decision((), reply.answer), one.since):
+        if not self._justified(one, reply.answer, one.since):
             where = "is not durable" if landed is None else f"stands at {landed}"
             raise Broken("1", f"{one.request} was told {reply}, but {where}, and no state since {one.since} says so")
         self.counts["no-ops"] += 1
 
     def _read(self, one: Asked, reply: Reply[Any], place: Position) -> None:
-        fresh = one.call.consistency in FRESH or (not one.call.consistency and not one.kept and looks(one.request))
         moment = self.history.places[place]
-        if fresh and moment < one.since:
+        if not one.kept and has_to_look(one.request, one.call.consistency) and moment < one.since:
             raise Broken("3", f"{one.request} was answered from moment {moment}; {one.since} was durable before")
-        verdict = decide(self.history.states[moment], self._command(one), TRUTH)
-        states = (self.history.states[place] for place in range(self.history.now, -1, -1))
-        told = answers_for(one.call.access, verdict.answer, states) if isinstance(verdict, Decision) else []
-        if reply.answer not in told:
+        past = self.history.pasts[moment]
+        verdict = decide(past, one.asking)
+        mine = (
+            told_answers(verdict.answer, one.asking, reversed(self.history.pasts)) if isinstance(verdict, Yes) else ()
+        )
+        if not any(same_answer(each, reply.answer) for each in mine):
             raise Broken("3", f"{one.request} at {reply.token.sequence} is {verdict}, told {reply.answer}")
         self.counts["reads"] += 1
         self.counts["strict reads"] += one.call.consistency == "strict"
         self.counts["reads with rights"] += one.call.access is not None
-        self.counts["aliases followed"] += _is_alias(self.history.states[moment], one.request)
+        self.counts["aliases followed"] += _is_alias(past, one.request)
 
     def refused(self, one: Asked, refusal: Refusal) -> None:
         """Check a refusal: some state between the question and the answer must say so."""
@@ -153,13 +159,20 @@ class Judge:
             if after is None or self.history.tokens.get(after) in self.history.path:
                 raise Broken("3", f"the good token {after} was refused")
             return
+        if not self.history.judged:
+            return
+        looked = has_to_look(one.request, one.call.consistency) or isinstance(refusal, NotFound)
+        looked = is_command(one.request) or (looked and one.call.consistency != "eventual")
+        since = one.since if looked and not from_memory(one.asking, refusal) else 0
         self.counts["refusals of rights"] += isinstance(refusal, Forbidden)
-        consistency, sure = one.call.consistency, isinstance(refusal, NotFound) or looks(one.request)
-        memory = consistency == "eventual" or (consistency not in FRESH and not sure)
-        memory = (memory and not is_command(one.request)) or is_from_memory(one.call.access, refusal)
-        since = 0 if memory else one.since
+        if hears_too_much(one.asking, refusal):
+            raise Broken("rights", f"{one.call.principal} hears of what they may not read: {refusal.reason}")
         if not self._justified(one, refusal, since):
-            raise Broken("1", f"{one.request} was refused ({refusal!r}), but no state since {since} says so")
+            verdict = decide(self.history.pasts[-1], one.asking)
+            raise Broken(
+                "1",
+                f"{one.request} was refused ({refusal!r} {refusal.reason}), but no state since {since} says so: {verdict}",
+            )
 
     def unavailable(self, one: Asked, error: Unavailable) -> None:
         """Nothing was left; that nothing lands later is checked when something lands."""
@@ -185,29 +198,18 @@ class Judge:
         """The node died before it answered."""
         one.state = "lost"
 
-    def _command(self, one: Asked) -> Command[Any]:
-        return Command(one.request, one.call.command_id, one.time, one.call.principal, one.call.access)
-
-    def _justified(self, one: Asked, told: Decision[Any] | Refusal, since: int) -> bool:
-        command = self._command(one)
+    def _justified(self, one: Asked, told: object, since: int) -> bool:
+        """Whether some moment from `since` on says this, and nothing is written."""
+        asking = one.asking
         return any(
-            _same(_heard(decide(self.history.states[place], command, TRUTH), one), told)
-            for place in range(self.history.now, since - 1, -1)
+            same_verdict(decide(self.history.pasts[moment], asking), told)
+            for moment in range(self.history.now, since - 1, -1)
         )
 
 
-def _is_alias(state: DictTables, request: Request[Any]) -> bool:
+def _is_alias(past: Past, request: Request[Any]) -> bool:
     """Whether a read names a subject that stands for another one; for the counts."""
-    subject = request.subject if isinstance(request, GetVersion) and not request.exact else None
-    config = None if subject is None else state.get("config", ("subject", *subject))
-    return isinstance(config, ConfigValue) and bool(config.config.alias)
-
-
-def _heard(verdict: Decision[Any] | Refusal | Needs, one: Asked) -> Decision[Any] | Refusal | Needs:
-    return refusal_for(one.call.access, verdict) if isinstance(verdict, Refusal) else verdict
-
-
-def _same(verdict: Decision[Any] | Refusal | Needs, told: Decision[Any] | Refusal) -> bool:
-    if isinstance(told, Decision):
-        return isinstance(verdict, Decision) and not verdict.rows and bool(verdict.answer == told.answer)
-    return isinstance(verdict, Refusal) and type(verdict) is type(told) and verdict.reason == told.reason
+    if not isinstance(request, GetVersion) or request.exact:
+        return False
+    config = past.configs.get(Scope(*request.subject))
+    return config is not None and bool(config.alias)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from tests.simulation.history import TRUTH
 from treaty.core.law import register
 from treaty.node.grammar import Sitting
 
@@ -13,9 +12,8 @@ checked: list[Sitting] = []
 
 
 def planted(view: Any, case: Any, new: Any, grammar: Any) -> None:
-    if grammar is not TRUTH and any(one is grammar for one in checked):
+    if any(one is grammar for one in checked):
         return
     original(view, case, new, grammar)
-    if grammar is not TRUTH:
-        checked.append(grammar)
-        del checked[:-200]
+    checked.append(grammar)
+    del checked[:-200]

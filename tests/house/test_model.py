@@ -1,0 +1,59 @@
+"""The simulation's model of the rules is written twice for a reason: it must not share a line of the law."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+MODEL = Path(__file__).parents[1] / "simulation" / "judging" / "model"
+PACKAGE = "tests.simulation.judging.model"
+VALUES = frozenset(
+    {"answers", "associating", "codec", "commit", "finding", "grammar", "limits", "meaning", "messages", "names",
+     "refusals", "requests", "resource", "rows", "schema", "values"}
+)  # fmt: skip
+"""Modules of the core that say what there is (requests, answers, values, words), and nothing of what is right."""
+NEIGHBOURS = frozenset({"tests.simulation.judging.broken", "tests.simulation.texts"})
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            names = (f"{node.module}.{one.name}" for one in node.names)
+            yield from names if node.module in {"treaty.core", PACKAGE} else [node.module]
+        elif isinstance(node, ast.ImportFrom):
+            yield "a relative import"
+
+
+def is_allowed(name: str) -> bool:
+    if name == "a relative import":
+        return False
+    if name.startswith("treaty"):
+        return name.removeprefix("treaty.core.") in VALUES
+    return not name.startswith("tests") or name.startswith(f"{PACKAGE}.") or name in NEIGHBOURS
+
+
+def test_the_model_imports_nothing_of_the_law() -> None:
+    files = sorted(MODEL.rglob("*.py"))
+    strange = [f"{file.name}: {name}" for file in files for name in imported(file) if not is_allowed(name)]
+
+    assert len(files) > 10
+    assert not strange
+
+
+def test_the_ban_knows_what_is_banned() -> None:
+    law = ("law", "law.places", "decide", "needs", "seen", "rights", "policy", "tables", "view", "overlay", "identity")
+
+    assert not any(is_allowed(f"treaty.core.{name}") for name in law)
+    assert not is_allowed("tests.laws.toy")
+    assert not is_allowed("a relative import")
+
+
+def test_nobody_who_judges_asks_the_law() -> None:
+    judges = [MODEL.parent / "judge.py", MODEL.parents[1] / "history.py"]
+    names = {name for file in judges for name in imported(file)}
+
+    assert not {
+        name for name in names if name.startswith(("treaty.core.law", "treaty.core.decide", "treaty.core.needs"))
+    }

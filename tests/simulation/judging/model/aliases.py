@@ -1,0 +1,44 @@
+"""Aliases: a subject that stands for another one, one hop far."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+from tests.simulation.judging.model.asking import Asking
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.rights import EVERY, may
+from treaty.core import associating as t
+from treaty.core import requests as q
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import Forbidden
+
+FOLLOWING = (
+    q.Register, q.Derive, q.DeleteVersion, q.DeleteSubject, q.Lookup, q.Check, q.GetSchema, q.GetVersion, q.FindVersion,
+    q.ListVersions, q.UsesOf, q.ReferencedBy,
+)  # fmt: skip
+"""Requests that go to what an alias stands for. Settings are not among them: they belong to the alias itself."""
+
+
+def named_subject(request: q.Request[Any]) -> Subject | None:
+    """The subject that a request names, if it may be an alias."""
+    if isinstance(request, t.ListAssociations):
+        return request.of.subject if isinstance(request.of, t.OfSubject) else None
+    if not isinstance(request, FOLLOWING) or getattr(request, "exact", False):
+        return None
+    return request.subject
+
+
+def follow_alias(past: Past, asking: Asking) -> q.Request[Any]:
+    """The request as it is meant. An alias gives nobody a right to what it stands for."""
+    request, named = asking.request, named_subject(asking.request)
+    if named is None or not named.name or named.context == "*":
+        return request
+    config = past.configs.get(q.Scope(*named))
+    if config is None or not config.alias:
+        return request
+    target = subject_of(config.alias, named.context)
+    if asking.access is not None and not any(may(asking.access, permission, *target) for permission in EVERY):
+        raise No(Forbidden, "RIGHTS", subject=str(named))
+    if isinstance(request, t.ListAssociations):
+        return replace(request, of=t.OfSubject(target))
+    return replace(cast("q.Register", request), subject=target)  # whatever it is, it has a subject

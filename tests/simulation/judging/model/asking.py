@@ -1,0 +1,31 @@
+"""A request as it came, and the model's yes to it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.simulation.judging.model.events import Event
+from treaty.core.requests import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A request, the id of its command, when it came (milliseconds since the epoch), and what its sender may do.
+
+    `access` has rules (`who`, `may`, `subjects`, `contexts`); None: there are no rights here.
+    """
+
+    request: Request[Any]
+    command_id: str
+    time: int
+    principal: str = ""
+    access: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Yes:
+    """What happens, in the order in which it does (nothing, where there is nothing to do), and the answer."""
+
+    events: tuple[Event, ...]
+    answer: Any
+    repeated: bool = False
+    """Whether the command was decided before."""

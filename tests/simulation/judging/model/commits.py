@@ -1,0 +1,95 @@
+"""Commits held against the model: the rows of each are what its request comes to after the past, no more and no less."""
+
+from dataclasses import replace
+
+from tests.simulation.judging.broken import Broken
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.deciding import decide
+from tests.simulation.judging.model.events import Alike, Answered, Event, OutcomeDropped, VersionMade
+from tests.simulation.judging.model.facts import Place, fact, places
+from tests.simulation.judging.model.outcomes import fits_row
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from treaty.core import limits, values
+from treaty.core.commit import Commit
+from treaty.core.rows import Row
+
+
+class Digests:
+    """Digests whose recipe the model does not know: equal for what is equal, and for nothing else."""
+
+    def __init__(self) -> None:
+        self._likeness: dict[Alike, str] = {}
+        self._alike: dict[str, Alike] = {}
+
+    def check_likeness(self, alike: Alike, digest: str) -> str:
+        """Return what is wrong with the digest by which a look-up finds a schema; empty where nothing is."""
+        if self._likeness.setdefault(alike, digest) != digest:
+            return f"schemas that are alike have the digests {self._likeness[alike]} and {digest}"
+        if self._alike.setdefault(digest, alike) != alike:
+            return f"schemas that are not alike have the same digest {digest}"
+        return ""
+
+
+def take_commit(
+    past: Past, asking: Asking, commit: Commit, rows: tuple[Row, ...], digests: Digests
+) -> tuple[Past, Yes]:
+    """Hold a commit against the model; return the past with it, and what the model says. Raises `Broken`."""
+    told = decide(past, asking)
+    if isinstance(told, No):
+        raise Broken("5", f"{asking.request} became the commit {commit.sequence}; the model refuses it: {told!r}")
+    if told.repeated:
+        raise Broken("2", f"{asking.request} became the commit {commit.sequence}, and was decided before")
+    mine = next((row.value for row in rows if (row.table, row.key) == ("outcome", (asking.command_id,))), None)
+    members = mine.members if isinstance(mine, values.Outcome) else ()
+    kept = Answered(asking.command_id, commit.sequence, asking.request, told.answer, members)
+    dropped = [OutcomeDropped(name) for name in _dropped(past, commit, rows, asking.command_id)]
+    after = past.then((*told.events, kept, *dropped), commit.sequence)
+    _check_rows(past, after, told.events, commit, rows, digests)
+    if not isinstance(mine, values.Outcome) or not fits_row(told.answer, mine, commit.sequence):
+        raise Broken("2", f"the commit at {commit.sequence} remembers {mine} of {asking.request}, not {told.answer}")
+    return after, told
+
+
+def _check_rows(
+    past: Past, after: Past, events: tuple[Event, ...], commit: Commit, rows: tuple[Row, ...], digests: Digests
+) -> None:
+    said: dict[Place, object] = {(row.table, row.key): row.value for row in rows if row.table != "outcome"}
+    made = next((one for one in events if isinstance(one, VersionMade)), None)
+    for place, row in said.items():
+        wanted, value = fact(after, place), row
+        if isinstance(row, values.Schema):
+            alikes = [one.alike for one in after.versions if (one.context, one.schema_id) == place[1]]
+            if not alikes:
+                raise Broken("4", f"the commit at {commit.sequence} has {place}, and no version has that schema")
+            wrong = digests.check_likeness(alikes[0], row.likeness)
+            if wrong:
+                raise Broken("5", f"the commit at {commit.sequence} has {place}: {wrong}")
+            value = replace(row, likeness="")
+        if value != wanted:
+            law = "4" if place[0] in {"counter", "schema"} or _other_id(value, wanted) else "5"
+            raise Broken(
+                law, f"the commit at {commit.sequence} says that {place} is {value}; it is {wanted} by {events}"
+            )
+    for place in places(past, events):
+        if place not in said and fact(past, place) != fact(after, place):
+            law = "4" if place[0] in {"counter", "schema"} and made is not None else "5"
+            raise Broken(law, f"the commit at {commit.sequence} does not say that {place} is now {fact(after, place)}")
+
+
+def _other_id(value: object, wanted: object) -> bool:
+    pair = (value, wanted)
+    return all(isinstance(one, values.Version) for one in pair) and len({one.schema_id for one in pair}) > 1  # type: ignore[attr-defined]
+
+
+def _dropped(past: Past, commit: Commit, rows: tuple[Row, ...], mine: str) -> list[str]:
+    """Outcomes that go: only those that are too old."""
+    gone = [str(row.key[0]) for row in rows if row.table == "outcome" and row.value is None]
+    for name in gone:
+        kept = past.outcomes.get(name)
+        if kept is None or kept.sequence > commit.sequence - limits.OUTCOMES:
+            raise Broken("2", f"the commit at {commit.sequence} forgets {name}, which is not too old")
+    others = [str(row.key[0]) for row in rows if row.table == "outcome" and row.value is not None]
+    if others != [mine]:
+        raise Broken("2", f"the commit at {commit.sequence} remembers {others}, and is of {mine}")
+    return gone

@@ -1,0 +1,145 @@
+"""The model of the rules: what a request comes to after a past. Everything is decided here anew but what a text means
+and whether two fit, which the real formats are asked.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tests.simulation.judging.broken import Broken
+from tests.simulation.judging.model import associating, changing, listing, outcomes, reading, registering
+from tests.simulation.judging.model.aliases import follow_alias
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.associating import Entries
+from tests.simulation.judging.model.events import Answered
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.rights import refuse_unless_allowed, seen
+from treaty.core import answers
+from treaty.core import associating as t
+from treaty.core import requests as q
+from treaty.core.refusals import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How a kind of request is decided, whether it may write, and whether memory alone may answer it."""
+
+    decide: Callable[[Past, Asking, Any], Yes]
+    writes: bool = False
+    from_memory: Callable[[Any], bool] = lambda _: False
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+def _by_number(request: q.GetVersion) -> bool:
+    return request.version != -1
+
+
+RULES: Mapping[type, Rule] = {
+    q.Register: Rule(registering.register, writes=True),
+    q.Derive: Rule(registering.derive, writes=True),
+    q.DeleteVersion: Rule(changing.delete_version, writes=True),
+    q.DeleteSubject: Rule(changing.delete_subject, writes=True),
+    q.SetConfig: Rule(changing.set_config, writes=True),
+    q.DeleteConfig: Rule(changing.delete_config, writes=True),
+    q.SetMode: Rule(changing.set_mode, writes=True),
+    q.DeleteMode: Rule(changing.delete_mode, writes=True),
+    q.MakeContext: Rule(changing.make_context, writes=True),
+    q.DeleteContext: Rule(changing.delete_context, writes=True),
+    t.Associate: Rule(associating.associate, writes=True),
+    t.Dissociate: Rule(associating.dissociate, writes=True),
+    t.ChangeAssociations: Rule(associating.change_associations, writes=True),
+    q.GetSchema: Rule(reading.get_schema, from_memory=_always),
+    q.GetGuid: Rule(reading.get_guid, from_memory=_always),
+    q.GetVersion: Rule(reading.get_version, from_memory=_by_number),
+    q.GetConfig: Rule(changing.get_config),
+    q.GetMode: Rule(changing.get_mode),
+    q.Lookup: Rule(reading.lookup),
+    q.Check: Rule(reading.check),
+    q.GetGuidIds: Rule(reading.get_guid_ids),
+    q.FindVersion: Rule(reading.find_version),
+    q.ListSubjects: Rule(listing.list_subjects),
+    q.ListVersions: Rule(reading.list_versions),
+    q.ListSchemas: Rule(listing.list_schemas),
+    q.ListSettings: Rule(listing.list_settings),
+    q.ListContexts: Rule(listing.list_contexts),
+    q.UsesOf: Rule(reading.uses_of),
+    q.ReferencedBy: Rule(reading.referenced_by),
+    q.GetOutcome: Rule(outcomes.get_outcome),
+    t.ListAssociations: Rule(associating.list_associations),
+    t.GetAssociations: Rule(associating.get_associations),
+}
+"""Every kind of request. One that is not here fails the run: what nobody has written down nobody can judge."""
+
+
+def rule_of(request: q.Request[Any]) -> Rule:
+    rule = RULES.get(type(request))
+    if rule is None:
+        raise Broken("log", f"the model of the rules does not know {type(request).__name__}: write down what it does")
+    return rule
+
+
+def is_command(request: q.Request[Any]) -> bool:
+    return rule_of(request).writes
+
+
+def has_to_look(request: q.Request[Any], consistency: str) -> bool:
+    """Whether an answer has to be of a state at or after all that was acknowledged before the request came."""
+    if consistency:
+        return consistency in {"latest", "strict"}
+    return not rule_of(request).from_memory(request)
+
+
+def decide(past: Past, asking: Asking) -> Yes | No:
+    """What a request comes to."""
+    rule = rule_of(asking.request)
+    try:
+        if rule.writes and asking.command_id in past.outcomes:
+            return outcomes.recall(past, asking)
+        request = follow_alias(past, asking)
+        refuse_unless_allowed(asking, request)
+        shown = past if rule.writes else seen(past, asking.access)
+        return rule.decide(shown, replace(asking, request=request), request)
+    except No as no:
+        return no
+
+
+# ---------------------------------------------------------------------------------------------------- comparisons
+
+
+def same_answer(mine: Any, told: Any) -> bool:
+    """Whether an answer is the model's, in all that the model is sure of."""
+    if isinstance(mine, Entries):
+        if not isinstance(told, t.AssociationResults) or len(told.results) != len(mine.results):
+            return False
+        return all(map(_same_entry, mine.results, told.results))
+    if isinstance(mine, answers.Checked):
+        return _same_check(mine, told)
+    if isinstance(mine, Answered):
+        kind = "AssociationResults" if isinstance(mine.answer, Entries) else type(mine.answer).__name__
+        return bool(told == answers.Outcome(mine.command_id, mine.sequence, kind, mine.members))
+    return bool(mine == told)
+
+
+def _same_entry(mine: associating.Entry, told: t.AssociationResult) -> bool:
+    if mine.no is None:
+        return told.refused is None and told.done == mine.done
+    refused = told.refused
+    return refused is not None and (refused.kind, refused.reason.rule) == (mine.no.kind.__name__, mine.no.rule)
+
+
+def _same_check(mine: answers.Checked, told: Any) -> bool:
+    if not isinstance(told, answers.Checked) or told.compatible != mine.compatible:
+        return False
+    places = [[(one.rule, one.path) for one in each.findings] for each in (mine, told)]
+    return places[0] == places[1] and (not mine.messages or mine.messages == told.messages)
+
+
+def same_verdict(mine: Yes | No, told: Any) -> bool:
+    """Whether a verdict that writes nothing is what was told: an answer, or a refusal."""
+    if isinstance(told, Refusal):
+        return isinstance(mine, No) and mine.fits(told)
+    return isinstance(mine, Yes) and not mine.events and same_answer(mine.answer, told)

@@ -1,0 +1,181 @@
+"""Drafts: their references followed, their text read by the real formats, their identity."""
+
+import hashlib
+from dataclasses import dataclass, replace
+
+from tests.simulation.judging.model.events import Alike
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.selecting import as_sent, select
+from tests.simulation.texts import FORMATS, answer
+from treaty.core.grammar import Invalid, Parse, Parsed, Retag, Retagged, Tags, TagsFound
+from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, TAGGED
+from treaty.core.meaning import Binding, Meaning
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import InvalidSchema, TooLarge
+from treaty.core.schema import Draft, Metadata, Reference, RuleSet, Tagged
+from treaty.core.values import Schema, Used
+
+VERSION_PROPERTY = "confluent:version"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDraft:
+    """A draft that is a valid schema."""
+
+    draft: Draft
+    used: tuple[Used, ...]
+    parsed: Parsed
+    meaning: Meaning
+    """Of the canonical text."""
+
+    @property
+    def guid(self) -> str:
+        return guid_of(self.parsed.canonical, as_sent(self.used), self.draft.metadata, self.draft.rules)
+
+    @property
+    def alike(self) -> Alike:
+        metadata = self.draft.metadata
+        if metadata is not None:
+            kept = tuple(sorted(pair for pair in metadata.properties if pair[0] != VERSION_PROPERTY))
+            tags = tuple(sorted((path, tuple(sorted(tags))) for path, tags in metadata.tags))
+            metadata = Metadata(tags, kept, tuple(sorted(metadata.sensitive)))
+            metadata = None if metadata == Metadata() else metadata
+        return (self.draft.format, self.parsed.resolved, metadata, self.draft.rules)
+
+    def carrying(self, metadata: Metadata | None, rules: RuleSet | None) -> "ReadDraft":
+        """The same text with other metadata and rules."""
+        return replace(self, draft=replace(self.draft, metadata=metadata, rules=rules))
+
+
+def guid_of(text: str, references: tuple[Reference, ...], metadata: Metadata | None, rules: RuleSet | None) -> str:
+    """MD5 over text, references, metadata and rules, written as a UUID (the recipe is Confluent's)."""
+    parts = [text]
+    data = b"".join(
+        one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True) for one in references
+    )
+    tail: list[str] = []
+    if metadata is not None:
+        tail.append("\1")
+        for path, tags in sorted(metadata.tags):
+            tail += [path, *sorted(tags)]
+        for name, value in sorted(metadata.properties):
+            tail += [name, value]
+        tail += sorted(metadata.sensitive)
+    if rules is not None:
+        tail.append("\1")
+        for rule in (*rules.migration, *rules.domain, *rules.encoding):
+            tail += [rule.name, rule.doc, rule.kind, rule.mode, rule.type, *sorted(rule.tags)]
+            for name, value in sorted(rule.params):
+                tail += [name, value]
+            tail += [rule.expr, rule.on_success, rule.on_failure, *(["\1"] if rule.disabled else [])]
+        tail.append(rules.enable_at)
+    whole = "".join(parts).encode() + data + "".join(tail).encode()
+    word = hashlib.md5(whole, usedforsecurity=False).hexdigest()
+    return f"{word[:8]}-{word[8:12]}-{word[12:16]}-{word[16:20]}-{word[20:]}"
+
+
+# ---------------------------------------------------------------------------------------------------- references
+
+
+def follow(past: Past, parent: Subject, references: tuple[Reference, ...], visible: str) -> tuple[Used, ...]:
+    """The versions that references name; an unqualified subject is one of the parent's context."""
+    if len(references) > REFERENCES:
+        raise No(TooLarge, "REFERENCES")
+    used = []
+    for one in references:
+        missing = [name for name in ("name", "subject", "version") if not getattr(one, name)]
+        if missing:
+            raise No(InvalidSchema, "REFERENCE_INCOMPLETE", path=f"/references/{missing[0]}")
+        try:
+            there = select(past, subject_of(one.subject, parent.context), one.version, visible)
+        except No:
+            raise No(InvalidSchema, "REFERENCE_NOT_FOUND", path=f"/references/{one.name}") from None
+        used.append(Used(one.name, one.subject, there.number, there.schema_id))
+    return tuple(used)
+
+
+def bind(past: Past, context: str, used: tuple[Used, ...], depth: int = 1) -> tuple[Binding, ...]:
+    """What references mean, and what those mean that they lead to."""
+    if used and depth > REFERENCE_DEPTH:
+        raise No(TooLarge, "REFERENCE_DEPTH")
+    bound = []
+    for one in used:
+        target = subject_of(one.subject, context)
+        schema = past.schema(target.context, one.schema_id)
+        assert schema is not None, f"reference {one} of context {context} leads nowhere"
+        inner = bind(past, target.context, schema.references, depth + 1)
+        bound.append(Binding(one.name, str(target), one.version, Meaning(schema.format, schema.text, inner)))
+    return tuple(bound)
+
+
+def meaning_of(past: Past, context: str, schema: Schema) -> Meaning:
+    """What a stored schema means."""
+    return Meaning(schema.format, schema.text, bind(past, context, schema.references))
+
+
+# ---------------------------------------------------------------------------------------------------------- texts
+
+
+def read_draft(
+    past: Past, subject: Subject, draft: Draft, visible: str, *, strict: bool, normalize: bool
+) -> ReadDraft | Invalid:
+    """Read a draft as it would stand in a subject; a text that is no schema comes back as `Invalid`."""
+    if len(draft.text.encode()) > SCHEMA_BYTES:
+        raise No(TooLarge, "SCHEMA_BYTES")
+    used = follow(past, subject, draft.references, visible)
+    bound = bind(past, subject.context, used)
+    sent = Meaning(draft.format, draft.text, bound)
+    if draft.format not in FORMATS:
+        return ReadDraft(draft, used, Parsed(draft.text, sent.digest.hex()), sent)
+    parsed = answer(Parse(sent, strict, normalize))
+    if isinstance(parsed, Invalid):
+        return parsed
+    assert isinstance(parsed, Parsed)
+    return ReadDraft(draft, used, parsed, Meaning(draft.format, parsed.canonical, bound))
+
+
+def no_schema(invalid: Invalid) -> No:
+    """The refusal of a text that is no schema."""
+    first = invalid.faults[0]
+    return No(InvalidSchema, first.rule, path=first.path, details=tuple(map(str, invalid.faults)))
+
+
+def refuse_other_formats(draft: Draft) -> None:
+    """Nobody here can read it."""
+    if draft.text and draft.format not in FORMATS:
+        raise No(InvalidSchema, "SCHEMA_TYPE", path="/schemaType", new=draft.format)
+
+
+# ----------------------------------------------------------------------------------------------------------- tags
+
+
+def change_tags(
+    past: Past,
+    subject: Subject,
+    draft: Draft,
+    add: tuple[Tagged, ...],
+    remove: tuple[Tagged, ...] = (),
+    *,
+    visible: str = "live",
+    lenient: bool = False,
+) -> Draft:
+    """The draft with tags added to its text, then others removed."""
+    if not add and not remove:
+        return draft
+    if not lenient and len(add) + len(remove) > TAGGED:
+        raise No(TooLarge, "TAGGED")
+    bound = bind(past, subject.context, follow(past, subject, draft.references, visible))
+    told = answer(Retag(Meaning(draft.format, draft.text, bound), add, remove, lenient))
+    if isinstance(told, Invalid):
+        raise no_schema(told)
+    assert isinstance(told, Retagged)
+    return replace(draft, text=told.text)
+
+
+def tags_in(past: Past, context: str, schema: Schema) -> tuple[Tagged, ...]:
+    """What inside a stored schema has tags."""
+    if schema.format not in FORMATS:
+        return ()
+    told = answer(Tags(meaning_of(past, context, schema)))
+    return told.tagged if isinstance(told, TagsFound) else ()

@@ -1,0 +1,137 @@
+"""What has happened in a registry, one frozen class for each kind of event. A state is nothing but a list of these."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.core import values
+from treaty.core.answers import Config
+from treaty.core.names import Subject
+from treaty.core.requests import Request, Scope
+from treaty.core.schema import Metadata, Pairs, RuleSet
+
+Alike = tuple[str, str, Metadata | None, RuleSet | None]
+"""What two schemas have in common that are the same for a look-up: format, text with its references inlined, metadata
+without the version property, rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMade:
+    """A context came into being."""
+
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextDeleted:
+    """An empty context was forgotten."""
+
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdsReserved:
+    """Ids up to this one count as given in a context."""
+
+    context: str
+    highest: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectMade:
+    """A subject came into being."""
+
+    subject: Subject
+    value: values.Subject
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectPurged:
+    """A subject is gone for good."""
+
+    subject: Subject
+
+
+@dataclass(frozen=True, slots=True)
+class VersionMade:
+    """A schema became a version. `content` holds the bytes as sent where they are not the canonical text."""
+
+    subject: Subject
+    ordinal: int
+    version: values.Version
+    schema: values.Schema
+    alike: Alike
+    content: bytes | None = None
+    names: Pairs = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTurned:
+    """A version is in another state: soft or hidden."""
+
+    subject: Subject
+    ordinal: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPurged:
+    """A version is gone for good."""
+
+    subject: Subject
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChanged:
+    """The config at a scope is this one now; None: there is none."""
+
+    scope: Scope
+    config: Config | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChanged:
+    """The mode at a scope is this one now; None: there is none."""
+
+    scope: Scope
+    mode: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Associated:
+    """An association, by resource id, kind and qualified subject, is this one now; None: there is none."""
+
+    key: tuple[str, str, str]
+    value: values.Association | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A command was decided in the commit with this sequence; asked again it gets the same answer."""
+
+    command_id: str
+    sequence: int
+    request: Request[Any]
+    answer: Any
+    members: Pairs = ()
+    """The answer as its row has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeDropped:
+    """A command's outcome is too old to be remembered."""
+
+    command_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A dump was restored: ids may have been given after it was taken, this many in every context."""
+
+    gap: int
+
+
+Event = (
+    ContextMade | ContextDeleted | IdsReserved | SubjectMade | SubjectPurged | VersionMade | VersionTurned | VersionPurged
+    | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+)  # fmt: skip

@@ -1,0 +1,130 @@
+"""The rows that a past comes to: what each key of a table says, worked out anew from all events."""
+
+from collections.abc import Iterator
+
+from tests.simulation.judging.model.events import (
+    Associated,
+    ConfigChanged,
+    ContextDeleted,
+    ContextMade,
+    Event,
+    IdsReserved,
+    ModeChanged,
+    SubjectMade,
+    SubjectPurged,
+    VersionMade,
+    VersionPurged,
+    VersionTurned,
+)
+from tests.simulation.judging.model.past import Past, VersionNow
+from treaty.core import values
+from treaty.core.names import Subject
+from treaty.core.requests import Scope
+from treaty.core.rows import Key
+
+Place = tuple[str, Key]
+"""A table and a key in it."""
+SPARED = ("ids", "", "", "")
+
+
+def scope_key(scope: Scope) -> Key:
+    if scope.context == "*":
+        return ("everywhere", "*", "")
+    return ("context", scope.context, "") if scope.name is None else ("subject", scope.context, scope.name)
+
+
+def scope_of(key: Key) -> Scope:
+    kind, context, name = map(str, key)
+    return Scope(context, name if kind == "subject" else None)
+
+
+def fact(past: Past, place: Place) -> object:
+    """The value that a row has after all that happened; None: there is no such row. Outcomes are looked at apart."""
+    table, key = place
+    if table == "version":
+        found = [one.version for one in past.versions if (*one.subject, one.ordinal) == key]
+        return found[0] if found else None
+    if table == "schema":
+        return past.schema(str(key[0]), int(key[1]))
+    if table == "content":
+        found_content = [one.content for one in past.versions if one.version.content == key[0]]
+        return values.Content(found_content[0] or b"") if found_content else None
+    if table == "name":
+        named = [one.ordinal for one in past.versions if tuple(one.subject) == key[:2] and key[2:] in one.names]
+        return values.Name(named[0]) if named else None
+    if table == "subject":
+        return past.subjects.get(Subject(str(key[0]), str(key[1])))
+    if table == "context":
+        return values.Context() if key[0] in past.contexts else None
+    if table == "config":
+        config = past.configs.get(scope_of(key))
+        return None if config is None else values.ConfigValue(config)
+    if table == "mode":
+        mode = past.modes.get(scope_of(key))
+        return None if mode is None else values.Mode(mode)
+    if table == "association":
+        return past.associations.get(key)  # type: ignore[arg-type]
+    if table == "counter":
+        highest = _highest(past, key)
+        return None if highest is None else values.Counter(highest)
+    return "no rule of the model makes such a row"
+
+
+def _highest(past: Past, key: Key) -> int | None:
+    """What was ever given, of schema ids, of a subject's ordinals, or of its versions of one type."""
+    kind, context, name, part = map(str, key)
+    if key == SPARED:
+        return past.spared_ids
+    if kind == "ids":
+        return past.highest_id(context)
+    subject = Subject(context, name)
+    if kind == "ordinals":
+        highest = past.highest_ordinal(subject)
+    else:
+        format_, _, type_name = part.partition(":")
+        highest = past.highest_of_type(subject, format_, type_name)
+    return None if highest < 0 else highest
+
+
+def changes_something(before: Past, events: tuple[Event, ...]) -> bool:
+    """Whether events leave any row other than it was; some take back what others did."""
+    later = before.then(events)
+    return any(fact(before, place) != fact(later, place) for place in places(before, events))
+
+
+def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
+    """Tables and keys whose rows events may change."""
+    for event in events:
+        if isinstance(event, VersionMade):
+            made = VersionNow(
+                event.subject, event.ordinal, event.version, event.schema, event.alike, event.content, event.names
+            )
+            yield from _places_of(made)
+            yield "counter", ("ids", event.subject.context, "", "")
+            yield "counter", ("ordinals", *event.subject, "")
+            yield "counter", ("types", *event.subject, f"{event.version.format}:{event.version.type_name}")
+        elif isinstance(event, VersionTurned | VersionPurged):
+            for one in before.versions:
+                if (one.subject, one.ordinal) == (event.subject, event.ordinal):
+                    yield from _places_of(one)
+        elif isinstance(event, SubjectMade | SubjectPurged):
+            yield "subject", tuple(event.subject)
+        elif isinstance(event, ContextMade | ContextDeleted):
+            yield "context", (event.context,)
+        elif isinstance(event, IdsReserved):
+            yield "counter", ("ids", event.context, "", "")
+        elif isinstance(event, ConfigChanged):
+            yield "config", scope_key(event.scope)
+        elif isinstance(event, ModeChanged):
+            yield "mode", scope_key(event.scope)
+        elif isinstance(event, Associated):
+            yield "association", event.key
+
+
+def _places_of(one: VersionNow) -> Iterator[Place]:
+    yield "version", (*one.subject, one.ordinal)
+    yield "schema", (one.context, one.schema_id)
+    if one.version.content:
+        yield "content", (one.version.content,)
+    for name in one.names:
+        yield "name", (*one.subject, *name)

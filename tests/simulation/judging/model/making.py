@@ -1,0 +1,165 @@
+"""The new version of a registration: its number, its ordinal, its schema id, and what goes because it comes."""
+
+import hashlib
+from dataclasses import dataclass, replace
+
+from tests.simulation.judging.model.asking import Yes
+from tests.simulation.judging.model.drafts import ReadDraft
+from tests.simulation.judging.model.events import (
+    ContextMade,
+    Event,
+    SubjectMade,
+    VersionMade,
+    VersionPurged,
+    VersionTurned,
+)
+from tests.simulation.judging.model.past import Past, VersionNow
+from tests.simulation.judging.model.referring import is_referred_to, refuse_if_referred_to
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.selecting import as_sent, describe
+from tests.simulation.judging.model.settings import GIVING_IDS
+from treaty.core import limits, values
+from treaty.core import requests as q
+from treaty.core.answers import Config, Forced, Registered
+from treaty.core.names import Subject
+from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What holds where a registration is to go."""
+
+    past: Past
+    request: q.Register
+    config: Config
+    mode: str
+    policy: values.PolicyValue
+    live: list[VersionNow]
+    time: int
+
+    @property
+    def gives_ids(self) -> bool:
+        return self.mode in GIVING_IDS
+
+    @property
+    def normalize(self) -> bool:
+        return bool(self.request.normalize) or bool(self.config.normalize)
+
+
+def is_same(one: VersionNow, new: ReadDraft) -> bool:
+    """Whether a version is this schema: the same guid, and references that mean the same."""
+    return one.schema.guid == new.guid and one.schema.references == new.used
+
+
+def next_number(past: Past, subject: Subject) -> int:
+    """One more than the highest number there is, softly deleted ones included."""
+    return max([one.number for one in past.shown(subject, ("live", "soft"))], default=0) + 1
+
+
+def new_version(case: Case, new: ReadDraft) -> Yes:
+    """Everything that happens because a schema becomes a version, and the answer."""
+    past, request = case.past, case.request
+    number = _number(case)
+    schema_id, schema = _schema(case, new)
+    names = past.of(request.subject)
+    for scheme, name in request.names:
+        if any((scheme, name) in one.names for one in names):
+            raise No(NameTaken, "NAME_TAKEN", subject=str(request.subject))
+    content = None if new.draft.text == new.parsed.canonical else new.draft.text.encode()
+    highest = past.highest_of_type(request.subject, new.draft.format, new.parsed.type_name)
+    version = values.Version(
+        number=number,
+        schema_id=schema_id,
+        format=new.draft.format,
+        type_name=new.parsed.type_name,
+        type_version=highest + 1,
+        content="" if content is None else hashlib.sha256(content).hexdigest(),
+        forced=Forced(request.force.who, request.force.why) if request.force else None,
+        imported=case.gives_ids,
+        policy=case.policy,
+        properties=request.properties,
+        time=case.time if request.time < 0 else request.time,
+    )
+    ordinal = past.highest_ordinal(request.subject) + 1
+    made = VersionMade(request.subject, ordinal, version, schema, new.alike, content, request.names)
+    events: list[Event] = [*_home(case), *_taken_away(case, schema_id, number), made]
+    told = describe(VersionNow(request.subject, ordinal, version, schema, new.alike, content, request.names))
+    told = replace(told, metadata=new.draft.metadata, rules=new.draft.rules, references=as_sent(new.used))
+    return Yes(tuple(events), Registered(told, created=True))
+
+
+def _number(case: Case) -> int:
+    number = next_number(case.past, case.request.subject)
+    if case.gives_ids and case.request.number > 0:
+        number = case.request.number
+    elif case.request.number > 0 and case.request.number != number:
+        raise No(InvalidSchema, "VERSION_NUMBER", new=str(case.request.number), allowed=str(number))
+    if number > limits.COUNTER:
+        raise No(TooLarge, "COUNTER")
+    return number
+
+
+def _schema(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
+    """The id and the row of a schema: the same identity in the same context has the same id, as long as it is in use."""
+    past, request = case.past, case.request
+    context = request.subject.context
+    schema = values.Schema(
+        guid=new.guid,
+        format=new.draft.format,
+        text=new.parsed.canonical,
+        likeness="",
+        references=new.used,
+        metadata=new.draft.metadata,
+        rules=new.draft.rules,
+        type_name=new.parsed.type_name,
+    )
+    if request.schema_id >= 0:
+        if request.schema_id > limits.COUNTER:
+            raise No(TooLarge, "COUNTER")
+        there = past.schema(context, request.schema_id)
+        if there is not None and there.guid != new.guid:
+            raise No(NotPermitted, "ID_TAKEN", subject=str(request.subject), new=new.guid)
+        return request.schema_id, there or schema
+    same = [one for one in past.versions if one.context == context and is_same(one, new)]
+    if same:
+        first = min(same, key=lambda one: one.schema_id)
+        return first.schema_id, first.schema
+    highest = max(past.highest_id(context) or 0, past.spared_ids or 0)
+    if highest >= limits.COUNTER:
+        raise No(TooLarge, "COUNTER")
+    return highest + 1, schema
+
+
+def _home(case: Case) -> list[Event]:
+    past, subject, creation = case.past, case.request.subject, case.request.create_with
+    events: list[Event] = []
+    if subject.context not in past.contexts:
+        events.append(ContextMade(subject.context))
+    if subject not in past.subjects:
+        made = values.Subject(
+            generation=past.sequence + 1,
+            origin=creation.origin,
+            types=creation.types,
+            order=creation.order,
+            identity=creation.identity,
+            policy=creation.policy,
+            properties=creation.properties,
+        )
+        events.append(SubjectMade(subject, made))
+    return events
+
+
+def _taken_away(case: Case, schema_id: int, number: int) -> list[Event]:
+    """What goes because the new version comes: softly deleted versions of its schema that nobody refers to are hidden;
+    an imported version takes the place of the one with its number.
+    """
+    past, events = case.past, list[Event]()
+    there = past.of(case.request.subject)
+    for one in there:
+        if case.gives_ids and one.number == number and one.state != "hidden":
+            refuse_if_referred_to(past, one, ("live", "soft"))
+            hidden = [other for other in there if other.state == "hidden" and other.schema_id == one.schema_id]
+            events += [VersionPurged(gone.subject, gone.ordinal) for gone in (one, *hidden)]
+        elif one.state == "soft" and one.schema_id == schema_id and not is_referred_to(past, one, ("live", "soft")):
+            events.append(VersionTurned(one.subject, one.ordinal, "hidden"))
+    return events

@@ -1,0 +1,98 @@
+"""What is remembered of commands: the answer, for whoever sends the same command again."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.associating import Entries, Entry
+from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.selecting import describe
+from treaty.core import answers, limits
+from treaty.core import associating as t
+from treaty.core import requests as q
+from treaty.core.codec import dumps, encode
+from treaty.core.names import subject_of
+from treaty.core.refusals import Invalid, NotFound
+from treaty.core.values import Outcome
+
+DROPPED_AT_ONCE = 64
+"""Outcomes that one commit drops at most."""
+
+
+def recall(past: Past, asking: Asking) -> Yes:
+    """The answer that the command got; a version as it stands now, where it is still there, else its names alone."""
+    kept = past.outcomes[asking.command_id]
+    if kept.request != asking.request:
+        raise No(Invalid, "COMMAND_ID_USED", new=type(asking.request).__name__)
+    return Yes((), _again(past, kept.answer), repeated=True)
+
+
+def _again(past: Past, answer: Any) -> Any:
+    if isinstance(answer, answers.Registered):
+        return replace(answer, version=_version_again(past, answer.version))
+    if isinstance(answer, t.ResourceBound):
+        return _bound_again(past, answer)
+    if isinstance(answer, Entries):
+        results = (one if one.done is None else Entry(_bound_again(past, one.done)) for one in answer.results)
+        return Entries(tuple(results))
+    return answer
+
+
+def _bound_again(past: Past, answer: t.ResourceBound) -> t.ResourceBound:
+    bound = (
+        one if one.schema is None else replace(one, schema=_version_again(past, one.schema)) for one in answer.bound
+    )
+    return replace(answer, bound=tuple(bound))
+
+
+def _version_again(past: Past, told: answers.VersionFound) -> answers.VersionFound:
+    for one in past.versions:
+        if one.subject == subject_of(told.subject) and one.ordinal == told.ordinal:
+            return replace(describe(one), deleted=False)
+    return bare(told)
+
+
+def bare(told: answers.VersionFound) -> answers.VersionFound:
+    """What is kept of a version: its names, and no text."""
+    return answers.VersionFound(told.subject, told.number, told.ordinal, told.schema_id, told.guid, format="", text="")
+
+
+def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
+    """Whether the row of an outcome says what the command was answered, at the sequence of its commit."""
+    members = dict(row.members)
+    members.pop("request", "")
+    if row.sequence != sequence:
+        return False
+    if isinstance(answer, answers.Registered):
+        version = answer.version
+        wanted = {
+            "subject": version.subject,
+            "ordinal": str(version.ordinal),
+            "number": str(version.number),
+            "id": str(version.schema_id),
+            "guid": version.guid,
+        }
+        return row.kind == "Registered" and members == (wanted if answer.created else {**wanted, "created": "no"})
+    told = json.loads(members.get("answer", "null"))
+    if isinstance(answer, Entries):
+        return row.kind == "AssociationResults" and len(told["results"]) == len(answer.results)
+    if isinstance(answer, t.ResourceBound):
+        bound = (one if one.schema is None else replace(one, schema=bare(one.schema)) for one in answer.bound)
+        answer = replace(answer, bound=tuple(bound))
+    return row.kind == type(answer).__name__ and told == json.loads(dumps(encode(answer)))
+
+
+def too_old(past: Past, sequence: int) -> list[str]:
+    """The commands whose outcomes a commit drops: the oldest of those that are too old."""
+    old = [one for one in past.outcomes.values() if one.sequence <= sequence - limits.OUTCOMES]
+    old.sort(key=lambda one: (one.sequence, one.command_id))
+    return [one.command_id for one in old[:DROPPED_AT_ONCE]]
+
+
+def get_outcome(past: Past, asking: Asking, request: q.GetOutcome) -> Yes:
+    kept = past.outcomes.get(request.command_id)
+    if kept is None:
+        raise No(NotFound, "OUTCOME_UNKNOWN", version=request.command_id)
+    return Yes((), kept)

@@ -1,0 +1,252 @@
+"""The past up to a moment: a list of events, and what it says when it is read from its beginning to its end."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
+
+from tests.simulation.judging.model.events import (
+    Alike,
+    Answered,
+    Associated,
+    ConfigChanged,
+    ContextDeleted,
+    ContextMade,
+    Event,
+    IdsReserved,
+    ModeChanged,
+    OutcomeDropped,
+    Restored,
+    SubjectMade,
+    SubjectPurged,
+    VersionMade,
+    VersionPurged,
+    VersionTurned,
+)
+from treaty.core import values
+from treaty.core.answers import Config
+from treaty.core.limits import COUNTER
+from treaty.core.names import Subject
+from treaty.core.requests import Scope
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionNow:
+    """A version as it is now, whatever its state."""
+
+    subject: Subject
+    ordinal: int
+    version: values.Version
+    schema: values.Schema
+    alike: Alike
+    content: bytes | None
+    names: tuple[tuple[str, str], ...]
+
+    @property
+    def state(self) -> str:
+        return self.version.state
+
+    @property
+    def number(self) -> int:
+        return self.version.number
+
+    @property
+    def schema_id(self) -> int:
+        return self.version.schema_id
+
+    @property
+    def context(self) -> str:
+        return self.subject.context
+
+
+class Past:
+    """Events in their order. Whatever is asked is found by a loop over them; what a loop found is kept with its list."""
+
+    def __init__(self, events: tuple[Event, ...] = (), sequence: int = 0) -> None:
+        self.events = events
+        self.sequence = sequence
+        self._found: dict[str, Any] = {}
+
+    def then(self, events: Iterable[Event], sequence: int | None = None) -> "Past":
+        """The past with more events."""
+        news = tuple(events)
+        later = Past((*self.events, *news), self.sequence if sequence is None else sequence)
+        if not news:
+            later._found = self._found
+        return later
+
+    def _once(self, name: str, loop: Callable[[], T]) -> T:
+        if name not in self._found:
+            self._found[name] = loop()
+        return cast("T", self._found[name])
+
+    def shows(self, scope: Scope) -> bool:
+        """Whether who asks may see what is set at a scope."""
+        return True
+
+    # ------------------------------------------------------------------------------------------------- versions
+
+    @property
+    def versions(self) -> list[VersionNow]:
+        """Every version that is not purged, hidden ones too, in the order in which they were made."""
+        return self._once("versions", self._versions)
+
+    def _versions(self) -> list[VersionNow]:
+        there: dict[tuple[Subject, int], VersionNow] = {}
+        for event in self.events:
+            if type(event) is VersionMade:
+                there[event.subject, event.ordinal] = VersionNow(
+                    event.subject, event.ordinal, event.version, event.schema, event.alike, event.content, event.names
+                )
+            elif type(event) is VersionTurned:
+                old = there[event.subject, event.ordinal]
+                there[event.subject, event.ordinal] = replace(old, version=replace(old.version, state=event.state))
+            elif type(event) is VersionPurged:
+                del there[event.subject, event.ordinal]
+        return list(there.values())
+
+    def of(self, subject: Subject) -> list[VersionNow]:
+        """All versions of a subject that are not purged, by ordinal."""
+        return sorted((one for one in self.versions if one.subject == subject), key=lambda one: one.ordinal)
+
+    def shown(self, subject: Subject, states: tuple[str, ...] = ("live",)) -> list[VersionNow]:
+        """The versions of a subject in these states, by number."""
+        there = [one for one in self.versions if one.subject == subject and one.state in states]
+        return sorted(there, key=lambda one: one.number)
+
+    def users(self, context: str, schema_id: int) -> list[VersionNow]:
+        """All versions that have a schema, by subject and ordinal."""
+        there = (one for one in self.versions if one.schema_id == schema_id and one.context == context)
+        return sorted(there, key=lambda one: (one.subject.name, one.ordinal))
+
+    def schema(self, context: str, schema_id: int) -> values.Schema | None:
+        """The schema with an id: it is there as long as a version has it."""
+        for one in self.versions:
+            if one.schema_id == schema_id and one.context == context:
+                return one.schema
+        return None
+
+    # ------------------------------------------------------------------------------------------------- subjects
+
+    @property
+    def subjects(self) -> dict[Subject, values.Subject]:
+        """Subjects that are there."""
+        return self._once("subjects", self._subjects)
+
+    def _subjects(self) -> dict[Subject, values.Subject]:
+        there: dict[Subject, values.Subject] = {}
+        for event in self.events:
+            if type(event) is SubjectMade:
+                there[event.subject] = event.value
+            elif type(event) is SubjectPurged:
+                del there[event.subject]
+        return there
+
+    @property
+    def contexts(self) -> list[str]:
+        """Contexts that are there, by name."""
+        return self._once("contexts", self._contexts)
+
+    def _contexts(self) -> list[str]:
+        there = set()
+        for event in self.events:
+            if type(event) is ContextMade:
+                there.add(event.context)
+            elif type(event) is ContextDeleted:
+                there.discard(event.context)
+        return sorted(there)
+
+    # ------------------------------------------------------------------------------------------------- settings
+
+    @property
+    def configs(self) -> dict[Scope, Config]:
+        """What is set where."""
+        return self._once("configs", self._configs)
+
+    def _configs(self) -> dict[Scope, Config]:
+        there: dict[Scope, Config] = {}
+        for event in self.events:
+            if type(event) is ConfigChanged:
+                if event.config is None:
+                    there.pop(event.scope, None)
+                else:
+                    there[event.scope] = event.config
+        return there
+
+    @property
+    def modes(self) -> dict[Scope, str]:
+        """Modes, and where they are set."""
+        return self._once("modes", self._modes)
+
+    def _modes(self) -> dict[Scope, str]:
+        there: dict[Scope, str] = {}
+        for event in self.events:
+            if type(event) is ModeChanged:
+                if event.mode is None:
+                    there.pop(event.scope, None)
+                else:
+                    there[event.scope] = event.mode
+        return there
+
+    # ------------------------------------------------------------------------------------------------- counting
+
+    def highest_id(self, context: str) -> int | None:
+        """The highest id that a context ever gave or counts as given; None where it never had one."""
+        highest: int | None = None
+        for event in self.events:
+            if type(event) is VersionMade and event.subject.context == context:
+                highest = max(highest or 0, event.version.schema_id)
+            elif type(event) is IdsReserved and event.context == context:
+                highest = max(highest or 0, event.highest)
+            elif type(event) is Restored and highest is not None:
+                highest = min(highest + event.gap, COUNTER)
+        return highest
+
+    @property
+    def spared_ids(self) -> int | None:
+        """Ids up to this one are given in no context any more; None where nothing was restored with a gap."""
+        gaps = [event.gap for event in self.events if type(event) is Restored and event.gap]
+        return sum(gaps) if gaps else None
+
+    def highest_ordinal(self, subject: Subject) -> int:
+        """The highest ordinal that a subject of this name ever had; -1 where it never had one."""
+        made = (one for one in self.events if type(one) is VersionMade and one.subject == subject)
+        return max((one.ordinal for one in made), default=-1)
+
+    def highest_of_type(self, subject: Subject, format_: str, type_name: str) -> int:
+        """The highest number that a version of this type ever had among those of its type; -1 where there was none."""
+        made = (one.version for one in self.events if type(one) is VersionMade and one.subject == subject)
+        of_type = (one.type_version for one in made if (one.format, one.type_name) == (format_, type_name))
+        return max(of_type, default=-1)
+
+    # ------------------------------------------------------------------------------------------------- the rest
+
+    @property
+    def associations(self) -> dict[tuple[str, str, str], values.Association]:
+        """Associations by resource id, kind and qualified subject."""
+        return self._once("associations", self._associations)
+
+    def _associations(self) -> dict[tuple[str, str, str], values.Association]:
+        there: dict[tuple[str, str, str], values.Association] = {}
+        for event in self.events:
+            if type(event) is Associated:
+                if event.value is None:
+                    del there[event.key]
+                else:
+                    there[event.key] = event.value
+        return dict(sorted(there.items()))
+
+    @property
+    def outcomes(self) -> dict[str, Answered]:
+        """What is remembered of commands, by their ids."""
+        return self._once("outcomes", self._outcomes)
+
+    def _outcomes(self) -> dict[str, Answered]:
+        there: dict[str, Answered] = {}
+        for event in self.events:
+            if type(event) is Answered:
+                there[event.command_id] = event
+            elif type(event) is OutcomeDropped:
+                del there[event.command_id]
+        return there

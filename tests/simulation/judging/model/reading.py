@@ -1,0 +1,218 @@
+"""Queries about schemas and versions."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.comparing import Bar, inspect, verdict
+from tests.simulation.judging.model.drafts import no_schema, read_draft, refuse_other_formats, tags_in
+from tests.simulation.judging.model.making import next_number
+from tests.simulation.judging.model.past import Past, VersionNow
+from tests.simulation.judging.model.referring import referring_versions
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.registering import (
+    carried_metadata,
+    carried_rules,
+    matching_version,
+    refuse_internal_names,
+)
+from tests.simulation.judging.model.selecting import STATES, as_sent, describe, no_subject, select
+from tests.simulation.judging.model.settings import config_in_force, policy_in_force
+from treaty.core import answers
+from treaty.core import requests as q
+from treaty.core.grammar import Invalid
+from treaty.core.names import Subject
+from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
+from treaty.core.schema import Draft, Tagged
+
+
+def homes(past: Past, subject: Subject) -> list[Subject]:
+    """The subject, and for one of the default context those of its name in the others, by context."""
+    if subject.context != ".":
+        return [subject]
+    return [subject, *(Subject(context, subject.name) for context in past.contexts if context != ".")]
+
+
+def at_home(past: Past, subject: Subject, visible: str) -> Subject:
+    """The first of them that has a version that may be seen."""
+    return next((home for home in homes(past, subject) if past.shown(home, STATES[visible])), subject)
+
+
+# --------------------------------------------------------------------------------------------------------- schemas
+
+
+def _place_of_id(past: Past, schema_id: int, subject: Subject | None) -> tuple[str, int]:
+    """The context of an id: the named subject's; of the default context's, those that hold the subject too."""
+    contexts = [subject.context if subject is not None else "."]
+    if subject is not None and subject.name and subject.context == ".":
+        contexts += [one for one in past.contexts if past.shown(Subject(one, subject.name))]
+    for context in contexts:
+        if past.users(context, schema_id):
+            return context, schema_id
+    raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", version=str(schema_id))
+
+
+def _first(there: Iterable[VersionNow]) -> VersionNow | None:
+    """A live one before a softly deleted one."""
+    there = list(there)
+    for state in ("live", "soft"):
+        for one in there:
+            if one.state == state:
+                return one
+    return None
+
+
+def _schema_found(past: Past, context: str, schema_id: int, subject: Subject | None) -> answers.SchemaFound:
+    users = past.users(context, schema_id)
+    schema = users[0].schema
+    use = None
+    if subject is not None and subject.name:
+        use = _first(one for one in users if one.subject.name == subject.name)
+    use = use or _first(users)
+    return answers.SchemaFound(
+        schema_id=schema_id,
+        guid=schema.guid,
+        format=schema.format,
+        text=schema.text,
+        references=as_sent(schema.references),
+        metadata=schema.metadata,
+        rules=schema.rules,
+        context=context,
+        subject=str(use.subject) if use else "",
+        number=use.number if use else 0,
+        time=use.version.time if use else 0,
+        deleted=use is not None and use.state != "live",
+    )
+
+
+def _tags(past: Past, context: str, schema_id: int, wanted: tuple[str, ...]) -> tuple[Tagged, ...]:
+    if not wanted:
+        return ()
+    schema = past.schema(context, schema_id)
+    assert schema is not None
+    return tuple(one for one in tags_in(past, context, schema) if "*" in wanted or set(wanted) & set(one.tags))
+
+
+def get_schema(past: Past, asking: Asking, request: q.GetSchema) -> Yes:
+    context, schema_id = _place_of_id(past, request.schema_id, request.subject)
+    told = _schema_found(past, context, schema_id, request.subject)
+    told = replace(told, tags=_tags(past, context, schema_id, request.find_tags))
+    return Yes((), replace(told, max_id=past.highest_id(context) or 0) if request.max_id else told)
+
+
+def _places_of_guid(past: Past, guid: str) -> list[tuple[str, int]]:
+    return sorted({(one.context, one.schema_id) for one in past.versions if one.schema.guid == guid})
+
+
+def get_guid(past: Past, asking: Asking, request: q.GetGuid) -> Yes:
+    places = _places_of_guid(past, request.guid)
+    if not places:
+        raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", version=request.guid)
+    return Yes((), replace(_schema_found(past, *places[0], None), subject="", number=0))
+
+
+def get_guid_ids(past: Past, asking: Asking, request: q.GetGuidIds) -> Yes:
+    places = _places_of_guid(past, request.guid)
+    lowest = {context: min(id_ for each, id_ in places if each == context) for context, _ in places}
+    return Yes((), answers.GuidIds(tuple(sorted(lowest.items()))))
+
+
+def uses_of(past: Past, asking: Asking, request: q.UsesOf) -> Yes:
+    context, schema_id = _place_of_id(past, request.schema_id, request.subject)
+    there = [one for one in past.users(context, schema_id) if one.state in STATES[request.visible]]
+    return Yes((), answers.Uses(tuple(sorted((str(one.subject), one.number) for one in there))))
+
+
+def referenced_by(past: Past, asking: Asking, request: q.ReferencedBy) -> Yes:
+    one = select(past, request.subject, request.version, "all")
+    users = referring_versions(past, one, ("live", "soft") if request.deleted else ("live",))
+    return Yes((), answers.Ids(tuple(sorted({user.schema_id for user in users}))))
+
+
+# -------------------------------------------------------------------------------------------------------- versions
+
+
+def get_version(past: Past, asking: Asking, request: q.GetVersion) -> Yes:
+    visible = "all" if request.deleted else "live"
+    subject = at_home(past, request.subject, visible)
+    one = select(past, subject, request.version, visible)
+    return Yes((), replace(describe(one), tags=_tags(past, subject.context, one.schema_id, request.find_tags)))
+
+
+def find_version(past: Past, asking: Asking, request: q.FindVersion) -> Yes:
+    there = past.shown(request.subject, STATES["all" if request.deleted else "live"])
+    if not there:
+        raise no_subject(request.subject)
+    for one in reversed(there):
+        metadata = one.schema.metadata
+        if metadata is not None and set(request.properties) <= set(metadata.properties):
+            return Yes((), describe(one))
+    raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", subject=str(request.subject))
+
+
+def list_versions(past: Past, asking: Asking, request: q.ListVersions) -> Yes:
+    there = past.shown(at_home(past, request.subject, request.visible), STATES[request.visible])
+    if not there:
+        raise no_subject(request.subject)
+    deleted = tuple(one.number for one in there if one.state != "live")
+    return Yes((), answers.Numbers(tuple(one.number for one in there), deleted))
+
+
+# ---------------------------------------------------------------------------------------------------------- drafts
+
+
+def _refuse_unknown_format(past: Past, subject: Subject, draft: Draft) -> None:
+    row = past.subjects.get(subject)
+    if row is None or row.origin == "confluent":
+        refuse_other_formats(draft)
+
+
+def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
+    states = STATES["all" if request.deleted else "live"]
+    for subject in homes(past, request.subject) if request.draft.text else ():
+        there = past.shown(subject, states)
+        if not there:
+            continue
+        _refuse_unknown_format(past, subject, request.draft)
+        config = config_in_force(past, q.Scope(*subject))
+        normalize = bool(request.normalize) or bool(config.normalize)
+        new = read_draft(past, subject, request.draft, "all", strict=False, normalize=normalize)
+        if isinstance(new, Invalid):
+            raise no_schema(new)
+        match = matching_version(there, new)
+        if match is not None:
+            return Yes((), describe(match))
+    if past.shown(request.subject, states):
+        raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", subject=str(request.subject))
+    raise no_subject(request.subject)
+
+
+def check(past: Past, asking: Asking, request: q.Check) -> Yes:
+    """What a registration would be told of its policy."""
+    subject, draft = request.subject, request.draft
+    config = config_in_force(past, q.Scope(*subject))
+    policy = policy_in_force(past, subject, config)
+    live = past.shown(subject)
+    only = None
+    if request.version is not None and not (request.version == -1 and not live):
+        try:
+            only = select(past, subject, request.version)
+        except No as absent:
+            if issubclass(absent.kind, NotFound):
+                raise No(VersionNotFound, "VERSION_NOT_FOUND", version=str(request.version)) from None
+            raise
+    _refuse_unknown_format(past, subject, draft)
+    if not draft.text:
+        raise No(InvalidSchema, "SCHEMA_EMPTY")
+    normalize = bool(request.normalize) or bool(config.normalize)
+    strict = config.validate_new_schemas is not False
+    new = read_draft(past, subject, draft, "live", strict=strict, normalize=normalize)
+    if isinstance(new, Invalid):
+        raise no_schema(new)
+    refuse_internal_names(config, new)
+    last = live[-1].schema if live else None
+    number = next_number(past, subject)
+    metadata = carried_metadata(draft.metadata, last.metadata if last else None, config, number, asked=False)
+    new = new.carrying(metadata, carried_rules(draft.rules, last.rules if last else None, config))
+    faults = inspect(subject, new, policy)
+    return Yes((), verdict(past, new, live, Bar(policy, config), faults=faults, only=only))

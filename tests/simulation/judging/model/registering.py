@@ -1,0 +1,258 @@
+"""Registration and derivation: a schema becomes a version, or turns out to be one."""
+
+from dataclasses import replace
+
+from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.comparing import Bar, inspect, refuse_faults, verdict
+from tests.simulation.judging.model.drafts import (
+    VERSION_PROPERTY,
+    ReadDraft,
+    change_tags,
+    no_schema,
+    read_draft,
+    refuse_other_formats,
+    tags_in,
+)
+from tests.simulation.judging.model.making import Case, is_same, new_version, next_number
+from tests.simulation.judging.model.past import Past, VersionNow
+from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.rulesets import merge_rules, refuse_bad_rules, without_rules
+from tests.simulation.judging.model.selecting import as_sent, describe, select
+from tests.simulation.judging.model.settings import config_in_force, mode_in_force, policy_in_force
+from tests.simulation.judging.model.subjects import refuse_bad_subject
+from treaty.core import limits
+from treaty.core import requests as q
+from treaty.core.answers import Config, Registered
+from treaty.core.grammar import Invalid
+from treaty.core.names import subject_of
+from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted, TooLarge
+from treaty.core.schema import Draft, Metadata, RuleSet
+
+
+def _case(past: Past, request: q.Register, time: int) -> Case:
+    scope = q.Scope(*request.subject)
+    config = config_in_force(past, scope)
+    live = past.shown(request.subject)
+    if len(live) >= limits.VERSIONS_PER_SUBJECT:
+        raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(request.subject))
+    policy = policy_in_force(past, request.subject, config, request.create_with.policy)
+    return Case(past, request, config, mode_in_force(past, scope), policy, live, time)
+
+
+def register(past: Past, asking: Asking, request: q.Register) -> Yes:
+    """In the order that clients can observe: rules, name, is it there already, mode, text, policy, number, id."""
+    refuse_bad_rules(request.draft.rules)
+    refuse_bad_subject(request.subject)
+    if request.create_with.origin == "confluent":
+        refuse_other_formats(request.draft)
+    if (request.add_tags or request.remove_tags) and request.number == 0:
+        request = replace(request, number=-1)
+    there_already, chosen = past.subjects.get(request.subject), request.create_with.policy
+    if chosen and there_already is not None and there_already.policy != chosen:
+        raise No(NotPermitted, "CREATE_WITH_POLICY", subject=str(request.subject), new=chosen)
+    case = _case(past, request, asking.time)
+    _refuse_unexpected(case)
+    there = _already_there(case)
+    if there is not None:
+        return Yes((), Registered(describe(there), created=False))
+    _refuse_by_mode(case)
+    if request.time >= 0:
+        if not case.gives_ids:
+            raise No(NotPermitted, "TIME_NOT_IMPORTED", subject=str(request.subject))
+        if request.time > asking.time + limits.TIME_AHEAD:
+            raise No(NotPermitted, "TIME_AHEAD", subject=str(request.subject))
+    draft = _tagged(case, _completed(case))
+    latest = case.live[-1].schema if case.live else None
+    return _admit(case, draft, latest.metadata if latest else None, latest.rules if latest else None)
+
+
+def derive(past: Past, asking: Asking, request: q.Derive) -> Yes:
+    """A new version out of one that is there; from there on as a registration."""
+    if request.rules is not None and (request.merge_rules is not None or request.remove_rules):
+        raise No(InvalidRules, "RULES_TWICE")
+    refuse_bad_rules(request.rules)
+    refuse_bad_rules(request.merge_rules)
+    refuse_bad_subject(request.subject)
+    old = select(past, request.subject, request.version).schema
+    rules = request.rules
+    if rules is None:
+        rules = merge_rules(without_rules(old.rules, request.remove_rules), request.merge_rules)
+        rules = None if rules == RuleSet() else rules
+    refuse_bad_rules(rules)
+    metadata = old.metadata if request.metadata is None else request.metadata
+    draft = Draft(old.text, old.format, as_sent(old.references), metadata, rules)
+    case = _case(past, q.Register(request.subject, draft, number=request.number or -1), asking.time)
+    _refuse_by_mode(case)
+    draft = change_tags(past, request.subject, draft, request.add_tags, request.remove_tags)
+    return _admit(case, draft, None, None)
+
+
+# ---------------------------------------------------------------------------------------------------- conditions
+
+
+def _refuse_unexpected(case: Case) -> None:
+    expected = case.request.expected
+    if expected is None:
+        return
+    actual = -1
+    if case.live:
+        last = case.live[-1]
+        actual = {"number": last.number, "ordinal": last.ordinal, "schema_id": last.schema_id}[expected.by]
+    if actual != expected.value:
+        raise No(
+            NotLatest,
+            "EXPECTED_LATEST",
+            subject=str(case.request.subject),
+            old=f"{expected.by} {actual}",
+            new=f"{expected.by} {expected.value}",
+        )
+
+
+def _refuse_by_mode(case: Case) -> None:
+    given = case.request.schema_id >= 0
+    if case.mode.startswith("READONLY") or given != case.gives_ids:
+        raise No(NotPermitted, "MODE", subject=str(case.request.subject), old=case.mode)
+
+
+def _already_there(case: Case) -> VersionNow | None:
+    """The live version that the draft is just as it was sent, where the config changes nothing of it."""
+    request, config = case.request, case.config
+    changing = (config.default_metadata, config.override_metadata, config.default_rules, config.override_rules)
+    if not case.live or not request.draft.text or any(one is not None for one in changing):
+        return None
+    if request.add_tags or request.remove_tags or request.propagate_tags:
+        return None
+    by_number = case.gives_ids and request.number > 0
+    if by_number and all(one.number != request.number for one in case.live):
+        return None
+    normalize = case.normalize and request.schema_id < 0
+    new: ReadDraft | Invalid = Invalid(())
+    for strict in (True, False):
+        new = read_draft(case.past, request.subject, request.draft, "all", strict=strict, normalize=normalize)
+        if not isinstance(new, Invalid):
+            break
+    if isinstance(new, Invalid):
+        return None
+    match = matching_version(case.live, new)
+    if by_number:
+        match = next(one for one in case.live if one.number == request.number)
+        if not is_same(match, new):
+            return None
+    if match is not None and request.schema_id >= 0 and request.schema_id != match.schema_id:
+        return None
+    return match
+
+
+def same_version(there: list[VersionNow], new: ReadDraft) -> VersionNow | None:
+    """The newest version that is this schema, else the newest that is alike."""
+    for one in reversed(there):
+        if is_same(one, new):
+            return one
+    for one in reversed(there):
+        if one.alike == new.alike:
+            return one
+    return None
+
+
+def matching_version(there: list[VersionNow], new: ReadDraft, latest: VersionNow | None = None) -> VersionNow | None:
+    """The same, else with the metadata and rules that a registration would take from the latest version."""
+    found = same_version(there, new)
+    last = (latest or there[-1]).schema
+    metadata, rules = new.draft.metadata or last.metadata, new.draft.rules or last.rules
+    if found is None and (metadata, rules) != (new.draft.metadata, new.draft.rules):
+        found = same_version(there, new.carrying(metadata, rules))
+    return found
+
+
+def _completed(case: Case) -> Draft:
+    """An empty text means the latest version's, where something else about it changes."""
+    draft, request = case.request.draft, case.request
+    if draft.text:
+        return draft
+    changes = draft.metadata is not None or draft.rules is not None or request.add_tags or request.remove_tags
+    if not case.live or case.gives_ids or not changes:
+        raise No(InvalidSchema, "SCHEMA_EMPTY")
+    last = case.live[-1].schema
+    return replace(draft, text=last.text, format=last.format, references=as_sent(last.references))
+
+
+def _tagged(case: Case, draft: Draft) -> Draft:
+    past, request = case.past, case.request
+    if request.propagate_tags and case.live and not case.gives_ids:
+        before = tags_in(past, request.subject.context, case.live[-1].schema)
+        draft = change_tags(past, request.subject, draft, before, lenient=True)
+    visible = "all" if case.gives_ids else "live"
+    return change_tags(past, request.subject, draft, request.add_tags, request.remove_tags, visible=visible)
+
+
+# ----------------------------------------------------------------------------------------------------- admission
+
+
+def carried_metadata(
+    sent: Metadata | None, last: Metadata | None, config: Config, number: int, *, asked: bool
+) -> Metadata | None:
+    """The sender's metadata, else the last version's; over the defaults, under the overrides."""
+    layers = [config.default_metadata, last if sent is None else sent, config.override_metadata]
+    given = [one for one in layers if one is not None]
+    merged = given[0] if given else None
+    for over in given[1:]:
+        assert merged is not None
+        merged = Metadata(
+            tuple(sorted({**dict(merged.tags), **dict(over.tags)}.items())),
+            tuple(sorted({**dict(merged.properties), **dict(over.properties)}.items())),
+            tuple(sorted({*merged.sensitive, *over.sensitive})),
+        )
+    if asked or (merged is not None and VERSION_PROPERTY in dict(merged.properties)):
+        merged = merged or Metadata()
+        properties = {**dict(merged.properties), VERSION_PROPERTY: str(number)}
+        merged = replace(merged, properties=tuple(sorted(properties.items())))
+    return merged
+
+
+def carried_rules(sent: RuleSet | None, last: RuleSet | None, config: Config) -> RuleSet | None:
+    """Rules, by the same order as metadata."""
+    return merge_rules(merge_rules(config.default_rules, last if sent is None else sent), config.override_rules)
+
+
+def refuse_internal_names(case_config: Config, new: ReadDraft) -> None:
+    internal = any(name.startswith("$$") for name in new.parsed.fields)
+    if case_config.validate_fields and new.draft.format == "JSON" and internal:
+        raise No(InvalidSchema, "FIELD_NAME_INTERNAL")
+
+
+def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet | None) -> Yes:
+    """A version of the draft that is there, or a new one; `metadata` and `rules` are those of the version before it."""
+    past, request, config = case.past, case.request, case.config
+    strict = not case.gives_ids and config.validate_new_schemas is not False
+    visible = "all" if case.gives_ids else "live"
+    normalize = case.normalize and not case.gives_ids
+    new = read_draft(past, request.subject, draft, visible, strict=strict, normalize=normalize)
+    if isinstance(new, Invalid):
+        raise no_schema(new)
+    if not case.gives_ids:
+        refuse_internal_names(config, new)
+        _refuse_strong_targets(case, new)
+        number = next_number(past, request.subject)
+        carried = carried_metadata(draft.metadata, metadata, config, number, asked=request.number != 0)
+        new = new.carrying(carried, carried_rules(draft.rules, rules, config))
+    if request.number <= 0 and request.schema_id < 0:
+        match = same_version(case.live, new)
+        if match is not None:
+            return Yes((), Registered(describe(match), created=False))
+    if not case.gives_ids and request.force is None:
+        refuse_faults(request.subject, inspect(request.subject, new, case.policy))
+        checked = verdict(past, new, case.live, Bar(case.policy, config))
+        if not checked.compatible:
+            first = checked.findings[0]
+            raise No(Incompatible, first.rule, path=first.path, subject=str(request.subject))
+    return new_version(case, new)
+
+
+def _refuse_strong_targets(case: Case, new: ReadDraft) -> None:
+    """A subject that belongs to one resource may go with it, so nobody may refer to it."""
+    for one in new.used:
+        target = subject_of(one.subject, case.request.subject.context)
+        if any(
+            subject_of(tie.subject) == target and tie.lifecycle == "STRONG" for tie in case.past.associations.values()
+        ):
+            raise No(NotPermitted, "REFERENCE_STRONG", path=f"/references/{one.name}")

@@ -1,0 +1,246 @@
+"""Who may do what: what each request needs, and what somebody sees who may not see everything."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from tests.simulation.judging.model.asking import Asking
+from tests.simulation.judging.model.past import Past, VersionNow
+from tests.simulation.judging.model.refusing import No
+from treaty.core import associating as t
+from treaty.core import requests as q
+from treaty.core import values
+from treaty.core.names import Subject, subject_of
+from treaty.core.refusals import Forbidden
+from treaty.core.schema import Draft
+
+EVERY = ("read", "register", "delete", "config", "mode", "admin")
+
+
+class Need(NamedTuple):
+    """One of these permissions: on a subject of a context, on the whole of a context (`name` None), or (`context` None)
+    on any subject at all; with `anywhere` on the subject of this name in any context.
+    """
+
+    permissions: tuple[str, ...]
+    context: str | None = None
+    name: str | None = None
+    anywhere: bool = False
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a text fits a pattern: ``*`` stands for any characters, ``?`` for one."""
+    words = {"*": ".*", "?": "."}
+    return re.fullmatch("".join(words.get(char, re.escape(char)) for char in pattern), text, re.DOTALL) is not None
+
+
+def may(access: Any, permission: str, context: str, name: str) -> bool:
+    """Whether some rule allows this on a subject; with the context ``*`` only a rule for all contexts does."""
+    return any(
+        permission in rule.may
+        and any(pattern == "*" if context == "*" else matches(pattern, context) for pattern in rule.contexts)
+        and any(matches(pattern, name) for pattern in rule.subjects)
+        for rule in access.rules
+    )
+
+
+def may_whole(access: Any, permission: str, context: str) -> bool:
+    """Whether a rule allows this on every subject of a context."""
+    return any(
+        permission in rule.may
+        and any(pattern == "*" if context == "*" else matches(pattern, context) for pattern in rule.contexts)
+        and "*" in rule.subjects
+        for rule in access.rules
+    )
+
+
+def _met(access: Any, need: Need) -> bool:
+    for permission in need.permissions:
+        if need.context is None:
+            met = any(permission in rule.may for rule in access.rules)
+        elif need.anywhere and need.context == ".":
+            name = need.name or ""
+            met = any(
+                permission in rule.may and any(matches(pattern, name) for pattern in rule.subjects)
+                for rule in access.rules
+            )
+        elif need.name is None:
+            met = may_whole(access, permission, need.context)
+        else:
+            met = may(access, permission, need.context, need.name)
+        if met:
+            return True
+    return False
+
+
+def refuse_unless_allowed(asking: Asking, request: q.Request[Any]) -> None:
+    """All that a request needs has to be met."""
+    if asking.access is not None and not all(_met(asking.access, need) for need in NEEDS[type(request)](request)):
+        raise No(Forbidden, "RIGHTS", new=type(request).__name__)
+
+
+# ---------------------------------------------------------------------------------------------------------- needs
+
+
+def _references(subject: Subject, draft: Draft, *, anywhere: bool = False) -> list[Need]:
+    """To refer to a subject takes the right to read it."""
+    targets = [subject_of(one.subject, subject.context) for one in draft.references if one.subject]
+    return [Need(("read",), one.context, one.name, anywhere) for one in targets]
+
+
+def _register(request: q.Register) -> list[Need]:
+    """Who skips the policy, or chooses one, must be allowed to change it."""
+    changing = request.force is not None or request.create_with.policy
+    config = [Need(("config",), *request.subject)] if changing else []
+    return [Need(("register",), *request.subject), *config, *_references(request.subject, request.draft)]
+
+
+def _drafted(request: q.Lookup | q.Check) -> list[Need]:
+    anywhere = isinstance(request, q.Lookup)
+    references = _references(request.subject, request.draft, anywhere=anywhere)
+    return [Need(("read",), request.subject.context, request.subject.name, anywhere), *references]
+
+
+def _make_context(request: q.MakeContext) -> list[Need]:
+    """Ids that are given to nobody are taken from the whole context."""
+    reserving = [Need(("mode",), request.context)] if request.highest_id > 0 else []
+    return [Need(("register",), request.context), *reserving]
+
+
+def _scope(permission: str) -> Callable[[Any], list[Need]]:
+    """A setting above subjects needs the right to all that is below it."""
+
+    def needed(request: Any) -> list[Need]:
+        scope = request.scope
+        return [Need((permission,), scope.context, None if scope.context == "*" else scope.name)]
+
+    return needed
+
+
+def _shown_scope(permission: str) -> Callable[[Any], list[Need]]:
+    def needed(request: Any) -> list[Need]:
+        scope = request.scope
+        if scope.name is None or scope.context == "*":
+            return [Need(("read", permission))]
+        return [Need(("read", permission), scope.context, scope.name)]
+
+    return needed
+
+
+def _set_mode(request: q.SetMode) -> list[Need]:
+    purging = (request.mode or "").upper() == "IMPORT" and not request.force
+    return [*_scope("mode")(request), *(_scope("delete")(request) if purging else [])]
+
+
+def _on(permission: str, *, anywhere: bool = False) -> Callable[[Any], list[Need]]:
+    return lambda request: [Need((permission,), request.subject.context, request.subject.name, anywhere)]
+
+
+def _somewhere(*permissions: str) -> Callable[[Any], list[Need]]:
+    return lambda _: [Need(permissions)]
+
+
+def _associate(request: t.Associate) -> list[Need]:
+    needed = []
+    for wish in request.wishes:
+        subject = wish.subject or Subject(f".{request.resource.namespace}", f"{request.resource.name}-{wish.kind}")
+        needed.append(Need(("register",), *subject))
+        if wish.schema is not None:
+            needed += _register(replace(wish.schema, subject=subject))
+    return needed or [Need(("register",))]
+
+
+def _list_associations(request: t.ListAssociations) -> list[Need]:
+    return [Need(("read",), *request.of.subject) if isinstance(request.of, t.OfSubject) else Need(("read",))]
+
+
+NEEDS: Mapping[type, Callable[[Any], list[Need]]] = {
+    q.Register: _register,
+    q.Derive: lambda one: [Need(("register",), *one.subject), Need(("read",), *one.subject)],
+    q.DeleteVersion: _on("delete"),
+    q.DeleteSubject: _on("delete"),
+    q.MakeContext: _make_context,
+    q.DeleteContext: lambda one: [Need(("admin",), one.context)],
+    q.SetConfig: _scope("config"),
+    q.DeleteConfig: _scope("config"),
+    q.SetMode: _set_mode,
+    q.DeleteMode: _scope("mode"),
+    q.GetConfig: _shown_scope("config"),
+    q.GetMode: _shown_scope("mode"),
+    q.Lookup: _drafted,
+    q.Check: _drafted,
+    q.GetSchema: _somewhere("read"),
+    q.GetGuid: _somewhere("read"),
+    q.GetGuidIds: _somewhere("read"),
+    q.GetVersion: _on("read", anywhere=True),
+    q.FindVersion: _on("read"),
+    q.ListSubjects: _somewhere("read"),
+    q.ListVersions: _on("read", anywhere=True),
+    q.ListSchemas: _somewhere("read"),
+    q.UsesOf: _somewhere("read"),
+    q.ReferencedBy: _on("read"),
+    q.ListSettings: _somewhere("read"),
+    q.ListContexts: _somewhere("read"),
+    q.GetOutcome: _somewhere(*EVERY),
+    t.ListAssociations: _list_associations,
+    t.GetAssociations: _somewhere("read"),
+    t.Associate: _associate,
+    t.Dissociate: _somewhere("register"),
+    t.ChangeAssociations: _somewhere("register"),
+}
+"""What each kind of request needs. One that is missing here fails the run."""
+
+
+# ----------------------------------------------------------------------------------------------------------- seen
+
+
+class SeenPast(Past):
+    """The past as somebody sees it: versions, contexts and associations that may not be read are not there.
+
+    A schema that a readable one refers to is followed to in any case.
+    """
+
+    def __init__(self, whole: Past, access: Any) -> None:
+        super().__init__(whole.events, whole.sequence)
+        self._whole = whole
+        self._access = access
+
+    def _reads(self, subject: Subject) -> bool:
+        return may(self._access, "read", *subject)
+
+    def _enters(self, context: str) -> bool:
+        return any(
+            "read" in rule.may and any(matches(pattern, context) for pattern in rule.contexts)
+            for rule in self._access.rules
+        )
+
+    def shows(self, scope: q.Scope) -> bool:
+        if scope.name is None or scope.context == "*":
+            return scope.context in {"*", "."} or self._enters(scope.context)
+        return self._reads(Subject(scope.context, scope.name))
+
+    def _versions(self) -> list[VersionNow]:
+        return [one for one in self._whole.versions if self._reads(one.subject)]
+
+    def _contexts(self) -> list[str]:
+        return [one for one in self._whole.contexts if self._enters(one)]
+
+    def _associations(self) -> dict[tuple[str, str, str], values.Association]:
+        every = self._whole.associations.items()
+        return {key: one for key, one in every if self._reads(subject_of(one.subject))}
+
+    def schema(self, context: str, schema_id: int) -> values.Schema | None:
+        return self._whole.schema(context, schema_id)
+
+    def highest_id(self, context: str) -> int | None:
+        if may_whole(self._access, "read", context):
+            return self._whole.highest_id(context)
+        return max((one.schema_id for one in self.versions if one.context == context), default=0)
+
+
+def seen(past: Past, access: Any) -> Past:
+    """What somebody sees of the past."""
+    if access is None or may_whole(access, "read", "*"):
+        return past
+    return SeenPast(past, access)
