@@ -1,0 +1,219 @@
+"""Every view shows what its rows say, in every index and order: tables, a segment with changes over it, and overlays.
+
+What is compared with is a dictionary of rows that is gone through from end to end for every question.
+"""
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treaty.core import values
+from treaty.core.answers import Config
+from treaty.core.commit import Position
+from treaty.core.overlay import Overlay
+from treaty.core.rows import ROW_FORMAT, Alien, Encoded, Key, Row, Value, decode_row, encode_row
+from treaty.core.tables import DictTables
+from treaty.core.view import ALL_KEYS, INDEXES, ORDERED_TABLES, ORDERS, View, after, index_entries
+from treaty.node.segment.layered import LayeredTables, open_built
+
+NEWER = f'{{"v":{ROW_FORMAT + 1}}}'
+USED = (values.Used("n", "s", 1, 1), values.Used("m", "s", 1, 1), values.Used("n", ":.x:s", 2, 2))
+VERSION = values.Version(1, 1, "TOY")
+BOUND = values.Association("s", "r", "ns", "k", guid="g")
+
+KEYS: Mapping[str, Sequence[Key]] = {
+    "schema": ((".", 1), (".", 2), (".x", 1)),
+    "version": ((".", "s", 0), (".", "s", 1), (".", "s", 2), (".x", "s", 0), (".", "t", 0)),
+    "name": ((".", "s", "scheme", "a"), (".", "s", "scheme", "b"), (".", "s", "other", "a")),
+    "association": (("r", "key", "s"), ("r", "value", "s"), ("r2", "value", "t")),
+    "config": (("subject", ".", "a"), ("subject", ".", "b"), ("subject", ".x", "a"), ("context", ".x", "")),
+    "mode": (("subject", ".", "a"), ("context", ".x", ""), ("everywhere", "*", "")),
+    "outcome": (("c1",), ("c2",), ("c3",)),
+    "subject": ((".", "s"), (".x", "s"), (".x", "t"), (".y", "s")),
+    "context": ((".x",), (".y",)),
+    "counter": (("ids", ".", "", ""), ("ordinals", ".", "s", "")),
+}
+VALUES: Mapping[str, Sequence[Value]] = {
+    "schema": (
+        values.Schema("g1", "TOY", "[]", "l1"),
+        values.Schema("g2", "TOY", "[]", "l1", USED[:2]),
+        values.Schema("g1", "TOY", "[]", "l2", USED[1:]),
+    ),
+    "version": (
+        VERSION,
+        replace(VERSION, number=2, content="c"),
+        replace(VERSION, schema_id=2, content="c"),
+        replace(VERSION, state="soft"),
+        replace(VERSION, number=2, state="hidden"),
+        replace(VERSION, state="purged"),
+        replace(VERSION, state="of a later version"),
+    ),
+    "name": (values.Name(0), values.Name(1)),
+    "association": (
+        BOUND,
+        replace(BOUND, kind="key", lifecycle="STRONG"),
+        replace(BOUND, subject="t", resource="r2", namespace="-", guid=""),
+    ),
+    "config": tuple(values.ConfigValue(Config(alias=alias)) for alias in ("s", "b", ":.x:a", None)),
+    "mode": (values.Mode("IMPORT"), values.Mode("READONLY")),
+    "outcome": (values.Outcome(1, "Deleted"), values.Outcome(2, "Deleted")),
+    "subject": (values.Subject(1), values.Subject(2)),
+    "context": (values.Context(),),
+    "counter": (values.Counter(1), values.Counter(2)),
+}
+
+
+def changes(table: str) -> list[Encoded]:
+    """Every row that a table may get: each value under each key, one that can't be read, and none."""
+    rows = [encode_row(Row(table, key, value)) for key in KEYS[table] for value in (*VALUES[table], None, None)]
+    return [*rows, *(replace(encode_row(Row(table, key, None)), value=NEWER) for key in KEYS[table])]
+
+
+CHANGES = {table: changes(table) for table in KEYS}
+LIVE = {table: [row for row in rows if row.value is not None] for table, rows in CHANGES.items()}
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[Encoded], list[list[Encoded]]]:
+    """Rows of one table or two, and commits that change them: few keys and values, so that all collides."""
+    tables = draw(st.lists(st.sampled_from(sorted(KEYS)), min_size=1, max_size=2, unique=True))
+    base = st.lists(st.sampled_from([row for table in tables for row in LIVE[table]]), max_size=8)
+    commit = st.lists(st.sampled_from([row for table in tables for row in CHANGES[table]]), min_size=1, max_size=4)
+    return draw(base), draw(st.lists(commit, max_size=5))
+
+
+@dataclass
+class Plain:
+    """Rows, and nothing else: every question goes through all of them."""
+
+    rows: dict[tuple[str, Key], Value] = field(default_factory=dict)
+
+    def put(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            self.rows.pop((row.table, row.key), None)
+            if row.value is not None:
+                self.rows[row.table, row.key] = row.value
+
+    def live(self) -> list[Row]:
+        return [Row(table, key, value) for (table, key), value in self.rows.items()]
+
+    def find(self, index: str, entry: Key) -> list[Key]:
+        return sorted(row.key for row in self.live() if (index, entry) in index_entries(row))
+
+    def entries(self, order: str) -> list[Key]:
+        if order in ORDERED_TABLES:
+            return sorted(row.key for row in self.live() if row.table == order and not isinstance(row.value, Alien))
+        return sorted({entry for row in self.live() for index, entry in index_entries(row) if index == order})
+
+
+@dataclass
+class Universe:
+    """Everything that one history can be asked for."""
+
+    rows: list[Row]
+
+    def __post_init__(self) -> None:
+        self.places = dict.fromkeys((row.table, row.key) for row in self.rows)
+        self.claims = dict.fromkeys(claim for row in self.rows for claim in index_entries(row))
+        self.bounds: dict[str, list[Key]] = {}
+        for order in sorted(ORDERS):
+            named = [row.key for row in self.rows if row.table == order]
+            named += [entry for index, entry in self.claims if index == order]
+            some = dict.fromkeys(itertools.chain.from_iterable((key, after(key)) for key in named))
+            self.bounds[order] = [*ALL_KEYS, *sorted(some)] if named else []
+
+    def differences(self, view: View, plain: Plain) -> Iterator[str]:
+        """Say what a view shows otherwise than its rows do."""
+        for table, key in self.places:
+            if view.get(table, key) != plain.rows.get((table, key)):
+                yield f"get {table} {key}"
+        for index, entry in self.claims:
+            if getattr(INDEXES[index], "key_of", None) is None and [*view.find(index, entry)] != plain.find(
+                index, entry
+            ):
+                yield f"find {index} {entry}: {[*view.find(index, entry)]}"
+        for table in KEYS:
+            if sorted(view.keys(table)) != sorted(key for name, key in plain.rows if name == table):
+                yield f"keys {table}: {sorted(view.keys(table))}"
+        for order, bounds in self.bounds.items():
+            entries = plain.entries(order)
+            for low, high in itertools.product(bounds, bounds):
+                if [*view.walk(order, low, high)] != [key for key in entries if low <= key < high]:
+                    yield f"walk {order} {low} {high}: {[*view.walk(order, low, high)]}"
+
+
+def place(sequence: int) -> Position:
+    return Position(b"i" * 16, sequence, sequence.to_bytes(32, "big"))
+
+
+def views_of(base: Sequence[Encoded]) -> tuple[DictTables, LayeredTables, LayeredTables]:
+    """Tables that hold rows: dictionaries, a segment of them, and a segment of the first half with the rest over it."""
+    plain, whole, half = DictTables(), LayeredTables(small=0), LayeredTables(small=0)
+    plain.apply(base, place(1))
+    first = DictTables()
+    first.apply(base[: len(base) // 2], place(1))
+    half.load(tuple(first.rows()), place(1))
+    half.apply(base[len(base) // 2 :], place(1))
+    whole.load(tuple(plain.rows()), place(1))
+    return plain, whole, half
+
+
+def check(universe: Universe, views: Iterable[View], plain: Plain) -> None:
+    for view in views:
+        assert not [*universe.differences(view, plain)], type(view).__name__
+
+
+@settings(max_examples=300)
+@given(histories())
+def test_a_view_shows_what_its_rows_say_after_every_commit(history: tuple[list[Encoded], list[list[Encoded]]]) -> None:
+    below, commits = history
+    universe = Universe([decode_row(row) for row in (*below, *itertools.chain.from_iterable(commits))])
+    tables, overlaid = views_of(below), views_of(below)
+    overlays = [Overlay(one) for one in overlaid]
+    double = Overlay(Overlay(overlaid[1]))
+    plain = Plain()
+    plain.put(decode_row(row) for row in below)
+    check(universe, (*tables, *overlays, double), plain)
+    for number, commit in enumerate(commits, 2):
+        plain.put(map(decode_row, commit))
+        for one in tables:
+            one.apply(commit, place(number))
+        for overlay in (*overlays, double):
+            overlay.put(map(decode_row, commit))
+        check(universe, (*tables, *overlays, double), plain)
+    before = Plain()
+    before.put(decode_row(row) for row in below)
+    check(universe, overlaid, before)
+
+
+@given(histories(), st.integers(0, 2**16))
+def test_rows_of_different_keys_may_come_in_any_order(
+    history: tuple[list[Encoded], list[list[Encoded]]], seed: int
+) -> None:
+    base, commits = history
+    last = [*{(row.table, row.key): row for row in itertools.chain.from_iterable(commits)}.values()]
+    random.Random(seed).shuffle(last)
+    universe = Universe([decode_row(row) for row in (*base, *last)])
+    plain = Plain()
+    plain.put(decode_row(row) for row in (*base, *last))
+    tables = views_of(base)
+    overlays = [Overlay(one) for one in views_of(base)]
+    for row in last:
+        for one in tables:
+            one.apply([row], place(2))
+        for overlay in overlays:
+            overlay.put([decode_row(row)])
+    built = LayeredTables(small=0)
+    built.stand_on(open_built(tables[2].built()), place(2))
+    check(universe, (*tables, built, *overlays), plain)
+
+
+def test_the_rows_reach_every_index_and_every_order() -> None:
+    rows = [decode_row(row) for table in KEYS for row in CHANGES[table]]
+    assert {index for row in rows for index, _ in index_entries(row)} == set(INDEXES)
+    assert set(KEYS) >= ORDERED_TABLES
+    assert all(any(isinstance(row.value, Alien) for row in rows if row.table == table) for table in KEYS)
