@@ -1,20 +1,23 @@
 """Hot reads: the same bytes as the slow path, and nothing kept that may differ the next time."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from tests.behaviours.nodes.lives import change_over, file_of, lagging, living, post, way
+from tests.behaviours.nodes.lives import FAIR, change_over, file_of, lagging, living, post, way
 from tests.facades.peers import PLAIN, PYTHON, Peer, running, serving
-from tests.facades.twin import ANSWERS
+from tests.facades.twin import ANSWERS, SCHEMA, VERSION
 from tests.simulation.disk import Disk
+from tests.simulation.model import Weather
 from treaty.api.hot import HotProtocol, Memo, supported
 from treaty.core import requests as q
 from treaty.core.names import subject_of
 from treaty.core.requests import DeleteVersion
+from treaty.core.schema import Reference
 
 TARGETS = [
     b"/schemas/ids/7",
@@ -95,6 +98,53 @@ def test_a_change_over_to_a_state_file_empties_the_memo() -> None:
                 assert await change_over(node, tables, file_of(disk))
                 assert (await peer.ask(b"/subjects/s/versions/1")).startswith(b"HTTP/1.1 404")
                 await peer.close()
+
+    asyncio.run(story())
+
+
+def test_while_the_log_is_away_a_version_by_number_is_kept_or_unknown_and_ids_are_answered() -> None:
+    async def story() -> None:
+        weather = Weather(FAIR)
+        async with living(way(Disk(9), weather)) as node:
+            await node.ask(post("kept"))
+            guid = (await node.ask(post("s"))).answer.version.guid
+            async with serving(node) as (app, port, _):
+                peer = Peer(*await asyncio.open_connection("127.0.0.1", port))
+                await peer.ask(b"/subjects/kept/versions/1")
+                weather.unavailable = 1.0
+
+                async def status(target: str) -> bytes:
+                    return (await peer.ask(target.encode())).split()[1]
+
+                assert await status("/subjects/kept/versions/1") == b"200"
+                assert app.memo.hits == 1
+                assert await status("/subjects/s/versions/1") == b"503"
+                assert await status("/subjects/s/versions/1/schema") == b"503"
+                assert await status("/subjects/s/versions/1?consistency=eventual") == b"200"
+                assert await status("/schemas/ids/1") == b"200"
+                assert await status(f"/schemas/guids/{guid}") == b"200"
+                assert await status("/schemas/ids/99") == b"503"
+                await peer.close()
+
+    asyncio.run(story())
+
+
+def test_references_of_a_schema_by_id_are_followed_in_memory() -> None:
+    """The tables that show a schema show what it refers to: while the log is away both are answered."""
+
+    async def story() -> None:
+        async with running() as server:
+            reference = Reference("r", "referred", 3)
+            text = '{"type":"record","name":"o","fields":[{"name":"f","type":"r"}]}'
+            server.member.answers[q.GetSchema] = replace(SCHEMA, text=text, references=(reference,))
+            referred = '{"type":"record","name":"r","fields":[]}'
+            server.member.answers[q.GetVersion] = replace(VERSION, text=referred)
+            peer = await server.connect()
+            answer = await peer.ask(b"/schemas/ids/7?format=resolved")
+            assert b'\\"name\\":\\"r\\"' in answer
+            assert [type(one) for one in server.member.asked] == [q.GetSchema, q.GetVersion]
+            assert [one.consistency for one in server.member.calls] == ["", "eventual"]
+            await peer.close()
 
     asyncio.run(story())
 

@@ -30,7 +30,6 @@ from treaty.core.law.aliases import meant
 from treaty.core.law.memory import recall, remember
 from treaty.core.law.schemas import Unanswered
 from treaty.core.refusals import Refusal
-from treaty.core.requests import LATEST
 from treaty.core.seen import Seen
 from treaty.core.values import Outcome
 from treaty.core.view import View
@@ -42,7 +41,8 @@ Decide = Callable[[View, Command[Any], Grammar], Decision[Any]]
 class Law:
     """How a kind of request is decided: whether it may write, and whether memory alone may answer it.
 
-    What `immutable` kinds find never changes, so it needs no look at the tip.
+    What `immutable` kinds find never changes, so it needs no look at the tip: a schema by its id or guid. A version's
+    number may mean another schema later, by an alias or after the version was removed for good.
     """
 
     decide: Decide
@@ -68,7 +68,7 @@ LAWS: Mapping[type, Law] = {
     requests.GetSchema: Law(queries.get_schema, immutable=True),
     requests.GetGuid: Law(queries.get_guid, immutable=True),
     requests.GetGuidIds: Law(queries.get_guid_ids),
-    requests.GetVersion: Law(queries.get_version, immutable=True),
+    requests.GetVersion: Law(queries.get_version),
     requests.FindVersion: Law(queries.find_version),
     requests.ListSubjects: Law(listings.list_subjects),
     requests.ListVersions: Law(queries.list_versions),
@@ -94,8 +94,6 @@ def is_command(request: requests.Request[Any]) -> bool:
 
 def looks(request: requests.Request[Any]) -> bool:
     """Tell whether a query wants a look at the tip before it is answered. Not finding something always does."""
-    if isinstance(request, requests.GetVersion):
-        return request.version == LATEST
     return not LAWS[type(request)].immutable
 
 

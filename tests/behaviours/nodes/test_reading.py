@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.behaviours.nodes.lives import living, post, virtual, way
+from tests.behaviours.nodes.lives import FAIR, lagging, living, post, virtual, way
 from tests.simulation.disk import Disk
+from tests.simulation.model import Weather
+from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, Unavailable
 from treaty.core.registry import Call, Token
-from treaty.core.requests import GetSchema, GetVersion, ListSubjects, Request
+from treaty.core.requests import DeleteSubject, GetGuid, GetSchema, GetVersion, ListSubjects, Request, Scope, SetConfig
 from treaty.node.node import TOKEN_SECONDS
 
 
@@ -74,15 +76,52 @@ async def test_a_token_of_another_history_is_refused() -> None:
 @virtual
 async def test_what_never_changes_is_answered_from_memory() -> None:
     async with living(way(Disk(9))) as node:
-        schema_id = (await node.ask(post("s"))).answer.version.schema_id
+        version = (await node.ask(post("s"))).answer.version
+        schema_id, guid = version.schema_id, version.guid
         before = node.counts.looks
         for _ in range(10):
             await node.ask(GetSchema(schema_id))
-            await node.ask(GetVersion(subject_of("s"), 1))
+            await node.ask(GetGuid(guid))
+            await node.ask(GetVersion(subject_of("s"), 1), Call("eventual"))
             await node.ask(ListSubjects(), Call("eventual"))
         assert node.counts.looks <= before + 1  # the tail's own
         await node.ask(GetSchema(schema_id), Call("latest"))
         assert node.counts.looks > before
+
+
+@virtual
+async def test_a_version_by_number_is_as_new_as_the_log() -> None:
+    """Its subject may become an alias, and its number be given anew once it is removed for good."""
+    disk, subject = Disk(30), subject_of("s")
+    async with living(way(disk)) as writer, lagging(disk) as (node, _):
+        await writer.ask(post("s"))
+        await writer.ask(post("other", '["b"]'))
+        assert (await node.ask(GetVersion(subject, 1))).answer.text == '["a"]'
+        await writer.ask(SetConfig(Scope(".", "s"), Config(alias="other")))
+        assert (await node.ask(GetVersion(subject, 1), Call("eventual"))).answer.text == '["a"]', "it lags"
+        assert (await node.ask(GetVersion(subject, 1))).answer.text == '["b"]'
+        await writer.ask(SetConfig(Scope(".", "s"), Config(alias="")))
+        for permanent in (False, True):
+            await writer.ask(DeleteSubject(subject, permanent))
+        await writer.ask(post("s", '["c"]'))
+        assert (await node.ask(GetVersion(subject, 1))).answer.text == '["c"]'
+
+
+@virtual
+async def test_while_the_log_is_away_versions_by_number_are_not_known_and_schemas_by_id_and_guid_are() -> None:
+    disk, weather = Disk(9), Weather(FAIR)
+    async with living(way(disk, weather)) as node:
+        version = (await node.ask(post("s"))).answer.version
+        weather.unavailable = 1.0
+        asked = GetVersion(subject_of("s"), 1)
+        for consistency in ("", "latest", "strict"):
+            with pytest.raises(Unavailable, match="the log can't be reached"):
+                await node.ask(asked, Call(consistency))
+        assert (await node.ask(asked, Call("eventual"))).answer == version
+        assert (await node.ask(GetSchema(version.schema_id))).answer.text == version.text
+        assert (await node.ask(GetGuid(version.guid))).answer.text == version.text
+        with pytest.raises(Unavailable):
+            await node.ask(GetSchema(99))
 
 
 @virtual

@@ -82,13 +82,17 @@ def _context(found: SchemaFound | VersionFound) -> str:
 
 
 async def _meaning(x: Exchange, context: str, found: SchemaFound | VersionFound, known: Known) -> Meaning:
-    """Follow references to what they mean; each version is asked for once."""
+    """Follow references to what they mean; each version is asked for once.
+
+    Memory is good enough: the tables that showed the schema show what it refers to, which nobody may remove before it.
+    """
     bindings = []
     for one in found.references:
         target = Subject(context, "").sibling(one.subject)
         place = (str(target), one.version)
         if place not in known:
-            referred = await x.registry.ask(GetVersion(target, one.version, deleted=True, exact=True), x.call)
+            asked = GetVersion(target, one.version, deleted=True, exact=True)
+            referred = await x.registry.ask(asked, replace(x.call, consistency="eventual"))
             known[place] = await _meaning(x, target.context, referred.answer, known)
         bindings.append(Binding(one.name, str(target), one.version, known[place]))
     return Meaning(found.format, found.text, tuple(bindings))

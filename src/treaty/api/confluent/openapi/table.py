@@ -31,8 +31,8 @@ HEADERS = (
     Parameter("Treaty-Sequence", "The answer must not be older than this state: the token of an earlier answer"),
     Parameter(
         "Treaty-Consistency",
-        "`latest` looks at the end of the log first, `strict` waits for an append that proves that this was the end (on Kafka), "
-        "`eventual` answers from memory",
+        "`latest` looks at the end of the log first, as all reads do but those of schemas by id and guid; `strict` waits "
+        "for an append that proves that this was the end (on Kafka), `eventual` answers from memory",
         choices=CONSISTENCIES,
     ),
     Parameter(
