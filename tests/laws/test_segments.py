@@ -85,12 +85,16 @@ def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPa
         for order, bounds in ORDERED.items():
             for _ in range(60):
                 low, high = sorted((bounds(chance, names), bounds(chance, names)))
-                assert [*layered.walk(order, low, high)] == [*plain.walk(order, low, high)]
+                found = [*plain.walk(order, low, high)]
+                assert [*layered.walk(order, low, high)] == found
+                assert [*layered.walk(order, low, high, reverse=True)] == found[::-1]
         changed = (
             chance.sample(rows, 5) if turn else [Encoded(row.table, row.key, None) for row in chance.sample(rows, 400)]
         )
         for tables in (plain, layered):
             tables.apply(changed, place(5))
+        for name in chance.sample(names, 60):
+            assert layered.count("version", ("live", ".", name)) == plain.count("version", ("live", ".", name))
         monkeypatch.setattr(build, "SAMPLES", 1)
         layered.stand_on(open_built(layered.built()), place(5))
     assert layered.digest == plain.digest
@@ -102,6 +106,6 @@ def _name(chance: random.Random, names: list[str]) -> str:
 
 ORDERED: dict[str, Callable[[random.Random, list[str]], Key]] = {
     "subject": lambda chance, names: (".", _name(chance, names)),
-    "version.number": lambda chance, names: (".", _name(chance, names), chance.randrange(45)),
+    "version.number": lambda chance, names: ("live", ".", _name(chance, names), chance.randrange(45)),
     "version.listed": lambda chance, names: ("live", ".", _name(chance, names)),
 }

@@ -13,7 +13,7 @@ from treaty.core.ordered import Ordered
 from treaty.core.overlay import Overlay
 from treaty.core.rows import ROW_FORMAT, SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
-from treaty.core.view import INDEXES, ORDERED_TABLES, ORDERS, Tables, View, after, index_entries, past, span
+from treaty.core.view import INDEXES, ORDERED_TABLES, ORDERS, Tables, View, after, counted, index_entries, past, span
 
 T = TypeVar("T")
 
@@ -110,20 +110,26 @@ def applied(some: Iterable[Sequence[Encoded]], end: Position) -> DictTables:
 def asked(rows: Iterable[Encoded]) -> tuple[set[tuple[str, Key]], set[tuple[str, Key]]]:
     """Every (table, key) and every (index, entry) that the rows name, now or earlier."""
     decoded = [decode_row(row) for row in rows]
-    return {(row.table, row.key) for row in decoded}, {claim for row in decoded for claim in index_entries(row)}
+    claims = {claim for row in decoded for claim in index_entries(row) if INDEXES[claim[0]].key_of is None}
+    return {(row.table, row.key) for row in decoded}, claims
 
 
 def seen(view: View, rows: Sequence[Encoded]) -> dict[object, object]:
     """Everything that can be seen of the rows in a view."""
     keys, claims = asked(rows)
     shown: dict[object, object] = {("get", table, key): view.get(table, key) for table, key in keys}
-    shown |= {("find", index, entry): view.find(index, entry) for index, entry in claims}
+    shown |= {("find", index, entry): (*view.find(index, entry),) for index, entry in claims}
+    versions = [claim for claim in claims if INDEXES[claim[0]].table == "version"]
+    heads = [key[:2] for table, key in keys if table == "version" and len(key) > 2]
+    shown |= {("head", *claim, head): (*view.find(*claim, head),) for claim in versions for head in heads}
+    shown |= {("count", *group): view.count(*group) for group in map(counted, map(decode_row, rows)) if group}
     for table in {*SHAPES, *(row.table for row in rows)}:
         there = list(view.keys(table))
         assert len(there) == len(set(there))
         shown["keys", table] = frozenset(there)
     for order in ORDERS:
         shown["walk", order] = tuple(view.walk(order, *EVERYTHING))
+        assert shown["walk", order] == tuple(view.walk(order, *EVERYTHING, reverse=True))[::-1]
     return shown
 
 
@@ -164,7 +170,13 @@ def test_what_tables_show_is_what_their_rows_say(rows: list[Encoded]) -> None:
         assert [tables.get(table, key)] == [row.value for row in live if (row.table, row.key) == (table, key)] or [None]
     for index, entry in claims:
         claimants = [row.key for row in live if (index, entry) in index_entries(row)]
-        assert tables.find(index, entry) == tuple(sorted(claimants))
+        assert [*tables.find(index, entry)] == sorted(claimants)
+        for head in {key[:2] for key in claimants if len(key) > 2}:
+            assert [*tables.find(index, entry, head)] == sorted(key for key in claimants if key[:2] == head)
+    groups = [counted(row) for row in live]
+    for group in {*groups, *(counted(decode_row(row)) for row in rows)} - {None}:
+        assert group is not None
+        assert tables.count(*group) == groups.count(group)
     for order in ORDERS:
         assert list(tables.walk(order, *EVERYTHING)) == walked(order, live)
     assert tables.digest == sum(row.digest for row in last(rows)) % 2**256
@@ -209,7 +221,7 @@ def test_asking_for_what_never_was_finds_nothing(rows: list[Encoded]) -> None:
         assert view.get("no table", ("x",)) is None
         assert list(view.keys("no table")) == []
         for index in INDEXES:
-            assert view.find(index, ("nothing", "here", "at all")) == ()
+            assert [*view.find(index, ("nothing", "here", "at all"))] == []
 
 
 LAST = chr(0x10FFFF)

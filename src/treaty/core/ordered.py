@@ -8,6 +8,8 @@ from treaty.core.rows import Key
 
 BLOCK = 512
 """Keys of one block at most; a full one is cut in two."""
+FEW = 4
+"""Keys behind the lower bound among which the upper one is looked for first."""
 
 
 class Ordered:
@@ -47,15 +49,34 @@ class Ordered:
         else:
             del self._blocks[at], self._last[at]
 
-    def walk(self, low: Key, high: Key) -> Iterator[Key]:
-        """Return the keys from `low` on that are below `high`, ascending; the set must not change meanwhile."""
-        first, end = bisect_left(self._last, low), bisect_left(self._last, high)
-        if first >= len(self._blocks) or high <= low:
+    def walk(self, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+        """Return the keys from `low` on that are below `high`, ascending or descending; the set must not change meanwhile."""
+        if high <= low:
+            return iter(())
+        return self._descend(low, high) if reverse else self._ascend(low, high)
+
+    def _ascend(self, low: Key, high: Key) -> Iterator[Key]:
+        """Whole blocks are not looked at key by key, because a list of subjects may be very long."""
+        first = bisect_left(self._last, low)
+        if first >= len(self._blocks):
             return iter(())
         head = self._blocks[first]
         start = bisect_left(head, low)
-        if first == end:
-            return iter(head[start : bisect_left(head, high)])
+        if high <= self._last[first]:
+            near = min(start + FEW, len(head))  # most walks take few
+            near = near if high <= head[near - 1] else len(head)
+            return iter(head[start : bisect_left(head, high, start, near)])
+        end = bisect_left(self._last, high)
         tail = self._blocks[end] if end < len(self._blocks) else []
-        middle = self._blocks[first + 1 : end]
+        middle = map(self._blocks.__getitem__, range(first + 1, end))
         return chain(head[start:], chain.from_iterable(middle), tail[: bisect_left(tail, high)])
+
+    def _descend(self, low: Key, high: Key) -> Iterator[Key]:
+        """Nobody who wants the last key alone looks for the first one."""
+        end = bisect_left(self._last, high)
+        for place in range(min(end, len(self._blocks) - 1), -1, -1):
+            block = self._blocks[place]
+            for at in range((bisect_left(block, high) if place == end else len(block)) - 1, -1, -1):
+                if block[at] < low:
+                    return
+                yield block[at]

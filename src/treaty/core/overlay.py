@@ -1,17 +1,18 @@
 """`Overlay`: a view with the rows of commits that were decided on it and are not in the log yet."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from heapq import merge
 
 from treaty.core.rows import Alien, Key, Row, Value
-from treaty.core.view import ORDERED_TABLES, ORDERS, View, index_entries
+from treaty.core.view import INDEXES, ORDERED_TABLES, ORDERS, View, counted, index_entries
 
 
 class Overlay:
     """A base view and, over it, the rows decided earlier in a chain. The base is never changed."""
 
-    __slots__ = ("_base", "_claims", "_rows", "_sequence", "_touched", "_waiting")
+    __slots__ = ("_base", "_claims", "_counts", "_rows", "_sequence", "_touched", "_waiting")
 
     def __init__(self, base: View) -> None:
         """Show just the base."""
@@ -19,8 +20,10 @@ class Overlay:
         self._rows: dict[str, dict[Key, Value | None]] = {}
         self._claims: dict[tuple[str, Key], dict[Key, bool]] = {}
         """By index and entry: keys that claim it now, or did below and do no more."""
-        self._touched: defaultdict[str, set[Key]] = defaultdict(set)
-        """By order: the keys and entries that may be other than below."""
+        self._touched: defaultdict[str, list[Key]] = defaultdict(list)
+        """By order: the keys and entries that may be other than below, ascending."""
+        self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
+        """By table and entry: how many rows there are more than below."""
         self._waiting: list[Row] = []
         """Rows that nobody has looked for yet: the last commit of a chain is never read back from here."""
         self._sequence = base.sequence
@@ -43,15 +46,25 @@ class Overlay:
                 self._claim(Row(row.table, row.key, before), held=False)
             mine[row.key] = row.value
             self._claim(row, held=True)
-            if row.table in ORDERED_TABLES:
-                self._touched[row.table].add(row.key)
+            if row.table in ORDERED_TABLES and (_is_readable(before) or _is_readable(row.value)):
+                self._touch(row.table, row.key)
         self._waiting.clear()
 
     def _claim(self, row: Row, *, held: bool) -> None:
-        for claim in index_entries(row):
-            self._claims.setdefault(claim, {})[row.key] = held
-            if claim[0] in ORDERS:
-                self._touched[claim[0]].add(claim[1])
+        for index, entry in index_entries(row):
+            if INDEXES[index].key_of is None:
+                self._claims.setdefault((index, entry), {})[row.key] = held
+            if index in ORDERS:
+                self._touch(index, entry)
+        group = counted(row)
+        if group is not None:
+            self._counts[group] += 1 if held else -1
+
+    def _touch(self, order: str, key: Key) -> None:
+        touched = self._touched[order]
+        at = bisect_left(touched, key)
+        if at == len(touched) or touched[at] != key:
+            touched.insert(at, key)
 
     def get(self, table: str, key: Key) -> Value | None:
         """Return the value of a row, or None."""
@@ -62,18 +75,22 @@ class Overlay:
             return mine[key]
         return self._base.get(table, key)
 
-    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
-        """Return the keys of all rows that claim an index entry, ascending."""
+    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+        """Return the keys of the rows that claim an index entry and begin with `head`, ascending."""
         if self._waiting:
             self._settle()
-        below = self._base.find(index, entry)
+        below = self._base.find(index, entry, head)
         claims = self._claims.get((index, entry))
         if not claims:
             return below
-        mine = sorted(key for key, held in claims.items() if held)
-        if not below or (len(mine) == len(claims) and below[-1] < mine[0]):  # new ones at the end, as most are
-            return (*below, *mine)
-        return tuple(sorted([*(key for key in below if key not in claims), *mine]))
+        mine = sorted(key for key, held in claims.items() if held and key[: len(head)] == head)
+        return merge((key for key in below if key not in claims), mine)
+
+    def count(self, table: str, entry: Key) -> int:
+        """Return how many readable rows of a table fall under an entry."""
+        if self._waiting:
+            self._settle()
+        return self._base.count(table, entry) + self._counts.get((table, entry), 0)
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""
@@ -85,18 +102,31 @@ class Overlay:
         kept = [key for key in self._base.keys(table) if key not in mine]
         return [*kept, *(key for key, value in mine.items() if value is not None)]
 
-    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
-        """Return in order the keys of a table, or the entries of an index, from `low` on and below `high`."""
+    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+        """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
         if self._waiting:
             self._settle()
-        below, touched = self._base.walk(order, low, high), self._touched.get(order)
+        below, touched = self._base.walk(order, low, high, reverse=reverse), self._touched.get(order)
         if not touched:
             return below
-        mine = sorted(key for key in touched if self._holds(order, key) and low <= key < high)
-        return merge((key for key in below if key not in touched), mine)
+        here = touched[bisect_left(touched, low) : bisect_left(touched, high)]
+        if not here:
+            return below
+        other = frozenset(here)
+        mine = [key for key in (reversed(here) if reverse else here) if self._holds(order, key)]
+        return merge((key for key in below if key not in other), mine, reverse=reverse)
 
     def _holds(self, order: str, key: Key) -> bool:
         if order in ORDERED_TABLES:
-            value = self._rows[order][key]
-            return value is not None and not isinstance(value, Alien)
-        return bool(self.find(order, key))
+            return _is_readable(self._rows[order][key])
+        index = INDEXES[order]
+        if index.key_of is None:
+            return any(self.find(order, key))
+        row_key = index.key_of(key)
+        value = self._rows[index.table][row_key]
+        return value is not None and not isinstance(value, Alien) and key in index.entries(row_key, value)
+
+
+def _is_readable(value: Value | None) -> bool:
+    """Tell whether a row is there and can be read; the keys of all others have no place in an order."""
+    return value is not None and not isinstance(value, Alien)

@@ -7,13 +7,13 @@ from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.rights import Access
 from treaty.core.rows import Key, Value
 from treaty.core.values import Counter, Version
-from treaty.core.view import View, span
+from treaty.core.view import USED_STATES, View, span
 
 How = Literal["entry", "rows", "schemas", "associated", "settings"]
 
 FOUND: Mapping[str, How] = {
+    "subject.elsewhere": "rows",
     "version.subject": "entry",
-    "version.number": "entry",
     "name.version": "entry",
     "version.listed": "rows",
     "version.schema": "rows",
@@ -35,7 +35,7 @@ FOUND: Mapping[str, How] = {
 An index that is not here finds nothing for somebody whose rights are bounded.
 """
 WALKED: Mapping[str, int] = {
-    "subject": 0, "version.number": 0, "version.listed": 1, "config": 1, "mode": 1, "association.listed": 3,
+    "subject": 0, "version.number": 1, "version.listed": 1, "config": 1, "mode": 1, "association.listed": 3,
 }  # fmt: skip
 """Where in a key or entry of an order context and subject begin. What is not here shows nothing of itself."""
 OWNED = frozenset({"subject", "version", "name"})
@@ -72,21 +72,29 @@ class Seen:
         versions = (self._base.get("version", key) for each in subjects for key in self.find("version.subject", each))
         return max((one.schema_id for one in versions if isinstance(one, Version)), default=0)
 
-    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
-        """Return the keys of rows that claim an index entry and may be read, ascending."""
+    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+        """Return the keys of rows that claim an index entry, begin with `head` and may be read, ascending."""
         how = FOUND.get(index)
         if how is None or (how == "entry" and not self._reads(entry)):
-            return ()
-        keys = self._base.find(index, entry)
+            return iter(())
+        keys = self._base.find(index, entry, head)
         if how == "rows":
-            return tuple(key for key in keys if self._reads(key))
+            return filter(self._reads, keys)
         if how == "settings":
-            return tuple(key for key in keys if self._reads(key[1:]))
+            return (key for key in keys if self._reads(key[1:]))
         if how == "associated":
-            return tuple(key for key in keys if self._reads(subject_of(str(key[-1]))))
+            return (key for key in keys if self._reads(subject_of(str(key[-1]))))
         if how == "schemas":
-            return tuple(key for key in keys if self.find("version.schema", key))
+            return filter(self._uses, keys)
         return keys
+
+    def _uses(self, schema: Key) -> bool:
+        """Whether a schema is used where it may be read."""
+        return any(any(self.find("version.schema", (state, *schema))) for state in USED_STATES)
+
+    def count(self, table: str, entry: Key) -> int:
+        """Return how many readable rows of a table fall under an entry; a number says nothing of who they are."""
+        return self._base.count(table, entry)
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return the keys of a table that may be read; a context is shown to who may read something that fits it."""
@@ -99,12 +107,12 @@ class Seen:
             return (key for key in keys if self._access.enters(str(key[0])))
         return keys if table == "policy" else ()
 
-    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
-        """Return in order the keys or entries of subjects that may be read.
+    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+        """Return in order, up or down, the keys or entries of subjects that may be read.
 
         A setting above subjects is shown as a context is.
         """
-        keys = self._base.walk(order, low, high)
+        keys = self._base.walk(order, low, high, reverse=reverse)
         if self._access.sees_all:
             return keys
         at = WALKED.get(order)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from treaty.core import values
 from treaty.core.identity import guid
+from treaty.core.law.references import is_used
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
@@ -57,9 +58,9 @@ def _version(view: View, key: Key) -> Iterator[Unsound]:
     if value.state not in {*SHOWN, "hidden", "purged"}:
         yield wrong("STATE_UNKNOWN", f"state {value.state!r}")
     if value.state in SHOWN:
-        others = (other for other in view.find("version.number", (context, name, value.number)) if other < key)
-        rows = (view.get("version", other) for other in others)
-        if any(isinstance(row, values.Version) and row.state in SHOWN for row in rows):
+        place: Key = (context, name, value.number)
+        walks = (view.walk("version.number", (state, *place), (state, *place, ordinal)) for state in SHOWN)
+        if any(any(others) for others in walks):
             yield wrong("NUMBER_TWICE", f"another version has the number {value.number}")
 
 
@@ -76,7 +77,7 @@ def _schema(view: View, key: Key) -> Iterator[Unsound]:
         yield wrong("COUNTER_BEHIND", "the counter of ids is behind it")
     if context != DEFAULT_CONTEXT and view.get("context", (context,)) is None:
         yield wrong("CONTEXT_MISSING", f"context {context} has no row")
-    if not view.find("version.schema", key):
+    if not is_used(view, key):
         yield wrong("SCHEMA_UNUSED", "no version has it")
     sent = tuple(Reference(one.name, one.subject, one.version) for one in value.references)
     told = guid(value.text, sent, value.metadata, value.rules)
@@ -94,7 +95,7 @@ def _content(view: View, key: Key) -> Iterator[Unsound]:
         return
     if hashlib.sha256(value.data).hexdigest() != key[0]:
         yield Unsound("CONTENT_WRONG", "content", key, "the bytes have another digest")
-    if not view.find("version.content", key):
+    if not any(view.find("version.content", key)):
         yield Unsound("CONTENT_UNUSED", "content", key, "no version has it")
 
 
@@ -141,7 +142,7 @@ def _association(view: View, key: Key) -> Iterator[Unsound]:
     versions = (view.get("version", one) for one in view.find("version.subject", (context, name)))
     if not any(isinstance(one, values.Version) and one.state == "live" for one in versions):
         yield wrong("ASSOCIATION_DANGLING", f"subject {value.subject} has no live version")
-    if value.lifecycle == "STRONG" and len(view.find("association.subject", (context, name))) > 1:
+    if value.lifecycle == "STRONG" and len([*view.find("association.subject", (context, name))]) > 1:
         yield wrong("ASSOCIATION_SHARED", f"it is strong, and subject {value.subject} has others")
     for other in view.find("association.name", (value.namespace, value.resource)):
         if other < key and (other[0] != resource_id or other[1] == kind):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from treaty.core.commit import START, Position
 from treaty.core.ordered import Ordered
 from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row
-from treaty.core.view import BY_TABLE, ORDERED_TABLES
+from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, subject_span
 
 _MODULUS = 2**256
 
@@ -15,7 +15,7 @@ _MODULUS = 2**256
 class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
-    __slots__ = ("_digest", "_indexes", "_orders", "_position", "_quarantine", "_shares", "_tables")
+    __slots__ = ("_counts", "_digest", "_indexes", "_orders", "_position", "_quarantine", "_shares", "_tables")
 
     def __init__(self) -> None:
         """Hold nothing, at the start of no log."""
@@ -26,6 +26,7 @@ class DictTables:
         self._shares: dict[str, dict[Key, int]] = {}
         self._indexes: dict[str, dict[Key, list[Key]]] = {}
         self._orders: defaultdict[str, Ordered] = defaultdict(Ordered)
+        self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
         self._quarantine: dict[tuple[str, Key], str] = {}
         self._digest = 0
         self._position = position
@@ -71,19 +72,31 @@ class DictTables:
         rows = self._tables.get(table)
         return None if rows is None else rows.get(key)
 
-    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
-        """Return the keys of all rows that claim an index entry, ascending."""
+    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+        """Return the keys of the rows that claim an index entry and begin with `head`, ascending."""
         entries = self._indexes.get(index)
-        return () if entries is None else tuple(entries.get(entry, ()))
+        keys = None if entries is None else entries.get(entry)
+        if keys is None:
+            return iter(())
+        if not head:
+            return iter(keys)
+        low, high = subject_span(*head)
+        return map(keys.__getitem__, range(bisect_left(keys, low), bisect_left(keys, high)))
+
+    def count(self, table: str, entry: Key) -> int:
+        """Return how many readable rows of a table fall under an entry."""
+        if table == "version":  # an index has them together
+            return len(self._indexes.get("version.listed", {}).get(entry, ()))
+        return self._counts.get((table, entry), 0)
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""
         return self._tables.get(table, {}).keys()
 
-    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
-        """Return in order the keys of a table, or the entries of an index, from `low` on and below `high`."""
+    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+        """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
         kept = self._orders.get(order)
-        return iter(()) if kept is None else kept.walk(low, high)
+        return iter(()) if kept is None else kept.walk(low, high, reverse=reverse)
 
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
@@ -117,7 +130,12 @@ class DictTables:
             return
         if row.table in ORDERED_TABLES:
             self._orders[row.table].remove(row.key)
+        self._count(row.table, row.key, old, -1)
         for name, index in BY_TABLE.get(row.table, ()):
+            if index.key_of is not None:
+                for entry in index.entries(row.key, old):
+                    self._orders[name].remove(entry)
+                continue
             entries = self._indexes[name]
             for entry in index.entries(row.key, old):
                 keys = entries[entry]
@@ -136,7 +154,12 @@ class DictTables:
             return
         if row.table in ORDERED_TABLES:
             self._orders[row.table].add(row.key)
+        self._count(row.table, row.key, value, 1)
         for name, index in BY_TABLE.get(row.table, ()):
+            if index.key_of is not None:
+                for entry in index.entries(row.key, value):
+                    self._orders[name].add(entry)
+                continue
             entries = self._indexes.setdefault(name, {})
             for entry in index.entries(row.key, value):
                 keys = entries.get(entry)
@@ -146,3 +169,11 @@ class DictTables:
                 entries[entry] = [row.key]
                 if index.ordered:
                     self._orders[name].add(entry)
+
+    def _count(self, table: str, key: Key, value: Value, change: int) -> None:
+        entry_of = None if table == "version" else COUNTS.get(table)
+        entry = None if entry_of is None else entry_of(key, value)
+        if entry is not None:
+            self._counts[table, entry] += change
+            if not self._counts[table, entry]:
+                del self._counts[table, entry]

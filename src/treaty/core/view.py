@@ -6,7 +6,7 @@ from typing import Protocol
 
 from treaty.core import values
 from treaty.core.commit import Position
-from treaty.core.names import Subject, subject_of
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.rows import Alien, Encoded, Key, Row, Value
 
 
@@ -22,18 +22,27 @@ class View(Protocol):
         """Return the value of a row, or None."""
         ...
 
-    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
-        """Return the keys of all rows that claim an index entry, ascending; the first one wins."""
+    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+        """Return the keys of the rows that claim an index entry, ascending; the first one wins.
+
+        With `head` only those whose first parts are these, of which the last is a text. Only the keys that are taken cost; the view must not change
+        meanwhile. An index with `key_of` is walked, never asked.
+        """
+        ...
+
+    def count(self, table: str, entry: Key) -> int:
+        """Return how many readable rows of a table fall under an entry (see `COUNTS`). No row is looked at for that."""
         ...
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""
         ...
 
-    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
-        """Return in order the keys of a table, or the entries of an index, from `low` on and below `high`.
+    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+        """Return the keys of a table, or the entries of an index, from `low` on and below `high`: ascending, or
+        descending (`reverse`).
 
-        `order` is one of `ORDERS`. What is taken costs; what lies before `low` does not. See `span` for the bounds.
+        `order` is one of `ORDERS`. Only what is taken costs; the view must not change meanwhile. See `span` for the bounds.
         """
         ...
 
@@ -87,6 +96,8 @@ class Index:
     """Whether its entries are kept in order too, to be walked."""
     of_key: bool = False
     """Whether its entry is the head of the row's key, so that the value need not be looked at."""
+    key_of: Callable[[Key], Key] | None = None
+    """The key of the one row that claims an entry, where the entry tells it. Such an index is only walked."""
 
 
 def _schema_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -112,13 +123,26 @@ def _subject_entries(key: Key, _value: Value) -> tuple[Key, ...]:
     return ((key[0], key[1]),)
 
 
+def _elsewhere_entries(key: Key, _value: Value) -> tuple[Key, ...]:
+    """An unqualified name is looked for in the default context first; the others are found by this."""
+    return () if key[0] == DEFAULT_CONTEXT else ((key[1],),)
+
+
 def _number_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((key[0], key[1], value.number),) if isinstance(value, values.Version) else ()
+    return ((_state(value), key[0], key[1], value.number, key[2]),) if isinstance(value, values.Version) else ()
+
+
+def _numbered_key(entry: Key) -> Key:
+    return (entry[1], entry[2], entry[4])
+
+
+def _state(value: values.Version) -> str:
+    """A state that this version of Treaty does not know counts as purged: it is neither listed nor told."""
+    return value.state if value.state in VERSION_STATES else "purged"
 
 
 def _listed_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    listed = isinstance(value, values.Version) and value.state in {"live", "soft"}
-    return ((value.state, key[0], key[1]),) if listed and isinstance(value, values.Version) else ()
+    return ((_state(value), key[0], key[1]),) if isinstance(value, values.Version) else ()
 
 
 def _content_entries(_key: Key, value: Value) -> tuple[Key, ...]:
@@ -130,7 +154,13 @@ def _named_entries(key: Key, value: Value) -> tuple[Key, ...]:
 
 
 def _use_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((key[0], value.schema_id),) if isinstance(value, values.Version) and value.state != "purged" else ()
+    used = isinstance(value, values.Version) and value.state != "purged"
+    return ((_use_state(value), key[0], value.schema_id),) if used and isinstance(value, values.Version) else ()
+
+
+def _use_state(value: values.Version) -> str:
+    """A state that this version of Treaty does not know keeps its schema in use, as a hidden version does."""
+    return value.state if value.state in VERSION_STATES else "hidden"
 
 
 def _associated_entries(_key: Key, value: Value) -> tuple[Key, ...]:
@@ -172,13 +202,18 @@ def _outcome_entries(_key: Key, value: Value) -> tuple[Key, ...]:
     return (("", value.sequence),) if isinstance(value, values.Outcome) else ()
 
 
+VERSION_STATES = ("live", "soft", "hidden", "purged")
+"""States of a version, by which indexes tell versions apart."""
+USED_STATES = VERSION_STATES[:3]
+"""States of versions that keep their schema in use."""
 INDEXES: Mapping[str, Index] = {
     "schema.guid": Index("schema", _schema_entries),
     "schema.everywhere": Index("schema", _guid_entries),
     "schema.likeness": Index("schema", _likeness_entries),
     "schema.referrers": Index("schema", _referrer_entries),
+    "subject.elsewhere": Index("subject", _elsewhere_entries),
     "version.subject": Index("version", _subject_entries, of_key=True),
-    "version.number": Index("version", _number_entries, ordered=True),
+    "version.number": Index("version", _number_entries, ordered=True, key_of=_numbered_key),
     "version.listed": Index("version", _listed_entries, ordered=True),
     "version.schema": Index("version", _use_entries),
     "version.content": Index("version", _content_entries),
@@ -192,9 +227,10 @@ INDEXES: Mapping[str, Index] = {
     "outcome.sequence": Index("outcome", _outcome_entries, ordered=True),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
-(context, subject) · (context, subject, number) · (state live or soft, context, subject) · (context, schema id) ·
-(SHA-256) · (context, subject, ordinal) · (context, subject) · (namespace or ``-`` for any, name) · (namespace, name,
-kind, context, subject, lifecycle, type) · (resource id) · (guid) · (context, subject) · (an empty text, sequence)."""
+(name of a subject outside the default context) · (context, subject) · (state, context, subject, number, ordinal) ·
+(state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, ordinal) · (context, subject) ·
+(namespace or ``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle, type) · (resource id) · (guid) ·
+(context, subject) · (an empty text, sequence)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))
@@ -204,6 +240,14 @@ ORDERED_TABLES = frozenset({"subject", "config", "mode"})
 ORDERS = ORDERED_TABLES | {name for name, one in INDEXES.items() if one.ordered}
 """All that can be walked: tables by their keys, indexes by their entries."""
 
+COUNTS: Mapping[str, Callable[[Key, Value], Key | None]] = {
+    "context": lambda _key, _value: (),
+    "subject": lambda key, _value: key[:1],
+    "schema": lambda key, _value: key[:1],
+    "version": lambda key, value: (_state(value), *key[:2]) if isinstance(value, values.Version) else None,
+}
+"""Tables whose rows are counted, and the entry under which a row falls: (), (context), (context), (state, context,
+subject)."""
 BY_TABLE: Mapping[str, tuple[tuple[str, Index], ...]] = {
     table: tuple((name, one) for name, one in INDEXES.items() if one.table == table)
     for table in {one.table for one in INDEXES.values()}
@@ -217,6 +261,20 @@ def index_entries(row: Row) -> tuple[tuple[str, Key], ...]:
     return tuple(
         (name, entry) for name, one in BY_TABLE.get(row.table, ()) for entry in one.entries(row.key, row.value)
     )
+
+
+def counted(row: Row) -> tuple[str, Key] | None:
+    """Return the table and the entry under which a row is counted; None for a tombstone and for what can't be read."""
+    entry_of = COUNTS.get(row.table)
+    if entry_of is None or row.value is None or isinstance(row.value, Alien):
+        return None
+    entry = entry_of(row.key, row.value)
+    return None if entry is None else (row.table, entry)
+
+
+def subject_span(*head: str | int) -> tuple[Key, Key]:
+    """Return the bounds of all entries whose first parts are `head`, of which the last is a subject's name."""
+    return head, (*head[:-1], f"{head[-1]}\0")
 
 
 def span(head: Key, prefix: str = "") -> tuple[Key, Key]:

@@ -24,7 +24,7 @@ RULES = (
     Bug(
         "register: hides a version that others refer to",
         "A softly deleted version becomes hidden though a schema still refers to it.",
-        (Edit("treaty.core.law.places:_vanishing", "and not referrers(view, one, deleted=True)", ""),),
+        (Edit("treaty.core.law.places:_vanishing", "and not any(referrers(view, one, deleted=True))", ""),),
         by_tests("laws/test_corners.py::test_a_version_that_even_a_deleted_schema_refers_to_does_not_vanish"),
     ),
     Bug(

@@ -5,6 +5,7 @@ compatibility check ask `judge`.
 """
 
 from dataclasses import dataclass
+from itertools import islice
 
 from treaty.core.answers import Checked, Config
 from treaty.core.finding import Finding
@@ -12,8 +13,9 @@ from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid, Par
 from treaty.core.law.references import meaning_of
 from treaty.core.law.reserved import reserved_findings
 from treaty.core.law.schemas import Read, answers
-from treaty.core.law.versions import Kept, schema_row
+from treaty.core.law.versions import Kept, latest_version, newest_first, schema_row
 from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
+from treaty.core.names import Subject
 from treaty.core.policy import STRICTNESS, level_of
 from treaty.core.schema import Metadata
 from treaty.core.values import PolicyValue, Schema
@@ -38,17 +40,19 @@ class Bar:
     said: tuple[Finding, ...] = ()
 
 
-def judge(view: View, grammar: Grammar, new: Read, live: list[Kept], *, bar: Bar, only: Kept | None = None) -> Checked:
-    """Judge a schema that would follow the `live` versions: against those that the policy compares, or the `only` one.
+def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar, only: Kept | None = None) -> Checked:
+    """Judge a schema that would follow the live versions of a subject: against those that the policy compares, or the
+    `only` one.
 
     The first of them that fails ends it. Reserved names and what validators said come first in the list of reasons.
     """
-    if bar.policy.deny and live:
+    latest = latest_version(view, subject)
+    if bar.policy.deny and latest is not None:
         return Checked(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
-    against = compared_with(view, bar.policy, new, live) if only is None else [only]
+    against = compared_with(view, bar.policy, new, subject) if only is None else [only]
     first: tuple[Finding, ...] = ()
-    if bar.config.validate_fields and live:
-        first = reserved_findings(new, schema_row(view, str(live[-1][0][0]), live[-1][1].schema_id).metadata)
+    if bar.config.validate_fields and latest is not None:
+        first = reserved_findings(new, schema_row(view, subject.context, latest[1].schema_id).metadata)
     failed, found = _compared(view, grammar, new, against, bar)
     if failed is None and not first and not bar.said:
         return PASSED
@@ -67,14 +71,18 @@ def _last(failed: Failed | None, format_: str, bar: Bar) -> tuple[str, ...]:
     return messages(failed, level=level, format=format_, validate_fields=validate_fields)
 
 
-def compared_with(view: View, policy: PolicyValue, new: Read, live: list[Kept]) -> list[Kept]:
-    """Return the versions that a policy compares a new schema with, the newest first."""
-    candidates = [one for one in reversed(live) if _same_part(view, policy.partition, new, one)]
+def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) -> list[Kept]:
+    """Return the live versions of a subject that a policy compares a new schema with, the newest first.
+
+    Where it compares with the latest one, no other is looked at.
+    """
+    live = newest_first(view, subject)
+    candidates = (one for one in live if _same_part(view, policy.partition, new, one))
     if policy.range == "latest":
-        return candidates[:1]
+        return [*islice(candidates, 1)]
     if policy.range == "till":
         return [one for one in candidates if int(one[0][2]) >= policy.till]
-    return candidates
+    return [*candidates]
 
 
 def _same_part(view: View, partition: str, new: Read, one: Kept) -> bool:

@@ -43,7 +43,12 @@ Tied = tuple[Key, Value]
 
 def of_subject(view: View, subject: Subject) -> tuple[Key, ...]:
     """Return the keys of a subject's associations."""
-    return view.find("association.subject", tuple(subject))
+    return tuple(view.find("association.subject", tuple(subject)))
+
+
+def has_association(view: View, subject: Subject) -> bool:
+    """Tell whether a subject has an association."""
+    return any(view.find("association.subject", tuple(subject)))
 
 
 def of_resource(view: View, resource_id: str) -> list[Tied]:
@@ -56,14 +61,17 @@ def of_name(view: View, name: str, namespace: str) -> list[Tied]:
     return _rows(view, view.find("association.name", (namespace, name)))
 
 
-def _rows(view: View, keys: tuple[Key, ...]) -> list[Tied]:
+def _rows(view: View, keys: Iterable[Key]) -> list[Tied]:
     rows = ((key, view.get("association", key)) for key in keys)
     return [(key, value) for key, value in rows if isinstance(value, Value)]
 
 
 def is_strong(view: View, subject: Subject) -> bool:
     """Tell whether a subject goes with a resource. A strong association is the only one of its subject."""
-    return any(value.lifecycle == "STRONG" for _, value in _rows(view, of_subject(view, subject)[:1]))
+    return any(
+        value.lifecycle == "STRONG"
+        for _, value in _rows(view, islice(view.find("association.subject", tuple(subject)), 1))
+    )
 
 
 def refuse_strong_targets(view: View, parent: Subject, references: Iterable[Used]) -> None:

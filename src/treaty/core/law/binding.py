@@ -33,7 +33,7 @@ from treaty.core.law.parting import part
 from treaty.core.law.register import refuse_bad_subject, register
 from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.law.stage import Stage
-from treaty.core.law.versions import shown
+from treaty.core.law.versions import has_version
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
 from treaty.core.names import Subject
 from treaty.core.needs import refuse_unless_allowed
@@ -181,7 +181,7 @@ def _tie(stage: Stage, resource: Resource, wish: Wish, *, update: bool) -> Bound
         stage.put(_undated(row, undated) for row in decision.rows)
         schema = decision.answer.version
         schema = replace(schema, time=0) if schema.time == undated else schema
-    elif not shown(stage.view, subject):
+    elif not has_version(stage.view, subject):
         raise tied.no_live_version(subject)
     if old is None or old[1] != new:
         refuse_if_readonly(stage.view, Scope(*subject))
@@ -229,7 +229,7 @@ def _given(stage: Stage, given: Given | None, subject: Subject) -> Given | None:
         told = str(uuid.UUID(given.guid))
     except ValueError:
         raise invalid("guid", "must be a UUID", given.guid[:100]) from None
-    if stage.view.find("association.guid", (told,)):
+    if any(stage.view.find("association.guid", (told,))):
         raise invalid("guid", "belongs to another association", told)
     return replace(given, guid=told)
 

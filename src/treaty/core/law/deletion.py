@@ -8,11 +8,11 @@ from dataclasses import replace
 from treaty.core.answers import Deleted
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
-from treaty.core.law.associations import associated, no_live_version, of_subject
+from treaty.core.law.associations import associated, has_association, no_live_version
 from treaty.core.law.references import refuse_if_referenced
 from treaty.core.law.removal import remove_version, remove_versions
 from treaty.core.law.settings import refuse_if_readonly, scope_key
-from treaty.core.law.versions import Kept, kept, no_subject, select, shown, subject_of_key
+from treaty.core.law.versions import Kept, kept, newest_first, no_subject, select, shown, subject_of_key
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
@@ -42,7 +42,7 @@ def delete_version(view: View, command: Command[Deleted], grammar: Grammar) -> D
             allowed="delete it without permanent=true first",
             **facts,
         )
-    if of_subject(view, subject) and not _lives_without(view, one):
+    if has_association(view, subject) and not _lives_without(view, one):
         raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
     refuse_if_referenced(view, one, deleted=request.permanent)
     refuse_if_readonly(view, Scope(*subject))
@@ -50,7 +50,7 @@ def delete_version(view: View, command: Command[Deleted], grammar: Grammar) -> D
     if not request.permanent:
         return Decision((Row("version", key, replace(version, state="soft")),), answer)
     rows = remove_version(view, one)
-    if len(shown(view, subject, "all")) == 1:
+    if all(other[0] == key for other in newest_first(view, subject, "all")):
         rows = whole_subject(view, subject)
     return Decision(tuple(rows), answer)
 
@@ -77,7 +77,7 @@ def delete_subject(view: View, command: Command[Deleted], grammar: Grammar) -> D
             subject=str(subject),
             allowed="delete it without permanent=true first",
         )
-    if of_subject(view, subject):
+    if has_association(view, subject):
         raise associated(subject)
     taken = there if request.permanent else live
     for one in taken:
@@ -90,7 +90,7 @@ def delete_subject(view: View, command: Command[Deleted], grammar: Grammar) -> D
 
 
 def _lives_without(view: View, one: Kept) -> bool:
-    return any(other[0] != one[0] for other in shown(view, subject_of_key(one[0])))
+    return any(other[0] != one[0] for other in newest_first(view, subject_of_key(one[0])))
 
 
 def _softly(one: Kept) -> Row:

@@ -14,14 +14,14 @@ from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.associations import told_of_subject
 from treaty.core.law.settings import own_config, own_mode, scope_key
-from treaty.core.law.versions import STATES, Kept, found, schema_row, shown, subject_of_key
+from treaty.core.law.versions import STATES, Kept, found, latest_version, rows_of, schema_row, subject_of_key
 from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.resource import Association
 from treaty.core.rows import Key
 from treaty.core.schema import RuleSet
-from treaty.core.values import Counter, Version
+from treaty.core.values import Counter
 from treaty.core.view import View, after, past, span
 
 T = TypeVar("T")
@@ -110,7 +110,7 @@ def _listed(view: View, visible: requests.Visible, one: Stretch, beyond: Key) ->
         return live
     soft = view.walk("version.listed", *one.bounds("soft", beyond=beyond))
     if visible == "deleted":
-        return (key for key in soft if not view.find("version.listed", ("live", *key[1:])))
+        return (key for key in soft if not any(view.find("version.listed", ("live", *key[1:]))))
     return (next(same) for _, same in groupby(merge(live, soft, key=_place), _place))
 
 
@@ -175,18 +175,17 @@ def _aliases(view: View, subject: Subject) -> tuple[str, ...]:
 def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
     states, last = STATES[request.visible], request.after or (None, 0)
     for one, beyond in _onwards(view, request.prefix, *last):
-        for entry in view.walk("version.number", *one.bounds(beyond=beyond)):
-            for key in view.find("version.number", entry):
-                value = view.get("version", key)
-                if isinstance(value, Version) and value.state in states:
-                    yield key, value
+        walks = (view.walk("version.number", *one.bounds(state, beyond=beyond)) for state in states)
+        yield from rows_of(view, merge(*walks, key=_place))
 
 
 def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
     listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
     for one, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
         for _, context, name in _listed(view, listed, one, beyond):
-            yield from shown(view, Subject(str(context), str(name)), request.visible)[-1:]
+            latest = latest_version(view, Subject(str(context), str(name)), request.visible)
+            if latest is not None:
+                yield latest
 
 
 def list_settings(view: View, command: Command[answers.Settings], grammar: Grammar) -> Decision[answers.Settings]:

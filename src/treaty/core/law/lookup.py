@@ -1,6 +1,7 @@
 """Lookup and compatibility check: questions about a draft that write nothing."""
 
 from dataclasses import replace
+from itertools import chain, islice
 
 from treaty.core.answers import Checked, Config, VersionFound
 from treaty.core.command import Command, Decision
@@ -12,13 +13,28 @@ from treaty.core.law.places import next_number
 from treaty.core.law.reserved import internal_names
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.law.settings import config_in_force, policy_in_force
-from treaty.core.law.versions import Kept, found, no_subject, schema_row, select, shown
-from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.law.versions import (
+    STATES,
+    Kept,
+    found,
+    has_version,
+    latest_version,
+    newest_first,
+    no_subject,
+    same_name_elsewhere,
+    schema_row,
+    select,
+    with_schema,
+)
+from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
 from treaty.core.schema import Draft
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
+
+FEW_IDS = 64
+"""Schemas of one identity up to which each is looked up in a subject; where there are more its versions are walked."""
 
 
 def lookup(view: View, command: Command[VersionFound], grammar: Grammar) -> Decision[VersionFound]:
@@ -28,8 +44,8 @@ def lookup(view: View, command: Command[VersionFound], grammar: Grammar) -> Deci
     visible: Visible = "all" if request.deleted else "live"
     if not request.draft.text:
         raise _missing(view, request.subject, visible)
-    for subject in _homes(view, request.subject):
-        if not shown(view, subject, visible):
+    for subject in chain((request.subject,), same_name_elsewhere(view, request.subject)):
+        if not has_version(view, subject, visible):
             continue
         _refuse_unknown_format(view, subject, request.draft, grammar)
         config = config_in_force(view, Scope(*subject))
@@ -51,47 +67,50 @@ def lookup(view: View, command: Command[VersionFound], grammar: Grammar) -> Deci
 
 
 def _missing(view: View, subject: Subject, visible: Visible) -> NotFound:
-    if shown(view, subject, visible):
+    if has_version(view, subject, visible):
         return SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(subject))
     return no_subject(subject)
 
 
-def _homes(view: View, subject: Subject) -> list[Subject]:
-    """The subject itself, and for an unqualified one the same name in every other context."""
-    if subject.context != DEFAULT_CONTEXT:
-        return [subject]
-    others = sorted(str(key[0]) for key in view.keys("context"))
-    return [subject, *(Subject(context, subject.name) for context in others if context != DEFAULT_CONTEXT)]
-
-
 def matching(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
-    """Return the newest version that is this schema, as it is or with the latest version's metadata and rules.
-
-    The subject has a version that may be seen.
-    """
+    """Return the newest version that is this schema, as it is or with the latest version's metadata and rules."""
     return same_version(view, subject, one, visible) or _with_latest_extras(view, subject, one, visible)
 
 
 def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
     """Return the newest version of the subject that is this schema: by identity, else by likeness."""
-    mine: list[Kept] | None = None
+    states = STATES["all" if visible == "all" else "live"]
     for index, entry in (("schema.guid", one.guid), ("schema.likeness", one.likeness)):
-        ids = {int(key[1]) for key in view.find(index, (subject.context, entry))}
-        if index == "schema.guid":  # a guid does not cover what stands at a reference
-            ids = {each for each in ids if schema_row(view, subject.context, each).references == one.used}
-        if not ids:
-            continue
-        if mine is None:  # many subjects may have the same schema, and this one has few versions
-            mine = shown(view, subject, "all" if visible == "all" else "live")
-        best = next((kept for kept in reversed(mine) if kept[1].schema_id in ids), None)
+        ids = [int(key[1]) for key in islice(view.find(index, (subject.context, entry)), FEW_IDS + 1)]
+        candidates = (
+            (kept for each in ids for kept in with_schema(view, subject, each, states))
+            if len(ids) <= FEW_IDS
+            else newest_first(view, subject, "all" if visible == "all" else "live")
+        )
+        fitting = (kept for kept in candidates if _fits(view, kept, one, index))
+        best = max(fitting, key=_place, default=None)
         if best is not None:
             return best
     return None
 
 
+def _fits(view: View, kept: Kept, one: Read, index: str) -> bool:
+    schema = schema_row(view, str(kept[0][0]), kept[1].schema_id)
+    if index == "schema.likeness":
+        return schema.likeness == one.likeness
+    return (schema.guid, schema.references) == (one.guid, one.used)  # a guid does not cover what stands at a reference
+
+
+def _place(one: Kept) -> tuple[int, int]:
+    return one[1].number, int(one[0][2])
+
+
 def _with_latest_extras(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
     """Look once more with the latest version's metadata and rules, which a registration would have inherited."""
-    latest = found(view, shown(view, subject, visible)[-1])
+    last = latest_version(view, subject, visible)
+    if last is None:
+        return None
+    latest = found(view, last)
     metadata, rules = one.draft.metadata or latest.metadata, one.draft.rules or latest.rules
     if (metadata, rules) == (one.draft.metadata, one.draft.rules):
         return None
@@ -105,22 +124,22 @@ def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Deci
     subject = request.subject
     config = config_in_force(view, Scope(*subject))
     policy = policy_in_force(view, subject, config)
-    live = shown(view, subject)
-    only = _named(view, request, live)
+    latest = latest_version(view, subject)
+    only = _named(view, request, latest)
     _refuse_unknown_format(view, subject, request.draft, grammar)
     one = _read_strictly(view, request, config, grammar)
-    last = schema_row(view, subject.context, live[-1][1].schema_id) if live else None
+    last = schema_row(view, subject.context, latest[1].schema_id) if latest else None
     metadata, rules = (last.metadata, last.rules) if last else (None, None)
     metadata = metadata_for(one.draft.metadata, metadata, config, next_number(view, subject))
     one = with_extras(one, metadata, rules_for(one.draft.rules, rules, config))
     faults = inspect(grammar, subject, one, policy)
     bar = Bar(policy, config, tuple(map(as_finding, faults)))
-    return Decision((), judge(view, grammar, one, live, bar=bar, only=only))
+    return Decision((), judge(view, grammar, one, subject, bar=bar, only=only))
 
 
-def _named(view: View, request: Check, live: list[Kept]) -> Kept | None:
+def _named(view: View, request: Check, latest: Kept | None) -> Kept | None:
     """The one version to compare with; None where the policy says with which."""
-    if request.version is None or (request.version == LATEST and not live):
+    if request.version is None or (request.version == LATEST and latest is None):
         return None
     try:
         return select(view, request.subject, request.version)

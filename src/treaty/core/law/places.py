@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from treaty.core.answers import Forced, Registered, VersionFound
 from treaty.core.command import Command, Decision
-from treaty.core.law.references import referrers, refuse_if_referenced
+from treaty.core.law.references import is_used, referrers, refuse_if_referenced
 from treaty.core.law.removal import remove_version
 from treaty.core.law.schemas import Read
-from treaty.core.law.versions import as_sent, kept, shown
+from treaty.core.law.versions import as_sent, highest_number, numbered, with_schema
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
@@ -22,7 +22,7 @@ from treaty.core.view import View
 
 def next_number(view: View, subject: Subject) -> int:
     """Return the number that Confluent's rules give next: one more than the highest there is, deleted ones included."""
-    return max((version.number for _, version in shown(view, subject, "all")), default=0) + 1
+    return highest_number(view, subject) + 1
 
 
 def new_version(
@@ -157,7 +157,7 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
 
 def _may_be_read(view: View, command: Command[Registered], schema: Key) -> bool:
     """Whether who asks may read some version of a schema; that its id is taken they are told in any case."""
-    return command.access is None or bool(Seen(view, command.access).find("version.schema", schema))
+    return command.access is None or is_used(Seen(view, command.access), schema)
 
 
 def _means_the_same(view: View, key: Key, value: Schema) -> bool:
@@ -171,13 +171,13 @@ def _vanishing(view: View, subject: Subject, schema_id: int, number: int, *, imp
     version takes the place of the one with its number.
     """
     rows: list[Row] = []
-    for one in kept(view, subject):
-        key, version = one
-        if imported and version.number == number and version.state != "hidden":
-            refuse_if_referenced(view, one, deleted=True)
-            rows.extend(remove_version(view, one, spare_schema=schema_id))
-        elif version.state == "soft" and version.schema_id == schema_id and not referrers(view, one, deleted=True):
-            rows.append(Row("version", key, replace(version, state="hidden")))
+    replaced = numbered(view, subject, number, "all") if imported else None
+    if replaced is not None:
+        refuse_if_referenced(view, replaced, deleted=True)
+        rows.extend(remove_version(view, replaced, spare_schema=schema_id))
+    for one in with_schema(view, subject, schema_id, ("soft",)):
+        if one != replaced and not any(referrers(view, one, deleted=True)):
+            rows.append(Row("version", one[0], replace(one[1], state="hidden")))
     return tuple(rows)
 
 

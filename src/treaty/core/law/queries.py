@@ -1,14 +1,27 @@
 """Queries: what the tables say, as it is told to people who ask."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
-from treaty.core.law.references import referrers, uses
+from treaty.core.law.references import is_used, referrers, uses
 from treaty.core.law.tagging import tags_told
-from treaty.core.law.versions import Kept, as_sent, found, kept, no_subject, select, shown, subject_of_key
+from treaty.core.law.versions import (
+    STATES,
+    Kept,
+    as_sent,
+    found,
+    has_version,
+    newest_first,
+    no_subject,
+    numbers,
+    same_name_elsewhere,
+    select,
+    subject_of_key,
+)
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound, SchemaNotFound
 from treaty.core.rows import Key
@@ -31,15 +44,16 @@ def get_schema(view: View, command: Command[answers.SchemaFound], grammar: Gramm
 
 
 def _schema_key(view: View, schema_id: int, subject: Subject | None) -> Key:
-    contexts = [subject.context if subject else DEFAULT_CONTEXT]
-    if contexts == [DEFAULT_CONTEXT] and subject is not None and subject.name:
-        contexts += sorted(
-            str(key[0]) for key in view.keys("context") if shown(view, Subject(str(key[0]), subject.name))
-        )
-    for context in contexts:
-        if view.find("version.schema", (context, schema_id)):  # a schema is there while a version is
+    for context in _contexts(view, subject):
+        if is_used(view, (context, schema_id)):  # a schema is there while a version is
             return (context, schema_id)
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {schema_id} not found", version=str(schema_id))
+
+
+def _contexts(view: View, subject: Subject | None) -> Iterator[str]:
+    yield subject.context if subject else DEFAULT_CONTEXT
+    if subject is not None:
+        yield from (one.context for one in same_name_elsewhere(view, subject) if has_version(view, one))
 
 
 def _told(view: View, key: Key, subject: Subject | None) -> answers.SchemaFound:
@@ -64,33 +78,19 @@ def _told(view: View, key: Key, subject: Subject | None) -> answers.SchemaFound:
 
 def _use_to_tell(view: View, key: Key, subject: Subject | None) -> Kept | None:
     """The use in the named subject if there is one, else the first: live ones before deleted ones."""
-    if subject is not None and subject.name:
-        mine = [use for use in kept(view, Subject(str(key[0]), subject.name)) if use[1].schema_id == key[1]]
-        told = _first(mine)
-        if told is not None:
-            return told
-    return _first(uses(view, key))
-
-
-def _first(candidates: Iterable[Kept]) -> Kept | None:
-    """The first live one, else the first deleted one; looked at one by one, because they may be very many."""
-    deleted: Kept | None = None
-    for use in candidates:
-        if use[1].state == "live":
-            return use
-        if deleted is None and use[1].state == "soft":
-            deleted = use
-    return deleted
+    heads: list[Key] = [(key[0], subject.name), ()] if subject is not None and subject.name else [()]
+    candidates = (uses(view, key, (state,), head) for head in heads for state in STATES["all"])
+    return next(chain.from_iterable(candidates), None)
 
 
 def get_guid(view: View, command: Command[answers.SchemaFound], grammar: Grammar) -> Decision[answers.SchemaFound]:
     """Tell a schema by guid, in whatever context it is; no subject is named."""
     request = command.request
     assert isinstance(request, requests.GetGuid)
-    keys = view.find("schema.everywhere", (request.guid,))
-    if not keys:
+    key = next(view.find("schema.everywhere", (request.guid,)), None)
+    if key is None:
         raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {request.guid} not found", version=request.guid)
-    return Decision((), replace(_told(view, keys[0], None), subject="", number=0))
+    return Decision((), replace(_told(view, key, None), subject="", number=0))
 
 
 def get_guid_ids(view: View, command: Command[answers.GuidIds], grammar: Grammar) -> Decision[answers.GuidIds]:
@@ -117,11 +117,8 @@ def get_version(view: View, command: Command[answers.VersionFound], grammar: Gra
 
 def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
     """Return the subject, or the one of this name in another context where the default one has none."""
-    if subject.context != DEFAULT_CONTEXT or shown(view, subject, visible):
-        return subject
-    others = sorted(str(key[0]) for key in view.keys("context"))
-    homes = (Subject(context, subject.name) for context in others if context != DEFAULT_CONTEXT)
-    return next((home for home in homes if shown(view, home, visible)), subject)
+    homes = chain((subject,), same_name_elsewhere(view, subject))
+    return next((home for home in homes if has_version(view, home, visible)), subject)
 
 
 def find_version(
@@ -130,11 +127,11 @@ def find_version(
     """Tell the newest version whose metadata has the properties."""
     request = command.request
     assert isinstance(request, requests.FindVersion)
-    versions = shown(view, request.subject, "all" if request.deleted else "live")
-    if not versions:
+    visible: requests.Visible = "all" if request.deleted else "live"
+    if not has_version(view, request.subject, visible):
         raise no_subject(request.subject)
     wanted = set(request.properties)
-    for one in reversed(versions):
+    for one in newest_first(view, request.subject, visible):
         told = found(view, one)
         if told.metadata is not None and wanted <= set(told.metadata.properties):
             return Decision((), told)
@@ -146,11 +143,11 @@ def list_versions(view: View, command: Command[answers.Numbers], grammar: Gramma
     request = command.request
     assert isinstance(request, requests.ListVersions)
     subject = at_home(view, request.subject, request.visible)
-    versions = [version for _, version in shown(view, subject, request.visible)]
+    versions = numbers(view, subject, request.visible)
     if not versions:
         raise no_subject(request.subject)
-    deleted = tuple(version.number for version in versions if version.state != "live")
-    return Decision((), answers.Numbers(tuple(version.number for version in versions), deleted))
+    deleted = tuple(number for number, state in versions if state != "live")
+    return Decision((), answers.Numbers(tuple(number for number, _ in versions), deleted))
 
 
 def uses_of(view: View, command: Command[answers.Uses], grammar: Grammar) -> Decision[answers.Uses]:
@@ -158,8 +155,7 @@ def uses_of(view: View, command: Command[answers.Uses], grammar: Grammar) -> Dec
     request = command.request
     assert isinstance(request, requests.UsesOf)
     key = _schema_key(view, request.schema_id, request.subject)
-    states = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}[request.visible]
-    there = [use for use in uses(view, key) if use[1].state in states]
+    there = uses(view, key, STATES[request.visible])
     return Decision((), answers.Uses(tuple(sorted((str(subject_of_key(use)), one.number) for use, one in there))))
 
 

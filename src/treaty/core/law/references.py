@@ -1,8 +1,9 @@
 """References: following them to meanings, and finding who refers to a version."""
 
 from collections.abc import Iterator
+from heapq import merge
 
-from treaty.core.law.versions import Kept, schema_row, select, subject_of_key
+from treaty.core.law.versions import STATES, Kept, schema_row, select, subject_of_key
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject
@@ -11,7 +12,7 @@ from treaty.core.requests import LATEST, Visible
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
 from treaty.core.values import Schema, Used, Version
-from treaty.core.view import View
+from treaty.core.view import USED_STATES, View
 
 
 def follow(view: View, parent: Subject, references: tuple[Reference, ...], visible: Visible) -> tuple[Used, ...]:
@@ -92,18 +93,18 @@ def meaning_of(view: View, context: str, schema: Schema) -> Meaning:
     return Meaning(schema.format, schema.text, bindings(view, context, schema.references))
 
 
-def referrers(view: View, one: Kept, *, deleted: bool) -> list[Key]:
-    """Return the keys (context, id) of schemas that refer to a version and are still in use.
+def referrers(view: View, one: Kept, *, deleted: bool) -> Iterator[Key]:
+    """Return the keys (context, id) of schemas that refer to a version and are still in use, one by one.
 
     `deleted` counts those too that are only in use by softly deleted versions.
     """
     key, version = one
-    states = ("live", "soft") if deleted else ("live",)
-    return [
+    states = STATES["all" if deleted else "live"]
+    return (
         user
         for user in view.find("schema.referrers", (str(subject_of_key(key)), version.number))
-        if _means(view, user, one) and any(use[1].state in states for use in uses(view, user))
-    ]
+        if _means(view, user, one) and is_used(view, user, states)
+    )
 
 
 def _means(view: View, user: Key, one: Kept) -> bool:
@@ -115,22 +116,34 @@ def _means(view: View, user: Key, one: Kept) -> bool:
     )
 
 
-def uses(view: View, schema_key: Key) -> Iterator[Kept]:
-    """Return the versions that have a schema, one by one."""
-    rows = ((key, view.get("version", key)) for key in view.find("version.schema", schema_key))
+def uses(view: View, schema_key: Key, states: tuple[str, ...] = USED_STATES, head: Key = ()) -> Iterator[Kept]:
+    """Return the versions in one of these states that have a schema, by key, one by one; with `head` those alone whose
+    key begins with it.
+    """
+    rows = ((key, view.get("version", key)) for key in use_keys(view, schema_key, states, head))
     return ((key, value) for key, value in rows if isinstance(value, Version))
+
+
+def use_keys(view: View, schema_key: Key, states: tuple[str, ...] = USED_STATES, head: Key = ()) -> Iterator[Key]:
+    """Return the keys of these versions."""
+    found = [view.find("version.schema", (state, *schema_key), head) for state in states]
+    return found[0] if len(found) == 1 else merge(*found)
+
+
+def is_used(view: View, schema_key: Key, states: tuple[str, ...] = USED_STATES) -> bool:
+    """Tell whether a version in one of these states has a schema."""
+    return any(any(view.find("version.schema", (state, *schema_key))) for state in states)
 
 
 def refuse_if_referenced(view: View, one: Kept, *, deleted: bool, inside: frozenset[Subject] = frozenset()) -> None:
     """Raise `Referenced` where a schema refers to the version, other than those in the subjects `inside`, which go too."""
-    states = ("live", "soft") if deleted else ("live",)
+    states = STATES["all" if deleted else "live"]
     for user in referrers(view, one, deleted=deleted):
-        using = [use for use in uses(view, user) if use[1].state in states]
-        outside = [use for use in using if subject_of_key(use[0]) not in inside]
-        if not outside:
+        outside = next((use for use in uses(view, user, states) if subject_of_key(use[0]) not in inside), None)
+        if outside is None:
             continue
         subject, number = subject_of_key(one[0]), one[1].number
-        user_key, user_version = outside[0]
+        user_key, user_version = outside
         raise Referenced.of(
             "REFERENCED",
             "One or more references exist to the schema "

@@ -20,7 +20,7 @@ from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.law.settings import IMPORTING, config_in_force, mode_in_force, policy_in_force
 from treaty.core.law.tagging import retagged, tags_in
-from treaty.core.law.versions import Kept, as_sent, found, schema_row, shown
+from treaty.core.law.versions import Kept, as_sent, found, latest_version, numbered, schema_row
 from treaty.core.limits import NAME_LENGTH, TIME_AHEAD, VERSIONS_PER_SUBJECT
 from treaty.core.messages import listed
 from treaty.core.names import Subject, is_subject_name, subject_of
@@ -43,7 +43,8 @@ class Case:
     config: Config
     mode: str
     policy: PolicyValue
-    live: list[Kept]
+    latest: Kept | None
+    """The latest live version."""
     last: Schema | None
     """The schema of the latest live version."""
 
@@ -182,11 +183,12 @@ def case_of(view: View, request: Register) -> Case:
     """Return what is known of a registration; raises `TooLarge` where the subject is full."""
     scope = Scope(*request.subject)
     config = config_in_force(view, scope)
-    live = shown(view, request.subject)
-    if len(live) >= VERSIONS_PER_SUBJECT:
+    latest = latest_version(view, request.subject)
+    count = view.count("version", ("live", *request.subject))
+    if count >= VERSIONS_PER_SUBJECT:
         raise TooLarge.of(
             "VERSIONS_PER_SUBJECT",
-            f"Subject '{request.subject}' has {len(live)} versions",
+            f"Subject '{request.subject}' has {count} versions",
             subject=str(request.subject),
             allowed=f"at most {VERSIONS_PER_SUBJECT} versions; delete old ones",
         )
@@ -195,8 +197,8 @@ def case_of(view: View, request: Register) -> Case:
         config,
         mode_in_force(view, scope),
         policy_in_force(view, request.subject, config, request.create_with.policy),
-        live,
-        schema_row(view, request.subject.context, live[-1][1].schema_id) if live else None,
+        latest,
+        schema_row(view, request.subject.context, latest[1].schema_id) if latest else None,
     )
 
 
@@ -206,8 +208,8 @@ def _refuse_unexpected(case: Case) -> None:
     if expected is None:
         return
     actual = -1
-    if case.live:
-        key, version = case.live[-1]
+    if case.latest is not None:
+        key, version = case.latest
         actual = {"number": version.number, "ordinal": int(key[2]), "schema_id": version.schema_id}[expected.by]
     if actual != expected.value:
         raise NotLatest.of(
@@ -229,9 +231,9 @@ def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
     extras = (case.config.default_metadata, case.config.override_metadata)
     rules = (case.config.default_rules, case.config.override_rules)
     tags = request.add_tags or request.remove_tags or request.propagate_tags
-    if not case.live or not request.draft.text or tags or any((*extras, *rules)):
+    if case.latest is None or not request.draft.text or tags or any((*extras, *rules)):
         return None
-    if case.importing and request.number > 0 and all(kept[1].number != request.number for kept in case.live):
+    if case.importing and request.number > 0 and numbered(view, request.subject, request.number) is None:
         return None  # nothing has the number that is given; the text need not be read for that
     # Asked strictly first: for a new schema the same question comes again, and is answered already.
     for strict in (True, False):
@@ -255,7 +257,7 @@ def _meant(view: View, case: Case, one: Read) -> Kept | None:
     """
     request = case.request
     if case.importing and request.number > 0:
-        match = next((kept for kept in case.live if kept[1].number == request.number), None)
+        match = numbered(view, request.subject, request.number)
         if match is not None and not _is(schema_row(view, request.subject.context, match[1].schema_id), one):
             return None
     else:
@@ -326,7 +328,7 @@ def _read_new(view: View, case: Case, draft: Draft, grammar: Grammar) -> Read:
 
 
 def _refuse_incompatible(view: View, case: Case, new: Read, grammar: Grammar) -> None:
-    verdict = judge(view, grammar, new, case.live, bar=Bar(case.policy, case.config))
+    verdict = judge(view, grammar, new, case.request.subject, bar=Bar(case.policy, case.config))
     if verdict.compatible:
         return
     subject = case.request.subject

@@ -1,7 +1,7 @@
 """Rows that go when a version is removed for good: the version, its names, and what nobody else uses."""
 
-from treaty.core.law.references import uses
-from treaty.core.law.versions import Kept, kept, subject_of_key
+from treaty.core.law.references import use_keys
+from treaty.core.law.versions import Kept, subject_of_key, with_schema
 from treaty.core.rows import Key, Row
 from treaty.core.view import View
 
@@ -12,9 +12,7 @@ def remove_version(view: View, one: Kept, *, spare_schema: int = 0) -> list[Row]
     The schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
     """
     subject = subject_of_key(one[0])
-    hidden = [
-        other for other in kept(view, subject) if other[1].state == "hidden" and other[1].schema_id == one[1].schema_id
-    ]
+    hidden = with_schema(view, subject, one[1].schema_id, ("hidden",))
     return remove_versions(view, [one, *hidden], spare_schema=spare_schema)
 
 
@@ -28,5 +26,5 @@ def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) 
     unread = [content for content in contents if all(key in gone for key in view.find("version.content", (content,)))]
     rows.extend(Row("content", (content,), None) for content in unread)
     schemas: set[Key] = {(key[0], version.schema_id) for key, version in versions if version.schema_id != spare_schema}
-    unused = [schema for schema in sorted(schemas) if all(key in gone for key, _ in uses(view, schema))]
+    unused = [schema for schema in sorted(schemas) if all(key in gone for key in use_keys(view, schema))]
     return [*rows, *(Row("schema", schema, None) for schema in unused)]

@@ -1,22 +1,26 @@
 """Versions of a subject: which may be seen, which is the latest, and what is told of one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import chain, islice
 
 from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER
-from treaty.core.names import Subject
+from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
 from treaty.core.values import Schema, Used, Version
-from treaty.core.view import View
+from treaty.core.view import View, subject_span
 
 Kept = tuple[Key, Version]
 """A version with its key (context, subject, ordinal)."""
 
 STATES: dict[Visible, tuple[str, ...]] = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
 """States of the versions that may be seen."""
+TOLD_NUMBERS = 10
+"""Numbers of versions that are told where one is missing: the highest ones."""
 
 
 def kept(view: View, subject: Subject) -> list[Kept]:
@@ -26,13 +30,80 @@ def kept(view: View, subject: Subject) -> list[Kept]:
 
 
 def shown(view: View, subject: Subject, visible: Visible = "live") -> list[Kept]:
-    """Return the versions that may be seen, by number."""
+    """Return all versions that may be seen, by number."""
+    return [*rows_of(view, _entries(view, subject, visible))]
+
+
+def newest_first(view: View, subject: Subject, visible: Visible = "live") -> Iterator[Kept]:
+    """Return the versions that may be seen, the highest number first; only those that are taken cost."""
+    return rows_of(view, _entries(view, subject, visible, reverse=True))
+
+
+def latest_version(view: View, subject: Subject, visible: Visible = "live") -> Kept | None:
+    """Return the version with the highest number that may be seen; None where there is none."""
+    return next(newest_first(view, subject, visible), None)
+
+
+def has_version(view: View, subject: Subject, visible: Visible = "live") -> bool:
+    """Tell whether the subject has a version that may be seen."""
+    return any(_entries(view, subject, visible))
+
+
+def numbers(view: View, subject: Subject, visible: Visible) -> list[tuple[int, str]]:
+    """Return the numbers of all versions that may be seen, ascending, and their states."""
+    return [(_number(entry), str(entry[0])) for entry in _entries(view, subject, visible)]
+
+
+def highest_number(view: View, subject: Subject) -> int:
+    """Return the highest number of the subject's live and softly deleted versions; 0 where there is none."""
+    return next((_number(entry) for entry in _entries(view, subject, "all", reverse=True)), 0)
+
+
+def numbered(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept | None:
+    """Return the version with a number, if it may be seen."""
     states = STATES[visible]
-    return sorted((one for one in kept(view, subject) if one[1].state in states), key=_by_number)
+    walks = (view.walk("version.number", (state, *subject, number), (state, *subject, number + 1)) for state in states)
+    return next(rows_of(view, chain.from_iterable(walks)), None)
 
 
-def _by_number(one: Kept) -> int:
-    return one[1].number
+def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[str]) -> Iterator[Kept]:
+    """Return the versions of a subject that have a schema and one of these states, state by state, by ordinal."""
+    entries = ((state, subject.context, schema_id) for state in states)
+    keys = chain.from_iterable(view.find("version.schema", entry, tuple(subject)) for entry in entries)
+    rows = ((key, view.get("version", key)) for key in keys)
+    return ((key, value) for key, value in rows if isinstance(value, Version))
+
+
+def _entries(view: View, subject: Subject, visible: Visible, *, reverse: bool = False) -> Iterator[Key]:
+    """Entries (state, context, subject, number, ordinal) of versions that may be seen, by number."""
+    walks = [view.walk("version.number", *subject_span(state, *subject), reverse=reverse) for state in STATES[visible]]
+    return walks[0] if len(walks) == 1 else merge(*walks, key=_place, reverse=reverse)
+
+
+def rows_of(view: View, entries: Iterable[Key]) -> Iterator[Kept]:
+    """Return the versions of entries of the index of numbers, one by one."""
+    for _, context, name, _, ordinal in entries:
+        key = (context, name, ordinal)
+        value = view.get("version", key)
+        if isinstance(value, Version):
+            yield key, value
+
+
+def _place(entry: Key) -> Key:
+    return entry[3:]
+
+
+def _number(entry: Key) -> int:
+    return int(entry[3])
+
+
+def same_name_elsewhere(view: View, subject: Subject) -> Iterator[Subject]:
+    """Return the subjects of the same name in other contexts than the default one, where an unqualified name is looked
+    for too, by context.
+    """
+    if subject.context == DEFAULT_CONTEXT and subject.name:
+        for context, name in view.find("subject.elsewhere", (subject.name,)):
+            yield Subject(str(context), str(name))
 
 
 def subject_of_key(key: Key) -> Subject:
@@ -56,19 +127,18 @@ def select(view: View, subject: Subject, number: int, visible: Visible = "live")
             new=str(number),
             allowed="1 to 2^31-1, latest",
         )
-    if number != LATEST:
-        for key in view.find("version.number", (*subject, number)):
-            value = view.get("version", key)
-            if isinstance(value, Version) and value.state in STATES[visible]:
-                return key, value
-    candidates = shown(view, subject, visible)
-    if not candidates:
+    one = latest_version(view, subject, visible) if number == LATEST else numbered(view, subject, number, visible)
+    if one is not None:
+        return one
+    newest = [_number(entry) for entry in islice(_entries(view, subject, visible, reverse=True), TOLD_NUMBERS)]
+    if not newest:
         raise no_subject(subject)
-    if number == LATEST:
-        return candidates[-1]
-    numbers = ", ".join(str(one.number) for _, one in candidates[-10:])
     raise VersionNotFound.of(
-        "VERSION_NOT_FOUND", f"Version {number} not found.", subject=str(subject), version=str(number), allowed=numbers
+        "VERSION_NOT_FOUND",
+        f"Version {number} not found.",
+        subject=str(subject),
+        version=str(number),
+        allowed=", ".join(map(str, reversed(newest))),
     )
 
 

@@ -53,14 +53,18 @@ class Opened:
         """Return the value of a row, opened, or None."""
         return self._vault.open(self._base.get(table, key))
 
-    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
+    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
         """Return the keys of rows that claim an index entry; no index is made of a sensitive value."""
-        return self._base.find(index, entry)
+        return self._base.find(index, entry, head)
+
+    def count(self, table: str, entry: Key) -> int:
+        """Return how many readable rows of a table fall under an entry."""
+        return self._base.count(table, entry)
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table."""
         return self._base.keys(table)
 
-    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
-        """Return the keys or entries of an order from `low` on and below `high`."""
-        return self._base.walk(order, low, high)
+    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+        """Return the keys or entries of an order from `low` on and below `high`, up or down."""
+        return self._base.walk(order, low, high, reverse=reverse)

@@ -13,13 +13,15 @@ from treaty.node.segment.blocks import LEVEL, SAMPLES, BlockWriter, dictionary_o
 from treaty.node.segment.forms import read_row
 from treaty.node.segment.marks import ROWS, mark, merged_marks
 from treaty.node.segment.orders import merge_order, write_order
-from treaty.node.segment.segment import Segment
+from treaty.node.segment.segment import GROUPED, Segment
 
 _MODULUS = 2**256
 DEAD_SHARE = 0.25
 """Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
-_Claim = tuple[Callable[[Key, Value], tuple[Key, ...]], "array[int]", set[Key] | None]
-"""How the rows of a table claim entries of an index, their marks, and the entries where they are kept in order."""
+_Claim = tuple[Callable[[Key, Value], tuple[Key, ...]], "array[int] | None", Callable[[Key], None] | None]
+"""How the rows of a table claim entries of an index, their marks where it is asked, and what takes the entries where they
+are kept in order.
+"""
 Column = tuple[bytes | bytearray | memoryview, ...]
 """A column in parts, one behind the other."""
 
@@ -127,17 +129,26 @@ class _Table:
     dead: frozenset[int] = frozenset()
     keys: "array[int]" = field(default_factory=lambda: array("Q"))
     indexes: dict[str, "array[int]"] = field(default_factory=dict)
-    orders: dict[str, set[Key]] = field(default_factory=dict)
+    orders: dict[str, set[Key] | list[Key]] = field(default_factory=dict)
+    """Entries and keys that are kept in order; in a list where no two rows claim the same."""
+    groups: dict[str, int] = field(default_factory=dict)
+    """Rows of each context, for a table whose rows are counted so."""
     digest: int = 0
     claims: list["_Claim"] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name, one in BY_TABLE.get(self.name, ()):
-            marks = self.indexes[name] = array("Q")
-            order = self.orders.setdefault(name, set()) if name in ORDERS else None
-            self.claims.append((one.entries, marks, order))
+            marks = None if one.key_of is not None else self.indexes.setdefault(name, array("Q"))
+            take = None
+            if name in ORDERS:
+                take = self._order(name, [] if one.key_of is not None else set())
+            self.claims.append((one.entries, marks, take))
         if self.name in ORDERED_TABLES:
-            self.orders[self.name] = set()
+            self._order(self.name, [])
+
+    def _order(self, name: str, entries: "set[Key] | list[Key]") -> Callable[[Key], None]:
+        self.orders[name] = entries
+        return entries.append if isinstance(entries, list) else entries.add
 
     @classmethod
     def after(cls, base: Segment, name: str, dead: frozenset[int], odd: list[Encoded], level: int) -> "_Table":
@@ -147,7 +158,12 @@ class _Table:
         writer.ends.frombytes(bytes(reader.ends))
         writer.firsts.frombytes(bytes(reader.firsts))
         writer.count = base.counts[name]
-        return cls(name, writer, odd, base, dead)
+        table = cls(name, writer, odd, base, dead)
+        if name in GROUPED:
+            table.groups = dict(base.groups(name))
+            for number in dead - base.dead(name):
+                table.groups[str(base.key(name, number)[0])] -= 1
+        return table
 
     def add(self, row: Encoded) -> None:
         decoded, form = read_row(row)
@@ -161,13 +177,16 @@ class _Table:
         number = self.writer.add(line)
         self.digest += row.digest
         self.keys.append(mark(key, number))
+        if self.name in GROUPED:
+            self.groups[str(key[0])] = self.groups.get(str(key[0]), 0) + 1
         if self.name in ORDERED_TABLES:
-            self.orders[self.name].add(_interned(key))
-        for entries, marks, order in self.claims:
+            self.orders[self.name].append(_interned(key))  # type: ignore[union-attr]  # a list: keys differ
+        for entries, marks, take in self.claims:
             for entry in entries(key, value):
-                marks.append(mark(entry, number))
-                if order is not None:
-                    order.add(_interned(entry))
+                if marks is not None:
+                    marks.append(mark(entry, number))
+                if take is not None:
+                    take(_interned(entry))
 
     def close(self, built: Built) -> None:
         self.writer.close()
@@ -181,7 +200,9 @@ class _Table:
         columns[f"dictionary:{self.name}"] = (self.writer.dictionary,)
         columns[f"dead:{self.name}"] = (array("I", sorted(self.dead)).tobytes(),)
         columns[f"keys:{self.name}"] = (self._marks(f"keys:{self.name}", self.keys),)
-        for name, _ in BY_TABLE.get(self.name, ()):
+        if self.name in GROUPED:
+            columns[f"groups:{self.name}"] = (json.dumps(self.groups).encode("ascii"),)
+        for name in self.indexes:
             columns[f"index:{name}"] = (self._marks(f"index:{name}", self.indexes[name]),)
         for name in sorted({self.name, *(name for name, _ in BY_TABLE.get(self.name, ()))} & ORDERS):
             entries = self.orders[name]

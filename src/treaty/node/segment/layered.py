@@ -1,5 +1,6 @@
 """`LayeredTables`: a segment, and over it in dictionaries what has changed since."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import merge
 
@@ -7,7 +8,7 @@ from treaty.core.codec import dumps
 from treaty.core.commit import START, Position
 from treaty.core.rows import Encoded, Key, Row, Value, decode_row
 from treaty.core.tables import DictTables
-from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES
+from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES, counted
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import Built, Changed, build
 from treaty.node.segment.forms import quick_row
@@ -47,6 +48,10 @@ class LayeredTables:
         """Keys of the base, by table, whose rows are gone or lie in `_over`."""
         self._doubtful: set[Key] = set()
         """Entries of ordered indexes that rows of the base claim which are covered: maybe nobody claims them any more."""
+        self._given_up: set[Key] = set()
+        """Such entries that nobody of the base claims any more: it was looked up once."""
+        self._fewer: defaultdict[tuple[str, Key], int] = defaultdict(int)
+        """By table and entry: how many of the base's counted rows are covered."""
         self._left = 0 if base is None else base.digest
         """Sum of the digests of the base's rows that are not covered."""
         if over is None:
@@ -102,14 +107,20 @@ class LayeredTables:
         number = self._base.number(table, key)
         return None if number is None else self._base.row(table, number).value
 
-    def find(self, index: str, entry: Key) -> tuple[Key, ...]:
-        """Return the keys of all rows that claim an index entry, ascending."""
-        over = self._over.find(index, entry)
+    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+        """Return the keys of the rows that claim an index entry and begin with `head`, ascending."""
+        over = self._over.find(index, entry, head)
         if self._base is None:
             return over
-        covered = self._covered.get(_TABLE_OF[index], ())
-        below = [key for key in self._base.find(index, entry) if key not in covered]
-        return tuple(sorted((*below, *over))) if below else over
+        below, covered = self._base.find(index, entry, head), self._covered.get(_TABLE_OF[index])
+        return merge((key for key in below if key not in covered) if covered else below, over)
+
+    def count(self, table: str, entry: Key) -> int:
+        """Return how many readable rows of a table fall under an entry."""
+        over = self._over.count(table, entry)
+        if self._base is None:
+            return over
+        return self._base.count(table, entry) - self._fewer.get((table, entry), 0) + over
 
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""
@@ -139,25 +150,35 @@ class LayeredTables:
         }
         return build(self._over.rows(), Changed(base, gone, self._left))
 
-    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
-        """Return in order the keys of a table, or the entries of an index, from `low` on and below `high`."""
-        over = self._over.walk(order, low, high)
+    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+        """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
+        over = self._over.walk(order, low, high, reverse=reverse)
         if self._base is None:
             return over
-        return _once(merge(self._below(self._base, order, low, high), over))
+        below = self._base.walk(order, low, high, reverse=reverse)
+        covered = self._covered.get(order if order in ORDERED_TABLES else _TABLE_OF[order])
+        if covered:
+            below = self._uncovered(self._base, order, below, covered)
+        return _once(merge(below, over, reverse=reverse))
 
-    def _below(self, base: Segment, order: str, low: Key, high: Key) -> Iterator[Key]:
+    def _uncovered(self, base: Segment, order: str, found: Iterator[Key], covered: set[Key]) -> Iterator[Key]:
         """What the base has in an order, without what is covered."""
-        table = order if order in ORDERED_TABLES else _TABLE_OF[order]
-        covered = self._covered.get(table)
-        for found in base.walk(order, low, high):
-            if not covered:
-                yield found
-            elif order in ORDERED_TABLES:
-                if found not in covered:
-                    yield found
-            elif found not in self._doubtful or any(key not in covered for key in base.find(order, found)):
-                yield found
+        if order in ORDERED_TABLES:
+            return (key for key in found if key not in covered)
+        key_of = INDEXES[order].key_of
+        if key_of is not None:
+            return (entry for entry in found if key_of(entry) not in covered)
+        return (
+            entry for entry in found if entry not in self._doubtful or self._is_claimed(base, order, entry, covered)
+        )
+
+    def _is_claimed(self, base: Segment, order: str, entry: Key, covered: set[Key]) -> bool:
+        if entry in self._given_up:
+            return False
+        claimed = any(key not in covered for key in base.find(order, entry))
+        if not claimed:
+            self._given_up.add(entry)
+        return claimed
 
     # ---------------------------------------------------------------------------------------------------- changing
 
@@ -180,9 +201,12 @@ class LayeredTables:
             self._left = (self._left - base.encoded(table, number).digest) % _MODULUS
 
     def _doubt(self, row: Row) -> None:
+        entry = counted(row)
+        if entry is not None:
+            self._fewer[entry] += 1
         if row.value is not None:
             for _, one in BY_TABLE.get(row.table, ()):
-                if one.ordered:
+                if one.ordered and one.key_of is None:
                     self._doubtful.update(one.entries(row.key, row.value))
 
     def load(self, rows: Iterable[Encoded], position: Position) -> None:

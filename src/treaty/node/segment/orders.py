@@ -82,4 +82,6 @@ def _gone(base: Segment, name: str, dead: frozenset[int]) -> set[Key]:
     for number in fresh:
         row = base.row(table, number)
         gone |= set(INDEXES[name].entries(row.key, row.value)) if row.value is not None else set()
+    if INDEXES[name].key_of is not None:
+        return gone
     return {entry for entry in gone if not any(one not in dead for one in base.claimants(name, entry))}

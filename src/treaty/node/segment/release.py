@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from treaty.core import values
 from treaty.core.answers import Config
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, encode_row
-from treaty.core.view import ORDERS, index_entries
+from treaty.core.view import ORDERS, counted, index_entries
 from treaty.node.segment.forms import read_row
 from treaty.node.segment.marks import hash_of
 
@@ -30,6 +30,7 @@ SAMPLES = (
     Row("version", (*_SUBJECT, 5), values.Version(6, 8, "TOY")),
     Row("name", (*_SUBJECT, "md5", "n"), values.Name(4)),
     Row("subject", _SUBJECT, values.Subject(1)),
+    Row("subject", (".x", "s"), values.Subject(1)),
     Row("counter", ("ids", ".", "", ""), values.Counter(9)),
     Row("association", ("r", "topic", "s"), values.Association(":.x:s", "r", "ns", "k", guid="g")),
     Row("association", ("r", "topic", "t"), values.Association("t", "r", "-", "k", lifecycle="STRONG")),
@@ -46,6 +47,7 @@ def _told() -> Iterator[str]:
         encoded: Encoded = encode_row(row)
         yield repr((ROW_FORMAT, encoded, read_row(encoded)[1], hash_of(row.key)))
         yield repr([(name, entry, hash_of(entry)) for name, entry in index_entries(row)])
+        yield repr(counted(row))
 
 
 LEVEL = hashlib.sha256("\n".join(_told()).encode()).hexdigest()[:16]

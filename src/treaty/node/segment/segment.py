@@ -1,9 +1,10 @@
 """`Segment`: rows that never change, in compressed blocks, with marks by which they are found."""
 
 import json
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import zstandard
@@ -11,9 +12,10 @@ import zstandard
 from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
 from treaty.core.rows import Encoded, Key, Row
-from treaty.core.view import INDEXES
+from treaty.core.view import INDEXES, ORDERED_TABLES, subject_span
 from treaty.node.segment.blocks import BlockReader
 from treaty.node.segment.forms import key_of, keys_of, text_of, value_of
+from treaty.node.segment.heads import Heads
 from treaty.node.segment.marks import rows_of
 
 BLOCKS_KEPT = 256
@@ -22,6 +24,12 @@ ROWS_KEPT = 4_096
 """Decoded rows that a segment remembers."""
 KNOWN_KEPT = 8_192
 """Keys that a segment has found by an index, and whose rows' numbers it remembers."""
+SORTED_FROM = 64
+"""Rows of one index entry from which on their order is worked out once and remembered."""
+SORTED_KEPT = 4_000_000
+"""Rows whose place in such an order a segment remembers; four bytes each."""
+GROUPED = frozenset({"schema"})
+"""Tables whose rows are counted for each context."""
 Columns = Callable[[str], memoryview]
 """Gives a column by its name, empty where there is none."""
 
@@ -44,10 +52,13 @@ class Segment:
         self.dead = lru_cache(maxsize=None)(self._read_dead)
         self._readers: dict[str, BlockReader] = {}
         self._known: dict[tuple[str, Key], int] = {}
+        self._sorted: dict[tuple[str, Key], array[int]] = {}
+        self._sorted_rows = 0
         self._block = lru_cache(BLOCKS_KEPT)(self._read_block)
         self.row = lru_cache(ROWS_KEPT)(self._row)
         self.heads = lru_cache(maxsize=None)(self._read_heads)
         self.entries = lru_cache(BLOCKS_KEPT)(self._read_entries)
+        self.groups = lru_cache(maxsize=None)(self._read_groups)
 
     def odd(self) -> list[Encoded]:
         """Rows that are not in the segment's tables: who uses it has to keep them."""
@@ -141,15 +152,34 @@ class Segment:
 
     # ---------------------------------------------------------------------------------------------------- indexes
 
-    def find(self, index: str, entry: Key) -> list[Key]:
-        """Keys of the rows that claim an index entry, in no order. Who has a key asks for its row: numbers are remembered."""
-        table, found = INDEXES[index].table, []
-        if len(self._known) > KNOWN_KEPT:
-            self._known.clear()
-        for key, number in self._claiming(index, entry):
-            self._known[table, key] = number
-            found.append(key)
-        return found
+    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+        """Keys of the rows that claim an index entry and begin with `head`, ascending.
+
+        Who has a key asks for its row: numbers are remembered. Where many rows claim an entry their order is remembered
+        too, and only what is taken costs.
+        """
+        table = INDEXES[index].table
+        numbers = self._sorted.get((index, entry))
+        if numbers is None:
+            found = sorted(self._claiming(index, entry))
+            if len(found) < SORTED_FROM:
+                if len(self._known) > KNOWN_KEPT:
+                    self._known.clear()
+                self._known.update(((table, key), number) for key, number in found)
+                return (key for key, _ in found if key[: len(head)] == head)
+            numbers = self._remember(index, entry, array("I", [number for _, number in found]))
+        low, high = 0, len(numbers)
+        if head:
+            low, high = (bisect_left(numbers, bound, key=partial(self.key, table)) for bound in subject_span(*head))
+        return (self.key(table, numbers[at]) for at in range(low, high))
+
+    def _remember(self, index: str, entry: Key, numbers: "array[int]") -> "array[int]":
+        if self._sorted_rows + len(numbers) > SORTED_KEPT:
+            self._sorted.clear()
+            self._sorted_rows = 0
+        self._sorted[index, entry] = numbers
+        self._sorted_rows += len(numbers)
+        return numbers
 
     def claimants(self, index: str, entry: Key) -> list[int]:
         """Numbers of the rows that claim an index entry."""
@@ -167,17 +197,38 @@ class Segment:
             if row.value is not None and entry in one.entries(row.key, row.value):
                 yield row.key, number
 
-    def walk(self, order: str, low: Key, high: Key) -> Iterator[Key]:
-        """Keys of a table or entries of an index in order, from `low` on and below `high`."""
-        heads = self.heads(order)
-        for place in range(max(0, bisect_right(heads, low) - 1), len(heads)):
-            if heads[place] >= high:
-                return
-            entries = self.entries(order, place)
-            yield from entries[bisect_left(entries, low) : bisect_left(entries, high)]
+    def count(self, table: str, entry: Key) -> int:
+        """How many rows of a table fall under an entry (see `COUNTS`)."""
+        if table == "context":
+            return self.live(table)
+        if table in GROUPED:
+            return self.groups(table).get(str(entry[0]), 0)
+        order = table if table in ORDERED_TABLES else "version.number"
+        low, high = subject_span(*entry)
+        return self._rank(order, high) - self._rank(order, low)
 
-    def _read_heads(self, order: str) -> list[Key]:
-        return keys_of(bytes(self._column(f"heads:{order}")).splitlines())
+    def _rank(self, order: str, bound: Key) -> int:
+        """How many entries of an order are below a bound."""
+        place = bisect_right(self.heads(order), bound) - 1
+        if place < 0:
+            return 0
+        return self.reader(f"order:{order}").firsts[place] + bisect_left(self.entries(order, place), bound)
+
+    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+        """Keys of a table or entries of an index, from `low` on and below `high`, up or down."""
+        heads = self.heads(order)
+        places = range(max(0, bisect_right(heads, low) - 1), bisect_left(heads, high))
+        for place in reversed(places) if reverse else places:
+            entries = self.entries(order, place)
+            some = entries[bisect_left(entries, low) : bisect_left(entries, high)]
+            yield from reversed(some) if reverse else some
+
+    def _read_heads(self, order: str) -> Heads:
+        return Heads(self._column(f"heads:{order}"))
 
     def _read_entries(self, order: str, number: int) -> list[Key]:
         return keys_of(self._read_block(f"order:{order}", number))
+
+    def _read_groups(self, table: str) -> dict[str, int]:
+        told: dict[str, int] = json.loads(bytes(self._column(f"groups:{table}")) or b"{}")
+        return told

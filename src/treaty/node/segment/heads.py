@@ -1,0 +1,48 @@
+"""Heads of an order: the first entry of each block, decoded when a search looks at it, because there may be very many."""
+
+from array import array
+from collections.abc import Sequence
+from typing import overload
+
+from treaty.core.rows import Key
+from treaty.node.segment.forms import keys_of
+
+DECODED = 1_024
+"""Heads that are kept decoded: a search begins with the same ones."""
+
+
+class Heads(Sequence[Key]):
+    """The heads of one order, ascending."""
+
+    def __init__(self, column: memoryview) -> None:
+        """Take the column in which they stand, one a line."""
+        self._column = column
+        self._starts = array("Q", [0])
+        self._decoded: dict[int, Key] = {}
+        end, text = 0, bytes(column)
+        while (end := text.find(b"\n", end) + 1) > 0:
+            self._starts.append(end)
+        self._starts.append(len(text) + 1)
+
+    def __len__(self) -> int:
+        """How many blocks there are."""
+        return len(self._starts) - 1 if len(self._column) else 0
+
+    @overload
+    def __getitem__(self, place: int) -> Key: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Key]: ...
+    def __getitem__(self, place: int | slice) -> Key | list[Key]:
+        """The head of a block."""
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        head = self._decoded.get(place)
+        if head is None:
+            line = bytes(self._column[self._starts[place] : self._starts[place + 1] - 1])
+            (head,) = keys_of([line])
+            if len(self._decoded) >= DECODED:
+                self._decoded.clear()
+            self._decoded[place] = head
+        return head
