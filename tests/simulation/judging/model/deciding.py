@@ -34,10 +34,6 @@ def _always(_: Any) -> bool:
     return True
 
 
-def _by_number(request: q.GetVersion) -> bool:
-    return request.version != -1
-
-
 RULES: Mapping[type, Rule] = {
     q.Register: Rule(registering.register, writes=True),
     q.Derive: Rule(registering.derive, writes=True),
@@ -54,7 +50,7 @@ RULES: Mapping[type, Rule] = {
     t.ChangeAssociations: Rule(associating.change_associations, writes=True),
     q.GetSchema: Rule(reading.get_schema, from_memory=_always),
     q.GetGuid: Rule(reading.get_guid, from_memory=_always),
-    q.GetVersion: Rule(reading.get_version, from_memory=_by_number),
+    q.GetVersion: Rule(reading.get_version),
     q.GetConfig: Rule(changing.get_config),
     q.GetMode: Rule(changing.get_mode),
     q.Lookup: Rule(reading.lookup),
