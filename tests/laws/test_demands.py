@@ -180,7 +180,12 @@ def test_names_are_reserved_under_every_level_and_only_where_it_is_asked_for(kee
     assert keeping.do(Register(S, toy("a", "b?", metadata=Metadata()))).version.number == 2
 
 
-def test_a_first_version_has_nothing_to_conflict_with(bench: Bench) -> None:
+def test_a_first_version_does_not_use_what_it_reserves_itself(bench: Bench) -> None:
     bench.do(SetConfig(Scope(*S), Config(validate_fields=True)))
+    told = bench.do(Check(S, toy("b", metadata=reserving("b"))))
 
-    assert bench.do(Register(S, toy("b", metadata=reserving("b")))).created
+    assert told.messages == (IN_USE, CLOSING)
+    with pytest.raises(Incompatible) as caught:
+        bench.do(Register(S, toy("b", metadata=reserving("b"))))
+    assert (caught.value.reason.rule, caught.value.reason.details) == ("RESERVED_FIELD_USED", told.messages)
+    assert bench.do(Register(S, toy("b", metadata=reserving("b")), force=Force("me", "history"))).created

@@ -52,6 +52,8 @@ class Subject:
 
     `types`: across (any version may be compared with any other), one, many. `order`: registration, schemaver.
     `identity`: canonical, normalised, exact. An empty `policy` follows the config chain.
+    `purged_parts` are the formats and types (``FORMAT:type``) of versions that were deleted for good while the subject
+    stayed: counters of their own are left of them.
     """
 
     generation: int
@@ -63,6 +65,7 @@ class Subject:
     validators: tuple[str, ...] = ()
     schemes: tuple[str, ...] = ()
     properties: Pairs = ()
+    purged_parts: tuple[str, ...] = ()
     extra: Extra = ()
 
 
@@ -137,7 +140,7 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The highest number ever given; it only rises."""
+    """The highest number ever given. It only rises; those of ordinals and types go together with their subject."""
 
     highest: int
     extra: Extra = ()

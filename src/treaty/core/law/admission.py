@@ -51,8 +51,9 @@ def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar
         return Checked(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
     against = compared_with(view, bar.policy, new, subject) if only is None else [only]
     first: tuple[Finding, ...] = ()
-    if bar.config.validate_fields and latest is not None:
-        first = reserved_findings(new, schema_row(view, subject.context, latest[1].schema_id).metadata)
+    if bar.config.validate_fields:
+        before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)
+        first = reserved_findings(new, None if before is None else before.metadata)
     failed, found = _compared(view, grammar, new, against, bar)
     if failed is None and not first and not bar.said:
         return PASSED

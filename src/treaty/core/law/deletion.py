@@ -10,7 +10,7 @@ from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.associations import associated, has_association, no_live_version
 from treaty.core.law.references import refuse_if_referenced
-from treaty.core.law.removal import remove_version, remove_versions
+from treaty.core.law.removal import remove_subject, remove_version, remove_versions
 from treaty.core.law.settings import refuse_if_readonly, scope_key
 from treaty.core.law.versions import Kept, kept, newest_first, no_subject, select, shown, subject_of_key
 from treaty.core.names import Subject
@@ -98,9 +98,9 @@ def _softly(one: Kept) -> Row:
 
 
 def whole_subject(view: View, subject: Subject) -> list[Row]:
-    """Everything of a subject but its counters: what is made again under its name is somebody else."""
-    rows = remove_versions(view, kept(view, subject))
-    rows.append(Row("subject", tuple(subject), None))
+    """Everything of a subject: what is made again under its name is somebody else."""
+    versions = kept(view, subject)
+    rows = [*remove_versions(view, versions), *remove_subject(view, subject, versions)]
     for table in ("config", "mode"):
         key = scope_key(Scope(*subject))
         if view.get(table, key) is not None:

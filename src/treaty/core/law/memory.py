@@ -18,7 +18,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Invalid
 from treaty.core.rows import Key, Row
 from treaty.core.schema import Pairs
-from treaty.core.values import Outcome, Schema, Version
+from treaty.core.values import Outcome, Schema, Subject, Version
 from treaty.core.view import View
 
 _KINDS: dict[str, Any] = {
@@ -119,8 +119,8 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
     try:
         if outcome.kind != "Registered":
             answer, _ = decode(_KINDS[outcome.kind], json.loads(members["answer"]), ignore=True)
-            return _told(answer, partial(_found, view))
-        return answers.Registered(_version(view, members), created="created" not in members)
+            return _told(answer, partial(_found, view, outcome))
+        return answers.Registered(_version(view, outcome, members), created="created" not in members)
     except (KeyError, ValueError):  # `DecodeError` is one
         raise Conflicting.of(
             "OUTCOME_UNREADABLE",
@@ -133,9 +133,10 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
         ) from None
 
 
-def _version(view: View, members: dict[str, str]) -> answers.VersionFound:
+def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.VersionFound:
     return _found(
         view,
+        outcome,
         answers.VersionFound(
             subject=members["subject"],
             number=int(members["number"]),
@@ -148,13 +149,23 @@ def _version(view: View, members: dict[str, str]) -> answers.VersionFound:
     )
 
 
-def _found(view: View, bare: answers.VersionFound) -> answers.VersionFound:
-    """Fill in what is not remembered of a version; itself where its schema is gone."""
-    key: Key = (*subject_of(bare.subject), bare.ordinal)
-    value = view.get("version", key)
-    if isinstance(value, Version) and isinstance(view.get("schema", (key[0], value.schema_id)), Schema):
-        return replace(found(view, (key, value)), deleted=False)  # as it was told then, whatever came after
-    return bare
+def _found(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
+    """Fill in what is not remembered of a version; itself where the version is gone, or another one has its ordinal."""
+    subject = subject_of(bare.subject)
+    key: Key = (*subject, bare.ordinal)
+    home, value = view.get("subject", tuple(subject)), view.get("version", key)
+    if not isinstance(home, Subject) or not isinstance(value, Version) or _is_younger(view, home, outcome):
+        return bare
+    if not isinstance(view.get("schema", (key[0], value.schema_id)), Schema):
+        return bare
+    there = replace(found(view, (key, value)), deleted=False)  # as it was told then, whatever came after
+    same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
+    return there if same else bare
+
+
+def _is_younger(view: View, home: Subject, outcome: Outcome) -> bool:
+    """Whether a subject was made after a command was done. In a restored log the two may count in different logs."""
+    return home.generation > outcome.sequence and view.get("lineage", ("origin",)) is None
 
 
 def _bare(one: answers.VersionFound) -> answers.VersionFound:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from treaty.core.answers import Forced, Registered, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.law.references import is_used, referrers, refuse_if_referenced
-from treaty.core.law.removal import remove_version
+from treaty.core.law.removal import part_of, remove_version
 from treaty.core.law.schemas import Read
 from treaty.core.law.versions import as_sent, highest_number, numbered, with_schema
 from treaty.core.limits import COUNTER
@@ -57,7 +57,7 @@ def new_version(
         *((content,) if content else ()),
         Row("version", key, version),
         Row("counter", ("ordinals", *request.subject, ""), Counter(ordinal)),
-        Row("counter", ("types", *request.subject, f"{version.format}:{version.type_name}"), Counter(type_version)),
+        Row("counter", ("types", *request.subject, part_of(version)), Counter(type_version)),
         *_names(view, request, ordinal),
     )
     return Decision(rows, Registered(_told(request, new, version, ordinal), created=True))

@@ -1,19 +1,53 @@
-"""Rows that go when a version is removed for good: the version, its names, and what nobody else uses."""
+"""Rows that go when a version or a subject is removed for good: what belongs to it, and what nobody else uses.
+
+Counters of ids and of encodings never go. Those of a subject's ordinals and types go with its row, because another
+subject of the same name is another generation: whoever remembers an ordinal asks whose it is (see `memory.recall`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
 
 from treaty.core.law.references import use_keys
 from treaty.core.law.versions import Kept, subject_of_key, with_schema
+from treaty.core.names import Subject
 from treaty.core.rows import Key, Row
+from treaty.core.values import Subject as SubjectValue
+from treaty.core.values import Version
 from treaty.core.view import View
 
 
 def remove_version(view: View, one: Kept, *, spare_schema: int = 0) -> list[Row]:
-    """Return the tombstones for a version; hidden versions of the same schema in its subject go with it.
+    """Return the rows that remove one version of a subject that stays; hidden ones of the same schema go with it.
 
     The schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
     """
     subject = subject_of_key(one[0])
     hidden = with_schema(view, subject, one[1].schema_id, ("hidden",))
-    return remove_versions(view, [one, *hidden], spare_schema=spare_schema)
+    rows = remove_versions(view, [one, *hidden], spare_schema=spare_schema)
+    there, part = view.get("subject", tuple(subject)), part_of(one[1])
+    if isinstance(there, SubjectValue) and part not in there.purged_parts:
+        rows.append(Row("subject", tuple(subject), replace(there, purged_parts=(*there.purged_parts, part))))
+    return rows
+
+
+def part_of(version: Version) -> str:
+    """Return the format and type of a version, as the key of their counter has them."""
+    return f"{version.format}:{version.type_name}"
+
+
+def remove_subject(view: View, subject: Subject, versions: Iterable[Kept]) -> list[Row]:
+    """Return the tombstones for a subject whose `versions`, all that it has, are removed: its row and its counters.
+
+    The counters stay where an encoding of the subject has one of its ordinals.
+    """
+    rows = [Row("subject", tuple(subject), None)]
+    if any(key[:2] == tuple(subject) for key in view.keys("encoding")):
+        return rows
+    there = view.get("subject", tuple(subject))
+    parts = {part_of(version) for _, version in versions}
+    parts.update(there.purged_parts if isinstance(there, SubjectValue) else ())
+    counters: list[Key] = [("ordinals", *subject, ""), *(("types", *subject, part) for part in sorted(parts))]
+    return [*rows, *(Row("counter", key, None) for key in counters if view.get("counter", key) is not None)]
 
 
 def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) -> list[Row]:

@@ -6,7 +6,7 @@ from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.references import refuse_if_referenced
-from treaty.core.law.removal import remove_versions
+from treaty.core.law.removal import remove_subject, remove_versions
 from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.settings import (
     ALL,
@@ -134,7 +134,8 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
 
 def _purge(view: View, scope: Scope, versions: list[Kept]) -> list[Row]:
     rows = remove_versions(view, versions)
-    rows.extend(Row("subject", tuple(subject), None) for subject in _subjects(view, scope))
+    for subject in _subjects(view, scope):
+        rows.extend(remove_subject(view, subject, kept(view, subject)))
     return rows
 
 

@@ -96,12 +96,12 @@ def reserved_names(metadata: Metadata | None) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in listed.split(",") if name.strip()))
 
 
-def _reserved(new: ReadDraft, latest: VersionNow) -> list[Finding]:
+def _reserved(new: ReadDraft, latest: VersionNow | None) -> list[Finding]:
     """Names that the latest version reserved and the new one does not, then reserved names that are in use."""
     mine = reserved_names(new.draft.metadata)
     found = [
         Finding("RESERVED_FIELD_REMOVED", f"/metadata/properties/{RESERVED}", "", name, name)
-        for name in reserved_names(latest.schema.metadata)
+        for name in reserved_names(latest.schema.metadata if latest is not None else None)
         if name not in mine
     ]
     used = [name for name in mine if name in new.parsed.fields]
@@ -123,7 +123,7 @@ def verdict(
     policy, config = bar.policy, bar.config
     if policy.deny and live:
         return Checked(compatible=False, findings=(Finding("POLICY_DENIES", "", ""),))
-    first = _reserved(new, live[-1]) if config.validate_fields and live else []
+    first = _reserved(new, live[-1] if live else None) if config.validate_fields else []
     said = [Finding(one.rule, one.path, str(one), remedy=one.expected) for one in faults]
     failed, found = None, list[Finding]()
     for old in [only] if only is not None else compared_versions(policy, new, live):

@@ -104,11 +104,15 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield "counter", ("ordinals", *event.subject, "")
             yield "counter", ("types", *event.subject, f"{event.version.format}:{event.version.type_name}")
         elif isinstance(event, VersionTurned | VersionPurged):
+            yield "subject", tuple(event.subject)
             for one in before.versions:
                 if (one.subject, one.ordinal) == (event.subject, event.ordinal):
                     yield from _places_of(one)
         elif isinstance(event, SubjectMade | SubjectPurged):
             yield "subject", tuple(event.subject)
+            yield "counter", ("ordinals", *event.subject, "")
+            for version in (each.version for each in before.made_in(event.subject)):
+                yield "counter", ("types", *event.subject, f"{version.format}:{version.type_name}")
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
         elif isinstance(event, IdsReserved):

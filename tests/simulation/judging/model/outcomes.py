@@ -26,31 +26,37 @@ def recall(past: Past, asking: Asking) -> Yes:
     kept = past.outcomes[asking.command_id]
     if kept.request != asking.request:
         raise No(Invalid, "COMMAND_ID_USED", new=type(asking.request).__name__)
-    return Yes((), _again(past, kept.answer), repeated=True)
+    return Yes((), _again(past, kept.answer, asking.command_id), repeated=True)
 
 
-def _again(past: Past, answer: Any) -> Any:
+def _again(past: Past, answer: Any, command_id: str) -> Any:
     if isinstance(answer, answers.Registered):
-        return replace(answer, version=_version_again(past, answer.version))
+        return replace(answer, version=_version_again(past, answer.version, command_id))
     if isinstance(answer, t.ResourceBound):
-        return _bound_again(past, answer)
+        return _bound_again(past, answer, command_id)
     if isinstance(answer, Entries):
-        results = (one if one.done is None else Entry(_bound_again(past, one.done)) for one in answer.results)
+        results = (
+            one if one.done is None else Entry(_bound_again(past, one.done, command_id)) for one in answer.results
+        )
         return Entries(tuple(results))
     return answer
 
 
-def _bound_again(past: Past, answer: t.ResourceBound) -> t.ResourceBound:
+def _bound_again(past: Past, answer: t.ResourceBound, command_id: str) -> t.ResourceBound:
     bound = (
-        one if one.schema is None else replace(one, schema=_version_again(past, one.schema)) for one in answer.bound
+        one if one.schema is None else replace(one, schema=_version_again(past, one.schema, command_id))
+        for one in answer.bound
     )
     return replace(answer, bound=tuple(bound))
 
 
-def _version_again(past: Past, told: answers.VersionFound) -> answers.VersionFound:
+def _version_again(past: Past, told: answers.VersionFound, command_id: str) -> answers.VersionFound:
+    """A subject that was deleted for good and made again gives the same ordinals to other versions."""
     for one in past.versions:
         if one.subject == subject_of(told.subject) and one.ordinal == told.ordinal:
-            return replace(describe(one), deleted=False)
+            found = replace(describe(one), deleted=False)
+            same = (found.number, found.schema_id, found.guid) == (told.number, told.schema_id, told.guid)
+            return found if same and not past.is_younger(one.subject, command_id) else bare(told)
     return bare(told)
 
 

@@ -136,9 +136,16 @@ class Past:
 
     def _subjects(self) -> dict[Subject, values.Subject]:
         there: dict[Subject, values.Subject] = {}
+        parts: dict[tuple[Subject, int], str] = {}
         for event in self.events:
             if type(event) is SubjectMade:
                 there[event.subject] = event.value
+            elif type(event) is VersionMade:
+                parts[event.subject, event.ordinal] = f"{event.version.format}:{event.version.type_name}"
+            elif type(event) is VersionPurged:
+                old, part = there[event.subject], parts[event.subject, event.ordinal]
+                if part not in old.purged_parts:
+                    there[event.subject] = replace(old, purged_parts=(*old.purged_parts, part))
             elif type(event) is SubjectPurged:
                 del there[event.subject]
         return there
@@ -209,16 +216,37 @@ class Past:
         gaps = [event.gap for event in self.events if type(event) is Restored and event.gap]
         return sum(gaps) if gaps else None
 
+    def made_in(self, subject: Subject) -> list[VersionMade]:
+        """Every version that was made in the subject that has this name now, and in none that had it before."""
+        made: list[VersionMade] = []
+        for event in self.events:
+            if type(event) is VersionMade and event.subject == subject:
+                made.append(event)
+            elif type(event) is SubjectPurged and event.subject == subject:
+                made = []
+        return made
+
     def highest_ordinal(self, subject: Subject) -> int:
-        """The highest ordinal that a subject of this name ever had; -1 where it never had one."""
-        made = (one for one in self.events if type(one) is VersionMade and one.subject == subject)
-        return max((one.ordinal for one in made), default=-1)
+        """The highest ordinal that a subject ever had; -1 where it never had one."""
+        return max((one.ordinal for one in self.made_in(subject)), default=-1)
 
     def highest_of_type(self, subject: Subject, format_: str, type_name: str) -> int:
         """The highest number that a version of this type ever had among those of its type; -1 where there was none."""
-        made = (one.version for one in self.events if type(one) is VersionMade and one.subject == subject)
+        made = (one.version for one in self.made_in(subject))
         of_type = (one.type_version for one in made if (one.format, one.type_name) == (format_, type_name))
         return max(of_type, default=-1)
+
+    def is_younger(self, subject: Subject, command_id: str) -> bool:
+        """Whether the subject that has this name now was made after a command was answered.
+
+        In a log that was restored the law can't tell; then what it looks like decides.
+        """
+        if any(type(one) is Restored for one in self.events):
+            return False
+        order = [one for one in self.events if type(one) in {SubjectMade, Answered}]
+        made = [at for at, one in enumerate(order) if type(one) is SubjectMade and one.subject == subject]
+        answered = [at for at, one in enumerate(order) if type(one) is Answered and one.command_id == command_id]
+        return made[-1] > answered[-1]
 
     # ------------------------------------------------------------------------------------------------- the rest
 
