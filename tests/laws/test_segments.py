@@ -1,7 +1,8 @@
 """Tables that stand on a segment show what dictionaries show, whatever has changed since."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from treaty.core.tables import DictTables
 from treaty.core.view import INDEXES, ORDERED_TABLES, index_entries
 from treaty.node.segment import build, release
 from treaty.node.segment.layered import LayeredTables, open_built
+from treaty.node.segment.segment import Segment
 
 
 @given(histories, histories, seeds)
@@ -68,6 +70,30 @@ def test_loading_anew_forgets_what_was_there(first: list[Encoded], second: list[
     for tables in (plain, layered):
         tables.load([row for row in last(second) if row.value is not None], place(7))
     assert whole(layered, first + second) == whole(plain, first + second)
+
+
+def test_what_is_used_up_from_the_low_end_is_not_passed_over_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As outcomes are, one or some at each commit: what the walks look at in the base grows with what goes, not with its square."""
+    rows = [encode_row(Row("outcome", (f"c{number}",), values.Outcome(number, "x"))) for number in range(1, 2_001)]
+    tables = LayeredTables(small=0)
+    tables.load(rows, place(2_000))
+    looked_at = 0
+    walk = Segment.walk
+
+    def counting(*args: Any, **options: Any) -> Iterator[Key]:
+        nonlocal looked_at
+        for entry in walk(*args, **options):
+            looked_at += 1
+            yield entry
+
+    monkeypatch.setattr(Segment, "walk", counting)
+    for number in range(1, 1_001):
+        assert next(tables.walk("outcome.sequence", (), ("", number + 1))) == ("", number, f"c{number}")
+        tables.apply([encode_row(Row("outcome", (f"c{number}",), None))], place(2_000 + number))
+        assert list(tables.walk("outcome.sequence", (), ("", number + 1))) == []
+    assert looked_at < 5_000
+    assert next(tables.walk("outcome.sequence", (), ("", 2_000))) == ("", 1_001, "c1001")
+    assert len(list(tables.walk("outcome.sequence", (), ("", 2_001)))) == 1_000
 
 
 def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,9 +197,9 @@ def _alias_entries(key: Key, value: Value) -> tuple[Key, ...]:
     return (tuple(Subject(str(key[1]), str(key[2])).sibling(value.config.alias)),)
 
 
-def _outcome_entries(_key: Key, value: Value) -> tuple[Key, ...]:
+def _outcome_entries(key: Key, value: Value) -> tuple[Key, ...]:
     """An order's entries begin with a text, so that all of them have the same bounds."""
-    return (("", value.sequence),) if isinstance(value, values.Outcome) else ()
+    return (("", value.sequence, *key),) if isinstance(value, values.Outcome) else ()
 
 
 VERSION_STATES = ("live", "soft", "hidden", "purged")
@@ -224,13 +224,13 @@ INDEXES: Mapping[str, Index] = {
     "association.resource": Index("association", _resource_entries, of_key=True),
     "association.guid": Index("association", _association_entries),
     "config.alias": Index("config", _alias_entries),
-    "outcome.sequence": Index("outcome", _outcome_entries, ordered=True),
+    "outcome.sequence": Index("outcome", _outcome_entries, ordered=True, key_of=lambda entry: entry[2:]),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
 (name of a subject outside the default context) · (context, subject) · (state, context, subject, number, ordinal) ·
 (state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, ordinal) · (context, subject) ·
 (namespace or ``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle, type) · (resource id) · (guid) ·
-(context, subject) · (an empty text, sequence)."""
+(context, subject) · (an empty text, sequence, command)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))

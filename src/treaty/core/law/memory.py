@@ -59,8 +59,8 @@ def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Deci
 
 def _too_old(view: View, sequence: int) -> Iterator[Key]:
     """The oldest outcomes that a commit at this sequence is to drop."""
-    entries = view.walk("outcome.sequence", ("",), ("", sequence - OUTCOMES + 1))
-    return islice((key for entry in entries for key in view.find("outcome.sequence", entry)), OUTCOMES_DROPPED)
+    entries = view.walk("outcome.sequence", (), ("", sequence - OUTCOMES + 1))
+    return (entry[2:] for entry in islice(entries, OUTCOMES_DROPPED))
 
 
 def _members(answer: Any) -> tuple[str, Pairs]:

@@ -50,6 +50,9 @@ class LayeredTables:
         """Entries of ordered indexes that rows of the base claim which are covered: maybe nobody claims them any more."""
         self._given_up: set[Key] = set()
         """Such entries that nobody of the base claims any more: it was looked up once."""
+        self._starts: dict[str, Key] = {}
+        """By order: a bound below which the base has nothing that is not covered. What is used up from its low end, as
+        outcomes are, would else be passed over anew by each walk."""
         self._fewer: defaultdict[tuple[str, Key], int] = defaultdict(int)
         """By table and entry: how many of the base's counted rows are covered."""
         self._left = 0 if base is None else base.digest
@@ -155,10 +158,13 @@ class LayeredTables:
         over = self._over.walk(order, low, high, reverse=reverse)
         if self._base is None:
             return over
-        below = self._base.walk(order, low, high, reverse=reverse)
+        start = self._starts.get(order, ())
+        below = self._base.walk(order, max(low, start), high, reverse=reverse)
         covered = self._covered.get(order if order in ORDERED_TABLES else _TABLE_OF[order])
         if covered:
             below = self._uncovered(self._base, order, below, covered)
+            if low <= start < high and not reverse:
+                below = self._from_the_start(order, below, high)
         return _once(merge(below, over, reverse=reverse))
 
     def _uncovered(self, base: Segment, order: str, found: Iterator[Key], covered: set[Key]) -> Iterator[Key]:
@@ -171,6 +177,14 @@ class LayeredTables:
         return (
             entry for entry in found if entry not in self._doubtful or self._is_claimed(base, order, entry, covered)
         )
+
+    def _from_the_start(self, order: str, uncovered: Iterator[Key], high: Key) -> Iterator[Key]:
+        """The same, and remember where it begins."""
+        first = next(uncovered, None)
+        self._starts[order] = high if first is None else first
+        if first is not None:
+            yield first
+            yield from uncovered
 
     def _is_claimed(self, base: Segment, order: str, entry: Key, covered: set[Key]) -> bool:
         if entry in self._given_up:
