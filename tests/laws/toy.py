@@ -70,7 +70,8 @@ def toy_answer(question: Question) -> Answer:
         if question.strict and any(name.startswith("-") for name in names):
             return Invalid((Fault("NAME", "/0", "a name begins with a dash", "a letter"),))
         canonical = json.dumps(sorted(names) if question.normalize else names, separators=(",", ":"))
-        return Parsed(canonical, json.dumps(fields_of(question.meaning)), fields=tuple(n.rstrip("?!^") for n in names))
+        resolved = json.dumps(fields_of(Meaning("TOY", canonical, question.meaning.bindings)))
+        return Parsed(canonical, resolved, fields=tuple(n.rstrip("?!^") for n in names))
     if isinstance(question, Inspect):
         assert question.validators == ("NAME_SHORT",)
         long = [(at, name) for at, name in enumerate(fields_of(question.meaning)) if len(name) > 8]

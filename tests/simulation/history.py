@@ -117,10 +117,11 @@ class History:
             return self._past_with_tool(past, before, commit, rows)
         if sealed(before) or unfinished(before):
             raise Broken("log", f"{commit.command_id} was written to a log that is not whole, or was moved")
-        if commit.command_id in self.landed:
+        if commit.command_id in self.landed and (not self.judged or commit.command_id in past.outcomes):
             raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[commit.command_id]} and now")
         if not self.judged:
             return past
+        self._lose({commit.command_id})  # what is not remembered any more is a new command
         broken: list[Broken] = []
         for asked in self.commands[commit.command_id]:
             try:

@@ -10,13 +10,17 @@ from functools import lru_cache
 import pytest
 
 from tests.simulation.members import HANDED
-from treaty.core import rows, tables
+from treaty.core import limits, rows, tables
+from treaty.core.law import memory
 from treaty.log.care import restore
-from treaty.node import queue
+from treaty.node import queue, writer
 from treaty.node.peers import handing
 
 RESTORE_BYTES = 1_500
 """So that a restore needs several appends."""
+FORGETFUL = 0.25
+"""In how many lives outcomes are soon forgotten: after `REMEMBERED` commits, `DROPPED` of them at once."""
+REMEMBERED, DROPPED = 60, 2
 YOUNG = 50_000
 """Objects that are made before garbage is looked for; lives make much of it and hold little."""
 
@@ -33,6 +37,11 @@ def grounded(seed: int) -> Iterator[None]:
         patch.setattr(tables, "decode_row", _read)
         patch.setattr(handing, "HANDED_WITHIN", HANDED)
         patch.setattr(queue, "HANDED_WITHIN", HANDED)
+        if random.Random(f"outcomes/{seed}").random() < FORGETFUL:
+            for module in (limits, memory, queue, writer):
+                patch.setattr(module, "OUTCOMES", REMEMBERED)
+            for module in (limits, memory):
+                patch.setattr(module, "OUTCOMES_DROPPED", DROPPED)
         gc.set_threshold(YOUNG, *before[1:])
         try:
             yield

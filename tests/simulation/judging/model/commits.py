@@ -7,10 +7,10 @@ from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.deciding import decide
 from tests.simulation.judging.model.events import Alike, Answered, Event, OutcomeDropped, VersionMade
 from tests.simulation.judging.model.facts import Place, fact, places
-from tests.simulation.judging.model.outcomes import fits_row
+from tests.simulation.judging.model.outcomes import fits_row, too_old
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from treaty.core import limits, values
+from treaty.core import values
 from treaty.core.commit import Commit
 from treaty.core.rows import Row
 
@@ -83,13 +83,12 @@ def _other_id(value: object, wanted: object) -> bool:
 
 
 def _dropped(past: Past, commit: Commit, rows: tuple[Row, ...], mine: str) -> list[str]:
-    """Outcomes that go: only those that are too old."""
-    gone = [str(row.key[0]) for row in rows if row.table == "outcome" and row.value is None]
-    for name in gone:
-        kept = past.outcomes.get(name)
-        if kept is None or kept.sequence > commit.sequence - limits.OUTCOMES:
-            raise Broken("2", f"the commit at {commit.sequence} forgets {name}, which is not too old")
-    others = [str(row.key[0]) for row in rows if row.table == "outcome" and row.value is not None]
-    if others != [mine]:
-        raise Broken("2", f"the commit at {commit.sequence} remembers {others}, and is of {mine}")
+    """The outcomes that go: just those that are too old now."""
+    wanted = [one for one in too_old(past, commit.sequence) if one != mine]
+    gone = sorted(str(row.key[0]) for row in rows if row.table == "outcome" and row.value is None)
+    if gone != sorted(wanted):
+        raise Broken("2", f"the commit at {commit.sequence} forgets {gone}; {wanted} are too old")
+    kept = [str(row.key[0]) for row in rows if row.table == "outcome" and row.value is not None]
+    if kept != [mine]:
+        raise Broken("2", f"the commit at {commit.sequence} remembers {kept}, and is of {mine}")
     return gone

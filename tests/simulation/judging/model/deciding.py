@@ -27,11 +27,7 @@ class Rule:
 
     decide: Callable[[Past, Asking, Any], Yes]
     writes: bool = False
-    from_memory: Callable[[Any], bool] = lambda _: False
-
-
-def _always(_: Any) -> bool:
-    return True
+    from_memory: bool = False
 
 
 RULES: Mapping[type, Rule] = {
@@ -48,8 +44,8 @@ RULES: Mapping[type, Rule] = {
     t.Associate: Rule(associating.associate, writes=True),
     t.Dissociate: Rule(associating.dissociate, writes=True),
     t.ChangeAssociations: Rule(associating.change_associations, writes=True),
-    q.GetSchema: Rule(reading.get_schema, from_memory=_always),
-    q.GetGuid: Rule(reading.get_guid, from_memory=_always),
+    q.GetSchema: Rule(reading.get_schema, from_memory=True),
+    q.GetGuid: Rule(reading.get_guid, from_memory=True),
     q.GetVersion: Rule(reading.get_version),
     q.GetConfig: Rule(changing.get_config),
     q.GetMode: Rule(changing.get_mode),
@@ -86,7 +82,7 @@ def has_to_look(request: q.Request[Any], consistency: str) -> bool:
     """Whether an answer has to be of a state at or after all that was acknowledged before the request came."""
     if consistency:
         return consistency in {"latest", "strict"}
-    return not rule_of(request).from_memory(request)
+    return not rule_of(request).from_memory
 
 
 def decide(past: Past, asking: Asking) -> Yes | No:

@@ -17,9 +17,6 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound
 from treaty.core.values import Outcome
 
-DROPPED_AT_ONCE = 64
-"""Outcomes that one commit drops at most."""
-
 
 def recall(past: Past, asking: Asking) -> Yes:
     """The answer that the command got; a version as it stands now, where it is still there, else its names alone."""
@@ -91,10 +88,10 @@ def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
 
 
 def too_old(past: Past, sequence: int) -> list[str]:
-    """The commands whose outcomes a commit drops: the oldest of those that are too old."""
+    """The commands whose outcomes the commit at a sequence drops: the oldest of those that are too old."""
     old = [one for one in past.outcomes.values() if one.sequence <= sequence - limits.OUTCOMES]
     old.sort(key=lambda one: (one.sequence, one.command_id))
-    return [one.command_id for one in old[:DROPPED_AT_ONCE]]
+    return [one.command_id for one in old[: limits.OUTCOMES_DROPPED]]
 
 
 def get_outcome(past: Past, asking: Asking, request: q.GetOutcome) -> Yes:
