@@ -9,6 +9,10 @@ STAMP := .venv/installed
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 SEED ?= 20260321
+PARTS := simulation laws facades servers jvm
+PART ?= $(PARTS)
+SOAK_SEEDS ?= 10000
+FIRST_SEED ?= 1000
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
 IN_ORDER = $(PARALLEL) --no-loadscope-reorder
@@ -44,14 +48,14 @@ jars: $(STAMP) ## Fetch the jars of Spark and Kafka now, not in the first test t
 demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; ends with a report
 	$(BIN)/treaty demo
 
-quick: $(STAMP) ## Tests without a JVM, in under three minutes
-	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(PARALLEL)
+quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
+	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(PARALLEL) --budget=quick
 
-test: $(STAMP) ## All tests but the soak, in under thirty minutes
+test: $(STAMP) ## All tests but the soak, in twenty minutes
 	@failed=""; \
-	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(PARALLEL) --durations=25 || failed="without a JVM"; \
+	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(PARALLEL) --durations=25 --budget=test || failed="without a JVM"; \
 	$(BIN)/python -m tests.servers.archive; \
-	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) --durations=25 || failed="$$failed with a JVM"; \
+	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) --durations=25 --budget=jvm || failed="$$failed with a JVM"; \
 	if [ -n "$$failed" ]; then echo "== tests failed: $$failed" >&2; exit 1; fi
 
 check: $(STAMP) ## Format, lint, types, architecture and house rules
@@ -67,8 +71,22 @@ check: $(STAMP) ## Format, lint, types, architecture and house rules
 bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-soak: $(STAMP) ## The long runs: thousands of seeds, millions of rows
-	$(PYTEST) -m soak $(SHUFFLED) --timeout=3600
+soak: $(STAMP) ## The long runs: all, or PART=simulation; SOAK_SEEDS=2000 FIRST_SEED=50000 for other lives
+	@failed=""; \
+	for part in $(PART); do \
+	  case $$part in \
+	    simulation) where=tests/simulation; what="soak and not jvm" ;; \
+	    laws) where="tests/laws tests/conformance"; what="soak and not jvm" ;; \
+	    facades) where=tests/facades; what="soak and not jvm" ;; \
+	    servers) where=tests/real; what="soak and not jvm" ;; \
+	    jvm) where=tests; what="soak and jvm" ;; \
+	    *) echo "no part $$part: there are $(PARTS)" >&2; exit 2 ;; \
+	  esac; \
+	  echo "== soak: $$part"; \
+	  $(PYTEST) $$where -m "$$what" $(SHUFFLED) $(PARALLEL) --timeout=3600 --durations=10 --budget=soak-$$part \
+	    --seeds=$(SOAK_SEEDS) --first-seed=$(FIRST_SEED) || failed="$$failed $$part"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "== soak failed:$$failed" >&2; exit 1; fi
 
 serve: $(STAMP) ## Run a registry on this machine
 	$(BIN)/treaty serve

@@ -17,6 +17,8 @@ from tests.together import Together
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
+pytest_plugins = ["tests.costs"]
+
 settings.register_profile(
     "repeatable",
     derandomize=True,  # the same examples in every run; `make soak` may look further
@@ -37,6 +39,11 @@ LONG = {
 YOUNG = 50_000
 """Objects that are made before garbage is looked for: among ten thousand tests each look takes long, and finds little."""
 gc.set_threshold(YOUNG)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seeds", type=int, default=10_000, help="simulated lives of each log in the soak")
+    parser.addoption("--first-seed", type=int, default=1_000, help="the seed of the first of them")
 
 
 def pytest_collection_finish() -> None:

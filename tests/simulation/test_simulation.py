@@ -15,7 +15,6 @@ from tests.simulation.workload import GENERATORS
 from treaty.core.decide import LAWS
 
 SEEDS = 1_000
-SOAK = 10_000
 WANTED = (
     "reloads",
     "held",
@@ -46,9 +45,8 @@ def test_the_laws_hold(first: int, figure: Callable[[str], None]) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK, BLOCK * 4))
-def test_the_laws_hold_for_long(first: int, figure: Callable[[str], None]) -> None:
-    live(range(first, first + BLOCK * 4), figure)
+def test_the_laws_hold_for_long(lives: range, figure: Callable[[str], None]) -> None:
+    live(lives, figure)
 
 
 def test_a_seed_replays_exactly_under_any_hash_seed() -> None:

@@ -11,7 +11,6 @@ from tests.simulation.scenario import run
 from treaty.log.log import LogDamagedError
 
 SEEDS = 1_000
-SOAK = 10_000
 BLOCK = 125
 """Seeds in one test, so that the work can be shared."""
 PLANTED = 60
@@ -27,9 +26,8 @@ def test_the_laws_hold(first: int, figure: Callable[[str], None]) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK, BLOCK * 4))
-def test_the_laws_hold_for_long(first: int, figure: Callable[[str], None]) -> None:
-    live(range(first, first + BLOCK * 4), figure, log="any", wanted=WANTED)
+def test_the_laws_hold_for_long(lives: range, figure: Callable[[str], None]) -> None:
+    live(lives, figure, log="any", wanted=WANTED)
 
 
 @pytest.mark.parametrize("bug", LIVES.values(), ids=LIVES)

@@ -10,7 +10,6 @@ import pytest
 from tests.simulation.runs.lives import first_broken, live
 
 SEEDS = 1_000
-SOAK = 10_000
 BLOCK = 125
 """Seeds in one test, so that the work can be shared."""
 WITHIN = 120
@@ -32,9 +31,8 @@ def test_the_laws_hold(first: int, figure: Callable[[str], None]) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("first", range(SEEDS, SEEDS + SOAK, BLOCK * 4))
-def test_the_laws_hold_for_long(first: int, figure: Callable[[str], None]) -> None:
-    live(range(first, first + BLOCK * 4), figure, log="owner", wanted=WANTED)
+def test_the_laws_hold_for_long(lives: range, figure: Callable[[str], None]) -> None:
+    live(lives, figure, log="owner", wanted=WANTED)
 
 
 @pytest.mark.slow

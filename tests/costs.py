@@ -1,0 +1,158 @@
+"""What tests cost: seconds and CPU of each, sums for each folder beside its budget, at the end of every run.
+
+A budget is what the tests of a folder may take together, in seconds on a quiet machine; `budgets.toml` holds all of them.
+It is printed and never judged: how long something takes depends on what else the machine does. CPU does so less, and counts
+all processes that a test started.
+"""
+
+import json
+import os
+import resource
+import tomllib
+from collections import defaultdict
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BUDGETS = Path(__file__).with_name("budgets.toml")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Meter:
+    """CPU seconds since the last look: those of this process, of all it started, and of what those started."""
+
+    def __init__(self) -> None:
+        self._last = used()
+
+    def read(self) -> float:
+        """What was used since the last look; 0 where a process took its figures with it."""
+        now = used()
+        last, self._last = self._last, now
+        return max(0.0, now - last)
+
+
+def used() -> float:
+    """CPU seconds of this process and of its descendants, ended or not."""
+    mine, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return mine.ru_utime + mine.ru_stime + ended.ru_utime + ended.ru_stime + sum(map(_used, _children(os.getpid())))
+
+
+def _children(pid: int) -> Iterable[int]:
+    """The processes that a process has started and that run now; none where the system does not tell."""
+    for thread in _entries(f"/proc/{pid}/task"):
+        yield from map(int, _text(f"/proc/{pid}/task/{thread}/children").split())
+
+
+def _used(pid: int) -> float:
+    """CPU seconds of a process and its descendants."""
+    figures = _text(f"/proc/{pid}/stat").rpartition(")")[2].split()[11:15]
+    return sum(map(int, figures)) / TICKS + sum(map(_used, _children(pid)))
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return [one.name for one in Path(folder).iterdir()]
+    except OSError:
+        return []
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+@dataclass(slots=True)
+class Cost:
+    """What tests took together."""
+
+    tests: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+
+    def add(self, other: "Cost") -> None:
+        """Add what others took."""
+        self.tests, self.seconds, self.cpu = (
+            self.tests + other.tests,
+            self.seconds + other.seconds,
+            self.cpu + other.cpu,
+        )
+
+
+METER = pytest.StashKey[Meter]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--budget", choices=sorted(budgets()), help="print what folders took beside this list of budgets")
+    parser.addoption(
+        "--costs", type=Path, metavar="FILE", help="write seconds and CPU of each test to FILE, a line each"
+    )
+
+
+def budgets() -> dict[str, dict[str, float]]:
+    """All lists of budgets: folder → seconds."""
+    return tomllib.loads(BUDGETS.read_text("utf-8"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[METER] = Meter()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The report of each phase tells how much CPU was used since the one before."""
+    report = yield
+    report.user_properties.append(("cpu", round(item.config.stash[METER].read(), 3)))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print what each folder took, beside its budget."""
+    tests = _tests(terminalreporter.stats.values())
+    if config.option.costs:
+        lines = [json.dumps([name, one.seconds, one.cpu]) for name, one in sorted(tests.items())]
+        config.option.costs.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    if config.option.budget and tests:
+        allowed = budgets()[config.option.budget]
+        terminalreporter.section(
+            f"budgets of {config.option.budget}: seconds of tests, not of the run, which has workers"
+        )
+        for line in table(folders(tests), allowed):
+            terminalreporter.line(line)
+
+
+def _tests(reports: Iterable[Iterable[Any]]) -> dict[str, Cost]:
+    """What each test took, from the reports of its phases."""
+    found: defaultdict[str, Cost] = defaultdict(lambda: Cost(1))
+    for report in (one for several in reports for one in several if isinstance(one, pytest.TestReport)):
+        cpu = sum(value for name, value in report.user_properties if name == "cpu" and isinstance(value, float))
+        found[report.nodeid].add(Cost(0, report.duration, cpu))
+    return dict(found)
+
+
+def folders(tests: dict[str, Cost]) -> dict[str, Cost]:
+    """What the tests of each folder took together."""
+    found: defaultdict[str, Cost] = defaultdict(Cost)
+    for name, cost in tests.items():
+        found[name.partition("::")[0].rpartition("/")[0]].add(cost)
+    return dict(found)
+
+
+def table(found: dict[str, Cost], allowed: dict[str, float]) -> list[str]:
+    """A line for each folder that has tests or a budget, the dearest first, and one for all of them."""
+    total = Cost()
+    for cost in found.values():
+        total.add(cost)
+    rows = sorted({**{name: Cost() for name in allowed}, **found}.items(), key=lambda row: -row[1].seconds)
+    rows.append(("all", total))
+    budget = {**allowed, "all": sum(allowed.values())}
+    lines = [f"{'folder':<36}{'tests':>7}{'CPU':>9}{'seconds':>9}{'budget':>9}"]
+    for name, cost in rows:
+        mark = "  no budget" if name not in budget else "  over" if cost.seconds > budget[name] else ""
+        figures = f"{cost.tests:>7}{cost.cpu:>9.1f}{cost.seconds:>9.1f}{budget.get(name, 0):>9.0f}"
+        lines.append(f"{name:<36}{figures}{mark}")
+    return lines
