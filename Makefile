@@ -12,7 +12,7 @@ SEED ?= 20260321
 PARTS := simulation laws facades servers jvm
 PART ?= $(PARTS)
 SOAK_SEEDS ?= 10000
-FIRST_SEED ?= 1000
+FIRST_SEED ?= 250
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
 IN_ORDER = $(PARALLEL) --no-loadscope-reorder

@@ -1,8 +1,8 @@
-"""What tests cost: seconds and CPU of each, sums for each folder beside its budget, at the end of every run.
+"""What tests cost: CPU and seconds of each, sums for each folder beside its budget, at the end of every run.
 
-A budget is what the tests of a folder may take together, in seconds on a quiet machine; `budgets.toml` holds all of them.
-It is printed and never judged: how long something takes depends on what else the machine does. CPU does so less, and counts
-all processes that a test started.
+A budget is the CPU seconds that the tests of a folder may take together, those of all processes that they start too;
+`budgets.toml` holds all of them. It is printed and never judged. Seconds are printed beside: on a quiet machine what is more
+than the CPU was waited for, on a busy one it says nothing.
 """
 
 import json
@@ -21,6 +21,10 @@ BUDGETS = Path(__file__).with_name("budgets.toml")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+gone = [0.0]
+"""CPU seconds of processes that nobody will wait for, such as the JVM of a driver that a test kills."""
+
+
 class Meter:
     """CPU seconds since the last look: those of this process, of all it started, and of what those started."""
 
@@ -37,7 +41,13 @@ class Meter:
 def used() -> float:
     """CPU seconds of this process and of its descendants, ended or not."""
     mine, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return mine.ru_utime + mine.ru_stime + ended.ru_utime + ended.ru_stime + sum(map(_used, _children(os.getpid())))
+    known = mine.ru_utime + mine.ru_stime + ended.ru_utime + ended.ru_stime + gone[0]
+    return known + sum(map(used_by, _children(os.getpid())))
+
+
+def note_killed(pid: int) -> None:
+    """Count what a process and its descendants have used; to be called before they are killed together."""
+    gone[0] += sum(map(used_by, _children(pid)))
 
 
 def _children(pid: int) -> Iterable[int]:
@@ -46,10 +56,10 @@ def _children(pid: int) -> Iterable[int]:
         yield from map(int, _text(f"/proc/{pid}/task/{thread}/children").split())
 
 
-def _used(pid: int) -> float:
+def used_by(pid: int) -> float:
     """CPU seconds of a process and its descendants."""
     figures = _text(f"/proc/{pid}/stat").rpartition(")")[2].split()[11:15]
-    return sum(map(int, figures)) / TICKS + sum(map(_used, _children(pid)))
+    return sum(map(int, figures)) / TICKS + sum(map(used_by, _children(pid)))
 
 
 def _entries(folder: str) -> list[str]:
@@ -94,7 +104,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def budgets() -> dict[str, dict[str, float]]:
-    """All lists of budgets: folder → seconds."""
+    """All lists of budgets: folder → CPU seconds."""
     return tomllib.loads(BUDGETS.read_text("utf-8"))
 
 
@@ -118,9 +128,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         config.option.costs.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     if config.option.budget and tests:
         allowed = budgets()[config.option.budget]
-        terminalreporter.section(
-            f"budgets of {config.option.budget}: seconds of tests, not of the run, which has workers"
-        )
+        terminalreporter.section(f"budgets of {config.option.budget}, in seconds of CPU")
         for line in table(folders(tests), allowed):
             terminalreporter.line(line)
 
@@ -147,12 +155,12 @@ def table(found: dict[str, Cost], allowed: dict[str, float]) -> list[str]:
     total = Cost()
     for cost in found.values():
         total.add(cost)
-    rows = sorted({**{name: Cost() for name in allowed}, **found}.items(), key=lambda row: -row[1].seconds)
+    rows = sorted({**{name: Cost() for name in allowed}, **found}.items(), key=lambda row: -row[1].cpu)
     rows.append(("all", total))
     budget = {**allowed, "all": sum(allowed.values())}
-    lines = [f"{'folder':<36}{'tests':>7}{'CPU':>9}{'seconds':>9}{'budget':>9}"]
+    lines = [f"{'folder':<36}{'tests':>7}{'seconds':>9}{'CPU':>9}{'budget':>9}"]
     for name, cost in rows:
-        mark = "  no budget" if name not in budget else "  over" if cost.seconds > budget[name] else ""
-        figures = f"{cost.tests:>7}{cost.cpu:>9.1f}{cost.seconds:>9.1f}{budget.get(name, 0):>9.0f}"
+        mark = "  no budget" if name not in budget else "  over" if cost.cpu > budget[name] else ""
+        figures = f"{cost.tests:>7}{cost.seconds:>9.1f}{cost.cpu:>9.1f}{budget.get(name, 0):>9.0f}"
         lines.append(f"{name:<36}{figures}{mark}")
     return lines

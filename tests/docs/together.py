@@ -12,13 +12,16 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from tests.servers.small import WORDS
 from treaty.spark.session import QUICK, session
 
 
 def main(folder: Path, programs: list[Path]) -> None:
     """Run all of them."""
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"{WORDS} {os.environ.get('PYSPARK_SUBMIT_ARGS', 'pyspark-shell')}"
     # The JVM gets its packages when it starts; later sessions in it can't add any.
     first = session("documents", master="local[2]", iceberg=True, kafka=True, java_options=QUICK)
+    gateway: Any = first.sparkContext._gateway
     jvm: Any = first.sparkContext._jvm
     files = jvm.org.apache.hadoop.fs.FileSystem
     first.stop()
@@ -34,6 +37,8 @@ def main(folder: Path, programs: list[Path]) -> None:
                 runpy.run_path(str(program), run_name="__main__")
             except BaseException:  # noqa: BLE001 - whatever ends one program, the others run
                 Path("failed.txt").write_text(traceback.format_exc(), encoding="utf-8")
+    gateway.proc.stdin.close()
+    gateway.proc.wait()  # so that what it used is counted
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from treaty.api.confluent.openapi.parts import AVRO, SHOWN
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 20
+EXAMPLES = 8
 """Requests of each kind to each route."""
 SOAK = 300
 CHECKS = [

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.servers.small import SMALL
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -14,7 +15,7 @@ from treaty.spark.session import QUICK, session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    started = session("treaty tests", master="local[2]", iceberg=True, kafka=True, java_options=QUICK)
+    started = session("treaty tests", master="local[2]", iceberg=True, kafka=True, java_options=QUICK, settings=SMALL)
     yield started
     started.stop()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from tests.servers.small import SMALL
 from treaty.assemble import connect
 from treaty.spark import FilesSource, Keyed, Pipeline, Step, Table, Trigger, run, session, status
 from treaty.spark.keyed.merging import graves_of
@@ -43,7 +44,7 @@ def write(spark: SparkSession, root: Path) -> None:
 
 def main(root: Path, *, reading: bool) -> None:
     """Go on until all files are read; then, where it is wanted, write down what came of them."""
-    spark = session("treaty kills", master="local[2]", memory="1g", java_options=QUICK)
+    spark = session("treaty kills", master="local[2]", memory="1g", java_options=QUICK, settings=SMALL)
     spark.sparkContext.setLogLevel("ERROR")
     with connect(f"sqlite://{root / 'registry.db'}") as registry:
         run(pipeline(root), registry, spark, watch=told).awaitTermination()

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.costs import note_killed
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -38,6 +40,7 @@ def killed(driver: str, root: Path, steps: int, seconds: float, formats: Sequenc
                 break
         time.sleep(seconds)
     finally:
+        note_killed(process.pid)
         os.killpg(process.pid, signal.SIGKILL)
         told += [line.strip() for line in process.stdout]
         process.stdout.close()

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.servers.small import SMALL
 from treaty.assemble import connect
 from treaty.spark import FilesSource, Pipeline, Step, Table, Trigger, run, session
 from treaty.spark.lake import lakes
@@ -24,7 +25,7 @@ def pipeline(root: Path, format_: str) -> Pipeline:
 
 def main(root: Path, formats: Sequence[str], *, reading: bool) -> None:
     """Go on until all files are read; then, where it is wanted, write down what the tables hold."""
-    spark = session("treaty kills", master="local[2]", memory="1g", iceberg=True, java_options=QUICK)
+    spark = session("treaty kills", master="local[2]", memory="1g", iceberg=True, java_options=QUICK, settings=SMALL)
     spark.sparkContext.setLogLevel("ERROR")
     with connect(f"sqlite://{root / 'registry.db'}") as registry:
 

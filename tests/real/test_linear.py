@@ -20,7 +20,7 @@ from treaty.assemble import connect
 from treaty.core.refusals import OutcomeUnknown, Refusal, SubjectNotFound, Unavailable
 
 FOREVER = float("inf")
-KILLS = {"sqlite": 20, "postgres": 20, "kafka-any": 6, "kafka-owner": 6}
+KILLS = {"sqlite": 8, "postgres": 8, "kafka-any": 5, "kafka-owner": 5}
 """Kills in `make test`: a broker's machine takes seconds to come back, and each of its runs starts one."""
 BACKENDS = [pytest.param(name, marks=[pytest.mark.jvm] if name.startswith("kafka") else []) for name in STORES]
 

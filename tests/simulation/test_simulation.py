@@ -14,7 +14,7 @@ from tests.simulation.scenario import run
 from tests.simulation.workload import GENERATORS
 from treaty.core.decide import LAWS
 
-SEEDS = 1_000
+SEEDS = 250
 WANTED = (
     "reloads",
     "held",

@@ -10,7 +10,7 @@ from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run
 from treaty.log.log import LogDamagedError
 
-SEEDS = 1_000
+SEEDS = 250
 BLOCK = 125
 """Seeds in one test, so that the work can be shared."""
 PLANTED = 60

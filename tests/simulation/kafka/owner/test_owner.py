@@ -9,7 +9,7 @@ import pytest
 
 from tests.simulation.runs.lives import first_broken, live
 
-SEEDS = 1_000
+SEEDS = 250
 BLOCK = 125
 """Seeds in one test, so that the work can be shared."""
 WITHIN = 120
