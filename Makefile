@@ -9,12 +9,14 @@ STAMP := .venv/installed
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 SEED ?= 20260321
-PARTS := simulation laws facades servers jvm
+PARTS := simulation examples data facades servers jvm
 PART ?= $(PARTS)
 SOAK_SEEDS ?= 10000
 FIRST_SEED ?= 250
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
+# Tests without a JVM wait for servers now and then: one worker more keeps the cores busy.
+MORE = -n $$(($(WORKERS) + 1)) --dist loadgroup
 IN_ORDER = $(PARALLEL) --no-loadscope-reorder
 
 # Servers and commands that tests start by the hundred load what was compiled once, whatever this shell says about it.
@@ -49,11 +51,11 @@ demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; en
 	$(BIN)/treaty demo
 
 quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
-	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(PARALLEL) --budget=quick
+	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --budget=quick
 
 test: $(STAMP) ## All tests but the soak, in twenty minutes
 	@failed=""; \
-	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(PARALLEL) --durations=25 --budget=test || failed="without a JVM"; \
+	$(PYTEST) -m "not jvm and not soak" $(SHUFFLED) $(MORE) --durations=25 --budget=test || failed="without a JVM"; \
 	$(BIN)/python -m tests.servers.archive; \
 	$(PYTEST) -m "jvm and not soak" $(SHUFFLED) $(IN_ORDER) --durations=25 --budget=jvm || failed="$$failed with a JVM"; \
 	if [ -n "$$failed" ]; then echo "== tests failed: $$failed" >&2; exit 1; fi
@@ -73,10 +75,11 @@ bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
 
 soak: $(STAMP) ## The long runs: all, or PART=simulation; SOAK_SEEDS=2000 FIRST_SEED=50000 for other lives
 	@failed=""; \
-	for part in $(PART); do \
+	for part in $(PART); do more=""; \
 	  case $$part in \
 	    simulation) where=tests/simulation; what="soak and not jvm" ;; \
-	    laws) where="tests/laws tests/conformance"; what="soak and not jvm" ;; \
+	    examples) where=tests/laws; what="not jvm and not soak"; more=--hypothesis-profile=long ;; \
+	    data) where="tests/laws tests/conformance tests/behaviours"; what="soak and not jvm" ;; \
 	    facades) where=tests/facades; what="soak and not jvm" ;; \
 	    servers) where=tests/real; what="soak and not jvm" ;; \
 	    jvm) where=tests; what="soak and jvm" ;; \
@@ -84,7 +87,7 @@ soak: $(STAMP) ## The long runs: all, or PART=simulation; SOAK_SEEDS=2000 FIRST_
 	  esac; \
 	  echo "== soak: $$part"; \
 	  $(PYTEST) $$where -m "$$what" $(SHUFFLED) $(PARALLEL) --timeout=3600 --durations=10 --budget=soak-$$part \
-	    --seeds=$(SOAK_SEEDS) --first-seed=$(FIRST_SEED) || failed="$$failed $$part"; \
+	    --seeds=$(SOAK_SEEDS) --first-seed=$(FIRST_SEED) $$more || failed="$$failed $$part"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "== soak failed:$$failed" >&2; exit 1; fi
 

@@ -22,22 +22,27 @@ pytest_plugins = ["tests.costs"]
 settings.register_profile(
     "repeatable",
     derandomize=True,  # the same examples in every run; `make soak` looks further
-    max_examples=40,
     deadline=None,  # no verdict hangs on how busy the machine is
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("quick", settings.get_profile("repeatable"), max_examples=30)
 settings.register_profile("long", settings.get_profile("repeatable"), derandomize=False, max_examples=500)
 settings.load_profile("repeatable")
 
-LONG = {
-    "test_the_laws_hold", "test_a_planted_bug_is_found", "test_code", "test_libraries_live_in_their_rooms",
-    "test_hostile_pairs_are_judged", "test_hostile_pairs_take_less_than_100_megabytes", "test_more_settings_than_a_page_has",
-    "test_too_large_a_comparison_is_refused_and_says_so", "test_what_is_called_compatible_breaks_no_value",
+SLOW = {
+    "facades/test_peer_servers", "facades/test_rights_server", "planted/test_planted_bugs", "real/test_log_backup",
+    "real/test_operations", "real/test_server", "real/test_workers", "simulation/test_planted",
+    "test_an_import_that_was_killed_is_run_again", "test_every_one_has_values_and_the_plain_library_agrees",
+    "test_generated_files_get_the_verdict_of_protoc", "test_hostile_pairs_are_judged",
+    "test_hostile_pairs_take_less_than_100_megabytes", "test_more_settings_than_a_page_has",
+    "test_names_lead_through_imports_where_protoc_finds_them", "test_too_large_a_comparison_is_refused_and_says_so",
+    "test_what_is_called_compatible_breaks_no_value", "test_what_is_large_and_legal_gets_advice_columns_and_values",
     "test_what_is_large_is_handled_in_all_ways", "test_without_a_rule_something_breaks",
-    "test_every_one_has_values_and_the_plain_library_agrees",
 }  # fmt: skip
-"""Tests that take seconds and are part of `make quick`: they follow those that are marked as slow."""
+"""Files and tests that take seconds: they count as marked with `slow`, and so are no part of `make quick`."""
+LONG = {"test_the_laws_hold", "test_code", "test_libraries_live_in_their_rooms"}
+"""Tests that take seconds and are part of `make quick`: they follow those that are slow."""
 YOUNG = 50_000
 """Objects that are made before garbage is looked for: among ten thousand tests each look takes long, and finds little."""
 gc.set_threshold(YOUNG)
@@ -52,6 +57,13 @@ def pytest_collection_finish() -> None:
     """What was made until now stays: it need not be looked through again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What is known to be slow is marked, before tests are chosen by their marks."""
+    if SLOW & {f"{item.path.parent.name}/{item.path.stem}", item.name.partition("[")[0]}:
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)

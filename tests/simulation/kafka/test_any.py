@@ -11,7 +11,7 @@ from tests.simulation.scenario import run
 from treaty.log.log import LogDamagedError
 
 SEEDS = 250
-BLOCK = 125
+BLOCK = 50
 """Seeds in one test, so that the work can be shared."""
 PLANTED = 60
 """In how many seeds a planted bug must be found."""

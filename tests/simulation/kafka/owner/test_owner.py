@@ -10,7 +10,7 @@ import pytest
 from tests.simulation.runs.lives import first_broken, live
 
 SEEDS = 250
-BLOCK = 125
+BLOCK = 50
 """Seeds in one test, so that the work can be shared."""
 WITHIN = 120
 """In how many seeds a planted bug must be found."""
