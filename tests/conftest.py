@@ -49,7 +49,7 @@ gc.set_threshold(YOUNG)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--seeds", type=int, default=10_000, help="simulated lives of each log in the soak")
+    parser.addoption("--seeds", type=int, default=4_000, help="simulated lives of each log in the soak")
     parser.addoption("--first-seed", type=int, default=250, help="the seed of the first of them")
 
 
