@@ -4,7 +4,14 @@ from pathlib import PurePosixPath
 
 from xdist.scheduler import LoadScopeScheduling
 
-SPREAD = {"test_keyed", "test_keyed_kills", "test_linear", "test_pipeline_commands", "test_pipelines", "test_spark_stream"}
+SPREAD = {
+    "test_keyed",
+    "test_keyed_kills",
+    "test_linear",
+    "test_pipeline_commands",
+    "test_pipelines",
+    "test_spark_stream",
+}
 """Files whose tests any worker may take: they share little, and last long together."""
 
 
