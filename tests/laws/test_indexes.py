@@ -29,6 +29,7 @@ KEYS: Mapping[str, Sequence[Key]] = {
     "schema": ((".", 1), (".", 2), (".x", 1)),
     "version": ((".", "s", 0), (".", "s", 1), (".", "s", 2), (".x", "s", 0), (".", "t", 0)),
     "name": ((".", "s", "scheme", "a"), (".", "s", "scheme", "b"), (".", "s", "other", "a")),
+    "encoding": ((".", "s", 0), (".", "s", 1), (".x", "s", 0)),
     "association": (("r", "key", "s"), ("r", "value", "s"), ("r2", "value", "t")),
     "config": (("subject", ".", "a"), ("subject", ".", "b"), ("subject", ".x", "a"), ("context", ".x", "")),
     "mode": (("subject", ".", "a"), ("context", ".x", ""), ("everywhere", "*", "")),
@@ -53,6 +54,7 @@ VALUES: Mapping[str, Sequence[Value]] = {
         replace(VERSION, state="of a later version"),
     ),
     "name": (values.Name(0), values.Name(1)),
+    "encoding": (values.Encoding(1, 0), values.Encoding(1, 1)),
     "association": (
         BOUND,
         replace(BOUND, kind="key", lifecycle="STRONG"),

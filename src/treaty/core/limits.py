@@ -33,7 +33,17 @@ REFERENCES = 200
 REFERENCE_DEPTH = 32
 """Links in the longest chain of references."""
 VERSIONS_PER_SUBJECT = 10_000
-"""Versions that a subject may hold, softly deleted ones included."""
+"""Live versions that a subject may have."""
+VERSIONS_KEPT_PER_SUBJECT = 100_000
+"""Versions that a subject may have in all, softly deleted and hidden ones included; at the limit the oldest hidden ones go."""
+VERSIONS_DROPPED = 64
+"""Oldest hidden versions that one registration looks at, and removes at most, where a subject has as many versions as it may."""
+CONTEXTS = 100_000
+"""Contexts that there may be."""
+SUBJECTS_PER_CONTEXT = 10_000_000
+"""Subjects that a context may have, softly deleted ones included."""
+SCHEMAS_PER_CONTEXT = 10_000_000
+"""Schemas that a context may have: those that some version has."""
 NAME_LENGTH = 4_096
 """Characters of a subject's, context's or version's name."""
 SETTINGS_PAGE = 1_000

@@ -15,6 +15,7 @@ FOUND: Mapping[str, How] = {
     "subject.elsewhere": "rows",
     "version.subject": "entry",
     "name.version": "entry",
+    "encoding.version": "entry",
     "version.listed": "rows",
     "version.schema": "rows",
     "version.content": "rows",
@@ -38,7 +39,7 @@ WALKED: Mapping[str, int] = {
     "subject": 0, "version.number": 1, "version.listed": 1, "config": 1, "mode": 1, "association.listed": 3,
 }  # fmt: skip
 """Where in a key or entry of an order context and subject begin. What is not here shows nothing of itself."""
-OWNED = frozenset({"subject", "version", "name"})
+OWNED = frozenset({"subject", "version", "name", "encoding"})
 """Tables whose keys begin with context and subject."""
 
 

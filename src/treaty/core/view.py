@@ -163,6 +163,10 @@ def _use_state(value: values.Version) -> str:
     return value.state if value.state in VERSION_STATES else "hidden"
 
 
+def _encoded_entries(key: Key, value: Value) -> tuple[Key, ...]:
+    return ((key[0], key[1], value.ordinal),) if isinstance(value, values.Encoding) else ()
+
+
 def _associated_entries(_key: Key, value: Value) -> tuple[Key, ...]:
     return (tuple(subject_of(value.subject)),) if isinstance(value, values.Association) else ()
 
@@ -218,6 +222,7 @@ INDEXES: Mapping[str, Index] = {
     "version.schema": Index("version", _use_entries),
     "version.content": Index("version", _content_entries),
     "name.version": Index("name", _named_entries),
+    "encoding.version": Index("encoding", _encoded_entries),
     "association.subject": Index("association", _associated_entries),
     "association.name": Index("association", _named_resource_entries),
     "association.listed": Index("association", _place_entries, ordered=True),
@@ -228,9 +233,9 @@ INDEXES: Mapping[str, Index] = {
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
 (name of a subject outside the default context) · (context, subject) · (state, context, subject, number, ordinal) ·
-(state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, ordinal) · (context, subject) ·
-(namespace or ``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle, type) · (resource id) · (guid) ·
-(context, subject) · (an empty text, sequence, command)."""
+(state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, ordinal) · (context, subject,
+ordinal) · (context, subject) · (namespace or ``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle,
+type) · (resource id) · (guid) · (context, subject) · (an empty text, sequence, command)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))

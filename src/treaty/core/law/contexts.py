@@ -3,6 +3,7 @@
 from treaty.core.answers import ContextMade, Contexts, Deleted
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
+from treaty.core.law.capacity import refuse_new_context
 from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.limits import COUNTER, NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject_of
@@ -38,7 +39,10 @@ def make_context(view: View, command: Command[ContextMade], grammar: Grammar) ->
     key = ("ids", context, "", "")
     counter = view.get("counter", key)
     highest = counter.highest if isinstance(counter, Counter) else 0
-    rows = [] if view.get("context", (context,)) is not None else [Row("context", (context,), Context())]
+    rows = []
+    if view.get("context", (context,)) is None:
+        refuse_new_context(view)
+        rows.append(Row("context", (context,), Context()))
     if request.highest_id > highest:
         rows.append(Row("counter", key, Counter(request.highest_id)))
     return Decision(tuple(rows), ContextMade(context, max(highest, request.highest_id)))

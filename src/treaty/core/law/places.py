@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from treaty.core.answers import Forced, Registered, VersionFound
 from treaty.core.command import Command, Decision
+from treaty.core.law.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
 from treaty.core.law.references import is_used, referrers, refuse_if_referenced
-from treaty.core.law.removal import part_of, remove_version
+from treaty.core.law.removal import part_of, remove_some, with_hidden
 from treaty.core.law.schemas import Read
-from treaty.core.law.versions import as_sent, highest_number, numbered, with_schema
+from treaty.core.law.versions import Kept, as_sent, highest_number, numbered, with_schema
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
@@ -35,6 +36,9 @@ def new_version(
     schema_id, schema_rows = _schema(view, command, new)
     ordinal = _raised(view, ("ordinals", *request.subject, ""), first=0)
     type_version = _raised(view, ("types", *request.subject, f"{new.draft.format}:{new.parsed.type_name}"), first=0)
+    removed = _replaced(view, request.subject, number) if imported else []
+    vanishing = _vanishing(view, request.subject, schema_id, removed)
+    removed += make_room(view, request.subject, removed)
     content = _content(new)
     version = Version(
         number=number,
@@ -53,7 +57,8 @@ def new_version(
     rows = (
         *_home(view, request.subject, request.create_with),
         *schema_rows,
-        *_vanishing(view, request.subject, schema_id, number, imported=imported),
+        *vanishing,
+        *remove_some(view, request.subject, removed, spare_schema=schema_id),
         *((content,) if content else ()),
         Row("version", key, version),
         Row("counter", ("ordinals", *request.subject, ""), Counter(ordinal)),
@@ -128,6 +133,7 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
         for same in view.find("schema.guid", (context, new.guid)):
             if _means_the_same(view, same, value):
                 return int(same[1]), ()
+        refuse_new_schema(view, request.subject)
         spared = view.get("counter", IDS_SPARED)
         schema_id = _raised(view, counter, first=1)
         if isinstance(spared, Counter) and spared.highest >= schema_id:
@@ -147,6 +153,7 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
                 allowed="another id, or the schema that has this one",
             )
         return request.schema_id, ()
+    refuse_new_schema(view, request.subject)
     highest = view.get("counter", counter)
     raised = max(request.schema_id, highest.highest if isinstance(highest, Counter) else 0)
     return request.schema_id, (
@@ -166,19 +173,22 @@ def _means_the_same(view: View, key: Key, value: Schema) -> bool:
     return isinstance(there, Schema) and there.references == value.references
 
 
-def _vanishing(view: View, subject: Subject, schema_id: int, number: int, *, imported: bool) -> tuple[Row, ...]:
-    """Softly deleted versions of the same schema become hidden, unless something still refers to them; an imported
-    version takes the place of the one with its number.
-    """
-    rows: list[Row] = []
-    replaced = numbered(view, subject, number, "all") if imported else None
-    if replaced is not None:
-        refuse_if_referenced(view, replaced, deleted=True)
-        rows.extend(remove_version(view, replaced, spare_schema=schema_id))
-    for one in with_schema(view, subject, schema_id, ("soft",)):
-        if one != replaced and not any(referrers(view, one, deleted=True)):
-            rows.append(Row("version", one[0], replace(one[1], state="hidden")))
-    return tuple(rows)
+def _replaced(view: View, subject: Subject, number: int) -> list[Kept]:
+    """The version whose place an imported one takes, because it has its number, and those that go with it."""
+    there = numbered(view, subject, number, "all")
+    if there is None:
+        return []
+    refuse_if_referenced(view, there, deleted=True)
+    return with_hidden(view, there)
+
+
+def _vanishing(view: View, subject: Subject, schema_id: int, removed: list[Kept]) -> list[Row]:
+    """Softly deleted versions of the same schema become hidden, unless something still refers to them."""
+    return [
+        Row("version", one[0], replace(one[1], state="hidden"))
+        for one in with_schema(view, subject, schema_id, ("soft",))
+        if one not in removed and not any(referrers(view, one, deleted=True))
+    ]
 
 
 def _content(new: Read) -> Row | None:
@@ -192,8 +202,10 @@ def _home(view: View, subject: Subject, creation: Creation) -> tuple[Row, ...]:
     """Rows for a context and a subject that are not there yet; never one without the first version."""
     rows: list[Row] = []
     if view.get("context", (subject.context,)) is None:
+        refuse_new_context(view)
         rows.append(Row("context", (subject.context,), Context()))
     if view.get("subject", tuple(subject)) is None:
+        refuse_new_subject(view, subject)
         made = SubjectValue(
             generation=view.sequence + 1,
             origin=creation.origin,

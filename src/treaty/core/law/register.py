@@ -21,10 +21,10 @@ from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, w
 from treaty.core.law.settings import IMPORTING, config_in_force, mode_in_force, policy_in_force
 from treaty.core.law.tagging import retagged, tags_in
 from treaty.core.law.versions import Kept, as_sent, found, latest_version, numbered, schema_row
-from treaty.core.limits import NAME_LENGTH, TIME_AHEAD, VERSIONS_PER_SUBJECT
+from treaty.core.limits import NAME_LENGTH, TIME_AHEAD
 from treaty.core.messages import listed
 from treaty.core.names import Subject, is_subject_name, subject_of
-from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason, TooLarge
+from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason
 from treaty.core.requests import Register, Scope, Visible
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.values import PolicyValue, Schema
@@ -180,18 +180,10 @@ def refuse_bad_subject(subject: Subject) -> None:
 
 
 def case_of(view: View, request: Register) -> Case:
-    """Return what is known of a registration; raises `TooLarge` where the subject is full."""
+    """Return what is known of a registration."""
     scope = Scope(*request.subject)
     config = config_in_force(view, scope)
     latest = latest_version(view, request.subject)
-    count = view.count("version", ("live", *request.subject))
-    if count >= VERSIONS_PER_SUBJECT:
-        raise TooLarge.of(
-            "VERSIONS_PER_SUBJECT",
-            f"Subject '{request.subject}' has {count} versions",
-            subject=str(request.subject),
-            allowed=f"at most {VERSIONS_PER_SUBJECT} versions; delete old ones",
-        )
     return Case(
         request,
         config,

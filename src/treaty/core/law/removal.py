@@ -16,17 +16,26 @@ from treaty.core.values import Version
 from treaty.core.view import View
 
 
-def remove_version(view: View, one: Kept, *, spare_schema: int = 0) -> list[Row]:
-    """Return the rows that remove one version of a subject that stays; hidden ones of the same schema go with it.
+def remove_version(view: View, one: Kept) -> list[Row]:
+    """Return the rows that remove one version of a subject that stays; hidden ones of the same schema go with it."""
+    return remove_some(view, subject_of_key(one[0]), with_hidden(view, one))
 
-    The schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
+
+def with_hidden(view: View, one: Kept) -> list[Kept]:
+    """Return a version, and the hidden versions of the same schema in its subject, which go with it."""
+    return [one, *with_schema(view, subject_of_key(one[0]), one[1].schema_id, ("hidden",))]
+
+
+def remove_some(view: View, subject: Subject, versions: list[Kept], *, spare_schema: int = 0) -> list[Row]:
+    """Return the rows that remove versions of a subject that stays.
+
+    A schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
     """
-    subject = subject_of_key(one[0])
-    hidden = with_schema(view, subject, one[1].schema_id, ("hidden",))
-    rows = remove_versions(view, [one, *hidden], spare_schema=spare_schema)
-    there, part = view.get("subject", tuple(subject)), part_of(one[1])
-    if isinstance(there, SubjectValue) and part not in there.purged_parts:
-        rows.append(Row("subject", tuple(subject), replace(there, purged_parts=(*there.purged_parts, part))))
+    rows, there = remove_versions(view, versions, spare_schema=spare_schema), view.get("subject", tuple(subject))
+    if isinstance(there, SubjectValue):
+        parts = dict.fromkeys((*there.purged_parts, *(part_of(version) for _, version in versions)))
+        if len(parts) > len(there.purged_parts):
+            rows.append(Row("subject", tuple(subject), replace(there, purged_parts=tuple(parts))))
     return rows
 
 
@@ -51,7 +60,10 @@ def remove_subject(view: View, subject: Subject, versions: Iterable[Kept]) -> li
 
 
 def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) -> list[Row]:
-    """Return the tombstones for versions and for whatever only they used."""
+    """Return the tombstones for versions and for whatever only they used.
+
+    A schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
+    """
     gone = {key for key, _ in versions}
     rows = [Row("version", key, None) for key, _ in versions]
     for key in sorted(gone):

@@ -44,6 +44,11 @@ def latest_version(view: View, subject: Subject, visible: Visible = "live") -> K
     return next(newest_first(view, subject, visible), None)
 
 
+def oldest_hidden(view: View, subject: Subject) -> Iterator[Kept]:
+    """Return the hidden versions of a subject, the lowest number first, and of one number the lowest ordinal; one by one."""
+    return rows_of(view, view.walk("version.number", *subject_span("hidden", *subject)))
+
+
 def has_version(view: View, subject: Subject, visible: Visible = "live") -> bool:
     """Tell whether the subject has a version that may be seen."""
     return any(_entries(view, subject, visible))

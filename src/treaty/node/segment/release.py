@@ -29,6 +29,7 @@ SAMPLES = (
       for state in ("live", "soft", "hidden", "purged")),
     Row("version", (*_SUBJECT, 5), values.Version(6, 8, "TOY")),
     Row("name", (*_SUBJECT, "md5", "n"), values.Name(4)),
+    Row("encoding", (*_SUBJECT, 2), values.Encoding(7, 4)),
     Row("subject", _SUBJECT, values.Subject(1)),
     Row("subject", (".x", "s"), values.Subject(1)),
     Row("counter", ("ids", ".", "", ""), values.Counter(9)),
