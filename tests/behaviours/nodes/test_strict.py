@@ -186,7 +186,7 @@ async def test_an_append_with_commands_serves_strict_readers_too() -> None:
 
 @virtual
 async def test_an_append_whose_fate_is_not_known_proves_nothing() -> None:
-    """Another node has written, an old leader shows nothing of it, and the empty commit is lost on its way."""
+    """Another node has written twice, an old leader shows nothing of it, then the half, and the empty commit is lost on its way."""
     disk = Disk(9)
     log = gated(disk)
     async with living(way(disk)) as writer, living(log, 3) as reader:
@@ -194,12 +194,18 @@ async def test_an_append_whose_fate_is_not_known_proves_nothing() -> None:
         await reader.follower.look()
         log.shown = Delta(disk.tip, ())
         await writer.ask(post("s", '["a","b?"]'))
+        half = Delta(disk.tip, disk.appends[-1].rows)
+        await writer.ask(post("s", '["a","c?"]'))
         log.fates = (Fate.UNKNOWN, Fate.UNKNOWN)
         strict = asyncio.create_task(read(reader))
         await asyncio.sleep(3)
         assert not strict.done()
+        log.shown = half
+        await asyncio.sleep(1)
+        assert (await reader.ask(VERSIONS, Call("eventual"))).answer.numbers == (1, 2)
+        assert not strict.done(), "that the place is taken says nothing of what came after"
         log.shown = None
-        assert await strict == 2
+        assert await strict == 3
         assert reader.counts.unknown == 1
 
 
@@ -280,6 +286,16 @@ async def test_the_owner_of_a_log_serves_the_strict_readers_of_other_nodes() -> 
         assert set(it.crown.appends) == {"a"}
         assert commits(it)[-1].rows == ()
         assert await read(it.nodes["a"]) == 1
+
+
+@virtual
+async def test_a_node_that_reads_slowly_shows_the_place_that_the_owner_named() -> None:
+    async with realm() as it:
+        await it.nodes["b"].ask(post("s"))
+        it.weather["b"].latency = 5.0
+        await it.nodes["a"].ask(post("s", '["a","b?"]'))
+        assert (await it.nodes["b"].ask(VERSIONS, Call("eventual"))).answer.numbers == (1,), "it lags"
+        assert await read(it.nodes["b"], Call("strict", timeout=300)) == 2
 
 
 @virtual
