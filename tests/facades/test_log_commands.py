@@ -1,5 +1,6 @@
 """`treaty log …` as an operator uses it, against logs that nodes have written."""
 
+import asyncio
 import gzip
 import json
 import sqlite3
@@ -10,8 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treaty.assemble import connect
+from treaty.cli.log.files import read_file
 from treaty.cli.main import group
 from treaty.core.refusals import Unavailable
+from treaty.core.view import BY_TABLE
+from treaty.node.segment.build import build
+from treaty.node.segment.statefile import write_state
 
 
 def run(*words: str) -> Result:
@@ -196,3 +201,54 @@ def test_space_is_given_back(tmp_path: Path) -> None:
     assert told["bytes"] < told["bytesBefore"]
     with connect(url) as registry:
         assert registry.subjects() == ()
+
+
+def test_an_index_that_does_not_follow_its_rows_is_found(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a fault of Treaty would make it: tables that leave rows of schemas out of one index."""
+    others = tuple((name, one) for name, one in BY_TABLE["schema"] if name != "schema.guid")
+    monkeypatch.setitem(BY_TABLE, "schema", others)
+    verdict = run("log", "verify", log, "--json")
+    faults = json.loads(verdict.stdout)["logs"][0]["faults"]
+
+    assert verdict.exit_code == 1
+    assert [(one["rule"], one["table"]) for one in faults] == [("INDEX_WRONG", "schema.guid")] * 6
+    assert [one["message"].partition(";")[0] for one in faults][:2] == ["it lacks ['.', 1]", "it lacks ['.', 2]"]
+    assert "report this as a fault of Treaty" in run("log", "verify", log).stdout
+
+
+def test_a_state_file_is_verified_beside_its_log(log: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "a.state")
+    assert run("log", "state", log, "--file", file).exit_code == 0
+    verdict = run("log", "verify", log, file, "--json")
+    here, there = json.loads(verdict.stdout)["logs"]
+
+    assert verdict.exit_code == 0
+    assert there.pop("log") == file
+    assert {**here, "log": ""} == {**there, "log": ""}
+
+
+def test_a_state_file_with_a_wrong_index_is_found(log: str, tmp_path: Path) -> None:
+    file, found = tmp_path / "a.state", run("log", "dump", log, str(tmp_path / "a.dump"))
+    assert found.exit_code == 0
+    head, rows = asyncio.run(read_file(str(tmp_path / "a.dump")))
+    built = build(rows)
+    built.columns["index:version.subject"] = (b"",)
+    write_state(file, built, head.position, 0)
+    verdict = run("log", "verify", log, str(file))
+
+    assert verdict.exit_code == 1
+    assert "INDEX_WRONG version.subject ['.', 's0']: it lacks ['.', 's0', 0]; remove the state file" in verdict.stdout
+    assert run("log", "verify", log).exit_code == 0
+
+
+def test_a_state_file_that_is_damaged_can_not_be_read(log: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.state"
+    assert run("log", "state", log, "--file", str(file)).exit_code == 0
+    data = bytearray(file.read_bytes())
+    data[len(data.rstrip(b"\0")) - 1] ^= 1
+    file.write_bytes(data)
+    verdict = run("log", "verify", str(file))
+
+    assert verdict.exit_code == 2
+    assert "is damaged" in verdict.output
+    assert "remove the file: nodes read the log where there is none" in verdict.output

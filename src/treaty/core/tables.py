@@ -89,6 +89,10 @@ class DictTables:
             return len(self._indexes.get("version.listed", {}).get(entry, ()))
         return self._counts.get((table, entry), 0)
 
+    def entries(self, index: str) -> Iterable[Key]:
+        """Return the entries of an index, in no order."""
+        return self._indexes.get(index, {}).keys()
+
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""
         return self._tables.get(table, {}).keys()

@@ -65,6 +65,10 @@ class Tables(View, Protocol):
         """Rows that this version can't read, and why; while there are any the node must not decide."""
         ...
 
+    def entries(self, index: str) -> Iterable[Key]:
+        """Return the entries of an index that are kept as such, in no order; not those that are worked out from rows."""
+        ...
+
     @property
     def damaged(self) -> bool:
         """Whether what the tables stand on turned out damaged: load everything anew."""

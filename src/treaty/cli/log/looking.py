@@ -3,19 +3,25 @@
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
+from treaty.cli.log.checking import check_state
 from treaty.cli.log.files import is_dump, read_file
 from treaty.cli.log.opened import log, opened, run, set_up
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import UnusableError
 from treaty.core.commit import START, Position
+from treaty.core.indexes import wrong_indexes
 from treaty.core.rows import Encoded, decode_row
 from treaty.core.soundness import Unsound, unsound
 from treaty.core.tables import DictTables
 from treaty.core.values import Lineage
+from treaty.node.segment.segment import SegmentDamagedError
+from treaty.node.segment.statefile import StateFileError, is_state
 
 SHOWN = 20
 """Faults that are printed for people; JSON has them all."""
@@ -85,7 +91,7 @@ def _lineage(rows: tuple[Encoded, ...]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of checking one log or dump."""
+    """What came of checking one log, dump or state file."""
 
     source: str
     tip: Position
@@ -97,11 +103,12 @@ class Verdict:
 @click.command(
     "verify", epilog="Exit code 0: sound. 1: a law is broken, or two states differ. 2: something can't be read."
 )
-@click.argument("sources", metavar="LOG-OR-DUMP...", nargs=-1, required=True, envvar="TREATY_LOG")
+@click.argument("sources", metavar="LOG-OR-FILE...", nargs=-1, required=True, envvar="TREATY_LOG")
 @set_up
 @as_json
 def verify(*, sources: tuple[str, ...], as_json: bool) -> None:
-    """Check every law that the rows of a LOG (or of a dump) can show, and print its chain and its state digest.
+    """Check every law that the rows of a LOG (or of a dump, or of a state file) can show, build every index anew and compare, and
+    print its chain and its state digest.
 
     Nodes at one sequence of one log have one state digest; compare it with `node.state_digest` in their /status.
 
@@ -109,6 +116,7 @@ def verify(*, sources: tuple[str, ...], as_json: bool) -> None:
     Examples:
       treaty log verify sqlite:///var/lib/treaty/log.db
       treaty log verify postgresql://treaty@db/registry backup.dump.zst
+      treaty log verify /var/lib/treaty/log.db-state
     """  # noqa: D301 - click wants the control character
     verdicts = [_checked(source) for source in sources]
     differ = len({one.state for one in verdicts if one.tip == verdicts[0].tip}) > 1
@@ -125,10 +133,22 @@ def verify(*, sources: tuple[str, ...], as_json: bool) -> None:
 
 
 def _checked(source: str) -> Verdict:
+    if is_state(Path(source)):
+        return _checked_state(Path(source))
     rows, tip, place = _read(source)
     tables = DictTables()
     tables.load(rows, tip)
-    return Verdict(place, tip, f"{tables.digest:064x}", len(rows), tuple(unsound(tables)))
+    faults = (*unsound(tables), *wrong_indexes(tables))
+    return Verdict(place, tip, f"{tables.digest:064x}", len(rows), faults)
+
+
+def _checked_state(path: Path) -> Verdict:
+    """Check a state file: its rows as those of a log, and all by which nodes find them in it."""
+    try:
+        state = check_state(path)
+    except (StateFileError, SegmentDamagedError) as error:
+        raise UnusableError(f"{error}; remove the file: nodes read the log where there is none") from error
+    return Verdict(str(path), state.position, f"{state.rows.digest:064x}", state.rows.size, state.faults)
 
 
 def _read(source: str) -> tuple[tuple[Encoded, ...], Position, str]:
@@ -160,4 +180,4 @@ def _say(one: Verdict) -> None:
     if len(one.faults) > SHOWN:
         screen.say(f"... and {len(one.faults) - SHOWN:,} more; --json prints them all", "red")
     if not one.faults:
-        screen.say("sound: every law that rows can show holds", "green")
+        screen.say("sound: every law that rows can show holds, and every index shows what the rows say", "green")

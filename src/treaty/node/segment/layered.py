@@ -125,6 +125,10 @@ class LayeredTables:
             return over
         return self._base.count(table, entry) - self._fewer.get((table, entry), 0) + over
 
+    def entries(self, index: str) -> Iterable[Key]:
+        """Return the entries of an index that changed rows claim; the segment keeps marks of its own, and no entries."""
+        return self._over.entries(index)
+
     def keys(self, table: str) -> Iterable[Key]:
         """Return all keys of a table, in no order."""
         if self._base is None:

@@ -36,6 +36,11 @@ def mark(entry: Key, row: int) -> int:
     return hash_of(entry) << ROW_BITS | row
 
 
+def row_of(found: int) -> int:
+    """Return the row of a mark."""
+    return found & _ROW
+
+
 def rows_of(marks: "memoryview[int]", entry: Key) -> Iterator[int]:
     """Yield the rows that may claim an entry, ascending."""
     low = hash_of(entry) << ROW_BITS

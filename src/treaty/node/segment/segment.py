@@ -16,7 +16,7 @@ from treaty.core.view import INDEXES, ORDERED_TABLES, subject_span
 from treaty.node.segment.blocks import BlockReader
 from treaty.node.segment.forms import key_of, keys_of, text_of, value_of
 from treaty.node.segment.heads import Heads
-from treaty.node.segment.marks import rows_of
+from treaty.node.segment.marks import mark, row_of, rows_of
 
 BLOCKS_KEPT = 256
 """Decompressed blocks that a segment remembers."""
@@ -206,6 +206,16 @@ class Segment:
         order = table if table in ORDERED_TABLES else "version.number"
         low, high = subject_span(*entry)
         return self._rank(order, high) - self._rank(order, low)
+
+    def stray_marks(self, index: str) -> list[int]:
+        """Numbers of rows to which an index leads by entries that these rows do not claim, ascending."""
+        one = INDEXES[index]
+        right: set[int] = set()
+        for number in self._alive(one.table):
+            row = self.row(one.table, number)
+            if row.value is not None:
+                right.update(mark(entry, number) for entry in one.entries(row.key, row.value))
+        return sorted({row_of(found) for found in self.numbers(f"index:{index}", "Q") if found not in right})
 
     def _rank(self, order: str, bound: Key) -> int:
         """How many entries of an order are below a bound."""

@@ -98,6 +98,14 @@ def _crc(column: Column) -> int:
     return found
 
 
+def is_state(path: Path) -> bool:
+    """Tell whether something is a file that begins as state files do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def open_state(path: Path) -> StateFile:
     """Map a state file. Columns are checked when they are first needed.
 

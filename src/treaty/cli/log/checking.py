@@ -1,0 +1,54 @@
+"""Checking a state file: its rows by the laws of a log, and its indexes by its rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from treaty.core.commit import Position
+from treaty.core.indexes import wrong_indexes
+from treaty.core.soundness import Unsound, unsound
+from treaty.core.tables import DictTables
+from treaty.core.view import INDEXES
+from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.segment import Segment
+from treaty.node.segment.statefile import open_state
+
+REMEDY = "remove the state file: nodes read the log where there is none, and a new one is written"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedState:
+    """A state file that was checked: its place in the log, its rows in tables of their own, and what is wrong."""
+
+    position: Position
+    rows: DictTables
+    faults: tuple[Unsound, ...]
+
+
+def check_state(path: Path) -> CheckedState:
+    """Check every byte, row and index of a state file.
+
+    Raises `StateFileError` where it can't be opened here, `SegmentDamagedError` where a checksum does not fit.
+    """
+    found = open_state(path)
+    found.check()
+    layered, rows = LayeredTables(small=0), DictTables()
+    layered.stand_on(found.segment, found.position)
+    rows.load(layered.rows(), found.position)
+    faults = (*unsound(rows), *_wrong_digest(layered, rows), *wrong_indexes(layered, REMEDY), *_stray(found.segment))
+    return CheckedState(found.position, rows, faults)
+
+
+def _wrong_digest(layered: LayeredTables, rows: DictTables) -> Iterator[Unsound]:
+    if layered.digest != rows.digest:
+        message = f"its rows come to {rows.digest:064x}, it says {layered.digest:064x}; {REMEDY}"
+        yield Unsound("STATE_DIGEST", "", (), message)
+
+
+def _stray(segment: Segment) -> Iterator[Unsound]:
+    for index in INDEXES:
+        for number in segment.stray_marks(index):
+            message = (
+                f"it leads to row {number} of {INDEXES[index].table} by an entry that this does not claim; {REMEDY}"
+            )
+            yield Unsound("INDEX_WRONG", index, (), message)
