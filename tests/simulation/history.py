@@ -132,7 +132,7 @@ class History:
             self.answers[commit.command_id] = told.answer
             self.done[commit.command_id] = asked.request
             return later
-        raise Broken(broken[-1].law, "; or ".join(map(str, broken)))
+        raise broken[0] if len(broken) == 1 else Broken(broken[-1].law, "; or ".join(map(str, broken)))
 
     def _past_with_tool(self, past: Past, before: DictTables, commit: Commit, rows: tuple[Row, ...]) -> Past:
         """The past with what no command asked for: settings that were spoilt are gone, a restore that ends is there."""

@@ -9,6 +9,7 @@ from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS
 from treaty.core.requests import (
+    Check,
     Creation,
     DeleteConfig,
     DeleteContext,
@@ -25,7 +26,7 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
-from treaty.core.schema import Draft, Reference
+from treaty.core.schema import Draft, Metadata, Reference
 
 Errand = Callable[[Asker], list[Request[Any]]]
 Y = Subject(".y", "s")
@@ -129,6 +130,45 @@ def tag_references(ask: Asker) -> list[Request[Any]]:
     ]
 
 
+def refer_and_delete(ask: Asker) -> list[Request[Any]]:
+    """Refer to a version, delete both softly, and ask for what a softly deleted referrer stands in the way of."""
+    text, kind, name = OUTER
+    target, subject = Subject(".", "s"), Subject(".", "t")
+    record, draft = ask.record(), Draft(text, kind, (Reference(name, "s", -1),))
+    last: list[Request[Any]] = [
+        DeleteSubject(target, permanent=True),
+        DeleteVersion(target, 1, permanent=True),
+        Register(target, record),
+        ListVersions(target, "all"),
+    ]
+    return [
+        *(purge(ask)[:2] if ask.often(0.5) else []),
+        Register(target, record),
+        Register(subject, draft),
+        DeleteSubject(target),
+        DeleteSubject(subject),
+        DeleteSubject(target),
+        *ask.chance.sample(last, len(last)),
+    ]
+
+
+def compare_far_back(ask: Asker) -> list[Request[Any]]:
+    """Set a transitive level or a group, then register what fits only some of the versions."""
+    subject, transitive = ask.subject(), ask.often(0.7)
+    level = ask.chance.choice(["BACKWARD_TRANSITIVE", "FULL_TRANSITIVE", "FORWARD_TRANSITIVE"])
+    config = Config(level=level) if transitive else Config(level="BACKWARD", group="major")
+    texts = ask.chance.choice([('["a"]', '["a", "b?"]', '["a", "b"]'), ('["a", "b"]', '["a", "b?"]', '["a"]')])
+    majors = [Metadata(properties=(("major", one),)) for one in ("1", ask.chance.choice("12"), ask.chance.choice("12"))]
+    drafts = [Draft(text, "TOY", metadata=major) for text, major in zip(texts, majors, strict=True)]
+    return [
+        DeleteSubject(subject),
+        DeleteSubject(subject, permanent=True),
+        SetConfig(Scope(*subject), config),
+        *(Register(subject, draft) for draft in drafts),
+        Check(subject, drafts[2]),
+    ]
+
+
 ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "purges": (8, purge),
     "renames": (2, rename),
@@ -137,6 +177,8 @@ ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "aliases turned": (2, turn_alias),
     "created with": (1, create_with),
     "references tagged": (2, tag_references),
+    "referrers deleted": (2, refer_and_delete),
+    "compared far back": (2, compare_far_back),
 }
 """Errands by what is counted: how often, and what is asked."""
 

@@ -19,8 +19,8 @@ from treaty.node.peers import handing
 RESTORE_BYTES = 1_500
 """So that a restore needs several appends."""
 FORGETFUL = 0.25
-"""In how many lives outcomes are soon forgotten: after `REMEMBERED` commits, `DROPPED` of them at once."""
-REMEMBERED, DROPPED = 60, 2
+"""In how many lives outcomes are soon forgotten: after `REMEMBERED` commits, `DROPPED` of them at once; what is handed over is decided before."""
+REMEMBERED, DROPPED, HANDED_SOON = 15, 2, 10
 YOUNG = 50_000
 """Objects that are made before garbage is looked for; lives make much of it and hold little."""
 
@@ -40,6 +40,8 @@ def grounded(seed: int) -> Iterator[None]:
         if random.Random(f"outcomes/{seed}").random() < FORGETFUL:
             for module in (limits, memory, queue, writer):
                 patch.setattr(module, "OUTCOMES", REMEMBERED)
+            for module in (handing, queue):
+                patch.setattr(module, "HANDED_WITHIN", HANDED_SOON)
             for module in (limits, memory):
                 patch.setattr(module, "OUTCOMES_DROPPED", DROPPED)
         gc.set_threshold(YOUNG, *before[1:])
