@@ -82,6 +82,17 @@ def build(
     return chain
 
 
+def repeated(tables: Tables, pending: Pending, decide: Decide) -> Verdict | None:
+    """The verdict on a command whose outcome is in the tables; None where that failed, which is told to it alone."""
+    try:
+        verdict = decide(tables, pending.command, pending.sitting)
+    except Exception as error:  # noqa: BLE001 - a fault in one command's law must not take the others with it
+        pending.fail(error)
+        return None
+    assert not isinstance(verdict, Needs)
+    return verdict
+
+
 def _verdict(chain: Chain, overlay: Overlay, pending: Pending, decide: Decide) -> Verdict | Needs:
     if pending.guess is not None and not chain.commits and pending.guess[0] == chain.base:
         return pending.guess[1]

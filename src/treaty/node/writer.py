@@ -3,13 +3,12 @@
 import logging
 from dataclasses import dataclass
 
-from treaty.core.command import Needs
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
 from treaty.core.values import Outcome
 from treaty.log.log import Fate, Leader, Log, LogDamagedError, LogUnavailableError
-from treaty.node.chain import Chain, Decide, build, read_ahead
+from treaty.node.chain import Chain, Decide, build, read_ahead, repeated
 from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
 from treaty.node.peers.handing import Handing
 from treaty.node.pending import Pending, Verdict
@@ -295,9 +294,9 @@ class Writer:
                 else:
                     again.append(pending)
                 continue
-            verdict = self._decide(tables, pending.command, pending.sitting)
-            assert not isinstance(verdict, Needs)
-            self._tell(pending, verdict, tables.position)
+            verdict = repeated(tables, pending, self._decide)
+            if verdict is not None:
+                self._tell(pending, verdict, tables.position)
         self._queue.give_back(again)
 
     def _tell(self, pending: Pending, verdict: Verdict, position: Position) -> None:

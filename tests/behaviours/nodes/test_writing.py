@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from dataclasses import asdict, replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,15 +11,17 @@ import pytest
 from tests.behaviours.nodes.lives import FAIR, desk, living, post, virtual, way, world
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
-from treaty.core.commit import START, Commit, make_append
-from treaty.core.grammar import Answer, Parse, Question
+from treaty.core.command import Command, Decision, Needs
+from treaty.core.commit import START, Append, Commit, make_append
+from treaty.core.grammar import Answer, Grammar, Parse, Question
 from treaty.core.law import memory
 from treaty.core.names import subject_of
-from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, TooLarge, Unavailable
+from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.values import Outcome
+from treaty.core.view import View
 from treaty.log.care.restore import put
 from treaty.log.log import Fate
 from treaty.node import chain, queue, writer
@@ -93,6 +96,36 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     assert [type(one) for one in replies] == [Reply] * 3 + [Conflicting] + [Reply] * 4
     assert "was done at sequence 1" in str(replies[3])
     assert "Subscribed" in str(replies[3])
+
+
+@virtual
+async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone() -> None:
+    """Three commands in an append that landed and whose answer was lost; the second one's outcome can't be read."""
+    disk, weather = Disk(9), Weather(FAIR)
+    log = way(disk, weather)
+    async with living(log) as node:
+        await node.ask(post("first"))
+        decide = node._writer._decide
+
+        def failing(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
+            if command.command_id == "bad" and view.get("outcome", ("bad",)) is not None:
+                raise KeyError("a fault")
+            return decide(view, command, grammar)
+
+        node._writer._decide = failing
+
+        async def lands_untold(append: Append) -> Fate:
+            await asyncio.sleep(FAIR)
+            assert disk.take(append) is Fate.ACCEPTED
+            return Fate.UNKNOWN
+
+        log.append = lands_untold  # type: ignore[method-assign]
+        asked = [node.ask(post(name), Call(command_id=name, timeout=5)) for name in ("good", "bad", "fine")]
+        good, bad, fine = await asyncio.gather(*asked, return_exceptions=True)
+        assert isinstance(bad, KeyError)
+        assert isinstance(good, Reply)
+        assert isinstance(fine, Reply)
+        assert (good.answer.version.subject, fine.answer.version.subject) == ("good", "fine")
 
 
 @virtual

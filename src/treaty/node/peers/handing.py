@@ -10,12 +10,12 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from treaty.core.command import Command, Needs
+from treaty.core.command import Command
 from treaty.core.limits import HANDED_WITHIN
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Token
 from treaty.log.log import Leader, Log, LogDamagedError, LogUnavailableError
-from treaty.node.chain import Decide
+from treaty.node.chain import Decide, repeated
 from treaty.node.follower import FIRST_PAUSE, Follower
 from treaty.node.peers.carrier import Carrier
 from treaty.node.peers.courier import Courier, GivenUpError, Letter
@@ -118,10 +118,10 @@ class Handing:
         tables = self._follower.tables
         if not pending.elsewhere or tables.get("outcome", (pending.command.command_id,)) is None:
             return False
-        verdict = self._decide(tables, pending.command, pending.sitting)
-        assert not isinstance(verdict, Needs)
-        self._counts.repeated += 1
-        pending.tell(verdict, tables.position)
+        verdict = repeated(tables, pending, self._decide)
+        if verdict is not None:
+            self._counts.repeated += 1
+            pending.tell(verdict, tables.position)
         return True
 
     # ---------------------------------------------------------------------------------------------------- carrying
