@@ -1,91 +1,203 @@
-"""Counters over histories of commits: what was given is never given again, and no counter goes but with its subject."""
+"""Counters: what was given is never given again, and a counter goes only when nothing is left that it counts for."""
 
-import random
-from collections.abc import Iterator
-from typing import Any
+from collections import defaultdict
+from dataclasses import replace
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.laws.test_indexes import place
-from tests.simulation.clients.errands import errand
-from tests.simulation.texts import Truth
-from tests.simulation.workload import GENERATORS, Asker, request
-from treaty.core import values
-from treaty.core.command import Command, Decision
-from treaty.core.decide import decide, is_command
-from treaty.core.requests import Register, Request
-from treaty.core.rows import Key, Row, encode_row
-from treaty.core.tables import DictTables
+from tests.laws.toy import Bench, ToyGrammar, toy
+from treaty.core import associating as tied
+from treaty.core.commit import Position
+from treaty.core.grammar import Answer, Parsed, Question
+from treaty.core.names import Subject
+from treaty.core.refusals import Refusal
+from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
+from treaty.core.resource import Resource
+from treaty.core.rows import Row, encode_row
+from treaty.core.values import IDS_SPARED, Counter, Encoding
 
-COMMANDS = 80
-TRUTH = Truth()
-WEIGHTS = {kind: often for kind, (often, _) in GENERATORS.items()}
-
-
-def history(seed: int) -> Iterator[tuple[DictTables, Command[Any], Decision[Any]]]:
-    """Commands of a life, each on what those before it left: the state before, the command, and what is decided."""
-    ask = Asker(random.Random(seed))
-    tables = DictTables()
-    waiting: list[Request[Any]] = []
-    for number in range(COMMANDS):
-        if not waiting:
-            waiting = errand(ask)[1] if ask.often(0.3) else [request(ask, WEIGHTS)]
-        wanted = waiting.pop(0)
-        if not is_command(wanted):
-            continue
-        command = Command(wanted, f"c{number}", 1_700_000_000_000 + number)
-        verdict = decide(tables, command, TRUTH)
-        if isinstance(verdict, Decision) and verdict.rows:
-            yield tables, command, verdict
-            tables.apply([encode_row(row) for row in verdict.rows], place(tables.sequence + 1))
+S, T, X = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
+IDS = ("ids", ".", "", "")
 
 
-def gone(rows: tuple[Row, ...], table: str) -> set[Key]:
-    return {row.key for row in rows if row.table == table and row.value is None}
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 2**32))
-def test_a_counter_goes_only_with_its_subject(seed: int) -> None:
-    for before, command, decision in history(seed):
-        subjects = gone(decision.rows, "subject")
-        for key in gone(decision.rows, "counter"):
-            assert key[0] in {"ordinals", "types"}, (key, command)
-            assert key[1:3] in subjects, (key, command)
-            assert {*before.find("version.subject", key[1:3])} <= gone(decision.rows, "version"), (key, command)
-        for subject in subjects:
-            counters = {key for key in before.keys("counter") if key[0] != "ids" and key[1:3] == subject}
-            assert counters <= gone(decision.rows, "counter"), (subject, command)
+def put(bench: Bench, subject: Subject, *names: str, command_id: str = "") -> int:
+    return bench.do(Register(subject, toy(*names)), command_id).version.ordinal
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 2**32))
-def test_no_counter_goes_down_and_no_id_is_given_twice(seed: int) -> None:
-    """Not even by a context that was deleted and made again; only who imports says an id."""
-    given_: set[Key] = set()
-    for before, command, decision in history(seed):
-        for row in decision.rows:
-            if isinstance(row.value, values.Counter):
-                old = before.get("counter", row.key)
-                assert not isinstance(old, values.Counter) or old.highest <= row.value.highest, (row, command)
-            if isinstance(row.value, values.Schema) and before.get("schema", row.key) is None:
-                says_id = isinstance(command.request, Register) and command.request.schema_id >= 0
-                assert says_id or row.key not in given_, (row, command)
-                given_.add(row.key)
+def purge(bench: Bench, subject: Subject) -> None:
+    bench.do(DeleteSubject(subject))
+    bench.do(DeleteSubject(subject, permanent=True))
 
 
-def test_the_histories_have_what_the_laws_are_about() -> None:
-    """Subjects that go with their counters, and contexts that are deleted and made again."""
-    purged, contexts = 0, [0, 0]
-    for seed in range(30):
-        made = set()
-        for _, _, decision in history(seed):
-            purged += bool(gone(decision.rows, "counter"))
-            contexts[0] += len(gone(decision.rows, "context"))
-            for row in decision.rows:
-                if isinstance(row.value, values.Context):
-                    contexts[1] += row.key in made
-                    made.add(row.key)
-    assert purged > 30
-    assert min(contexts) > 5
+def purge_version(bench: Bench, subject: Subject, number: int) -> None:
+    bench.do(DeleteVersion(subject, number))
+    bench.do(DeleteVersion(subject, number, permanent=True))
+
+
+def given_by_hand(bench: Bench, *rows: Row) -> None:
+    bench.position = Position(b"i" * 16, bench.position.sequence + 1, b"d" * 32)
+    bench.tables.apply([encode_row(row) for row in rows], bench.position)
+
+
+def counters(bench: Bench) -> list[tuple[str | int, ...]]:
+    return sorted(bench.tables.keys("counter"))
+
+
+# ----------------------------------------------------------------------------------------------- what is given back
+
+
+def test_purged_subjects_leave_nothing_but_the_counter_of_ids(bench: Bench) -> None:
+    for number in range(200):
+        subject = Subject(".", f"s{number}")
+        put(bench, subject, "a", f"b{number}?")
+        purge(bench, subject)
+
+    assert counters(bench) == [IDS]
+    assert bench.tables.get("counter", IDS) == Counter(200)
+    left = {table for table in ("content", "schema", "subject", "version", "name") if [*bench.tables.keys(table)]}
+    assert left == set()
+
+
+def test_the_last_version_takes_its_subject_and_the_counters_along(bench: Bench) -> None:
+    put(bench, S, "a")
+    put(bench, S, "a", "b?")
+    purge_version(bench, S, 1)
+    assert len(counters(bench)) == 3
+    purge_version(bench, S, 2)
+
+    assert counters(bench) == [IDS]
+
+
+class Typed(ToyGrammar):
+    """Toys whose type is their text."""
+
+    def ask(self, question: Question) -> Answer | None:
+        answer = super().ask(question)
+        return replace(answer, type_name=answer.canonical) if isinstance(answer, Parsed) else answer
+
+
+def test_types_that_were_purged_before_their_subject_leave_no_counter(bench: Bench) -> None:
+    bench.grammar = Typed()
+    for names in (["a"], ["a", "b?"], ["a", "b?", "c?"]):
+        put(bench, S, *names)
+    purge_version(bench, S, 1)
+    purge_version(bench, S, 2)
+    assert len(counters(bench)) == 5, "they stay while the subject does"
+    purge(bench, S)
+
+    assert counters(bench) == [IDS]
+
+
+def test_entering_import_mode_purges_counters_too(bench: Bench) -> None:
+    for subject in (S, T, X):
+        put(bench, subject, "a")
+        bench.do(DeleteSubject(subject))
+    bench.do(SetMode(Scope("."), "IMPORT"))
+
+    assert counters(bench) == [IDS, ("ids", ".x", "", ""), ("ordinals", ".x", "s", ""), ("types", ".x", "s", "TOY:")]
+
+
+def test_a_strong_association_takes_them_along(bench: Bench) -> None:
+    wish = tied.Wish("value", S, "STRONG", schema=Register(S, toy("a")))
+    bench.do(tied.Associate(Resource("orders", "lkc", "r"), (wish,)))
+    assert len(counters(bench)) == 3
+    bench.do(tied.Dissociate("r", cascade=True))
+
+    assert counters(bench) == [IDS]
+
+
+def test_counters_stay_where_an_encoding_has_an_ordinal(bench: Bench) -> None:
+    put(bench, S, "a")
+    given_by_hand(bench, Row("encoding", (*S, 7), Encoding(1, 0)))
+    purge(bench, S)
+
+    assert len(counters(bench)) == 3
+
+
+def test_an_ordinal_is_given_once_while_the_subject_lives(bench: Bench) -> None:
+    assert [put(bench, S, "a"), put(bench, S, "a", "b?"), put(bench, S, "a", "b?", "c?")] == [0, 1, 2]
+    purge_version(bench, S, 3)
+    assert put(bench, S, "a", "b?", "c?") == 3
+    purge(bench, S)
+    assert put(bench, S, "a") == 0, "another subject of the same name"
+
+
+def test_a_command_is_not_told_the_version_of_a_later_subject(bench: Bench) -> None:
+    """Its subject was deleted for good and made again, so that the ordinal that it was told is another version's."""
+    bench.do(Register(T, toy("a")))  # so that the schema keeps its id
+    first = bench.do(Register(S, toy("a")), "mine").version
+    bench.clock += 100
+    purge(bench, S)
+    again = bench.do(Register(S, toy("a"))).version
+    assert (again.schema_id, again.number, again.ordinal, again.guid) == (
+        first.schema_id, first.number, first.ordinal, first.guid
+    )  # fmt: skip
+    told = bench.do(Register(S, toy("a")), "mine")
+
+    assert told.created
+    assert (told.version.schema_id, told.version.text, told.version.time) == (first.schema_id, "", 0)
+    purge(bench, S)
+    bench.do(Register(S, toy("z")))
+    assert bench.do(Register(S, toy("a")), "mine") == told
+
+
+# ------------------------------------------------------------------------------------------ what is never given again
+
+
+def test_a_context_that_is_made_again_gives_ids_that_were_never_seen(bench: Bench) -> None:
+    seen = []
+    for name in "abcde":
+        seen.append(bench.do(Register(X, toy(name))).version.schema_id)
+        purge(bench, X)
+        bench.do(DeleteContext(".x"))
+        assert (".x",) not in set(bench.tables.keys("context"))
+
+    assert seen == [1, 2, 3, 4, 5]
+    bench.do(SetMode(Scope(".x"), "IMPORT"))
+    assert bench.do(MakeContext(".x", 2)).highest_id == 5
+
+
+def test_ids_that_a_restore_spared_stay_spared_in_a_context_that_is_made_again(bench: Bench) -> None:
+    given_by_hand(bench, Row("counter", IDS_SPARED, Counter(1_000)))
+    assert bench.do(Register(X, toy("a"))).version.schema_id == 1_001
+    purge(bench, X)
+    bench.do(DeleteContext(".x"))
+
+    assert bench.do(Register(X, toy("a"))).version.schema_id == 1_002
+
+
+subjects = st.sampled_from([S, X, Subject(".x", "t")])
+steps = st.one_of(
+    st.tuples(st.just("put"), subjects, st.sampled_from("abc")),
+    st.tuples(st.sampled_from(["soften", "purge", "drop"]), subjects, st.just("")),
+)
+
+
+@given(st.lists(steps, min_size=5, max_size=40))
+def test_an_id_means_one_schema_for_ever(history: list[tuple[str, Subject, str]]) -> None:
+    """Also where subjects and contexts were deleted for good and made again meanwhile."""
+    bench, meant = Bench(), defaultdict[tuple[str, int], list[str]](list)
+    for what, subject, name in history:
+        try:
+            if what == "put":
+                known = {key for key in bench.tables.keys("schema") if key[0] == subject.context}
+                told = bench.do(Register(subject, toy(name))).version
+                place = subject.context, told.schema_id
+                if place not in known:
+                    assert place not in meant, "given again"
+                    meant[place].append(told.text)
+                assert meant[place] == [told.text]
+            elif what == "drop":
+                purge(bench, subject)
+                bench.do(DeleteContext(subject.context))
+            else:
+                bench.do(DeleteSubject(subject, permanent=what == "purge"))
+        except Refusal:
+            pass
