@@ -18,6 +18,7 @@ from treaty.client.transfer.snapshot import Snapshot
 from treaty.client.transfer.writing import write
 from treaty.core.answers import Config, Forced, VersionFound
 from treaty.core.identity import guid
+from treaty.core.limits import COUNTER
 from treaty.core.names import Subject, subject_of
 from treaty.core.requests import Force, Scope
 from treaty.core.schema import Draft, Reference
@@ -129,6 +130,38 @@ def test_an_import_that_was_cut_off_goes_on(connection: Connection) -> None:
     assert report.plan.there > 0
     assert versions(read(connection)) == versions(source)
     assert settings(read(connection)) == settings(source)
+
+
+def dump_of(*ids: int) -> Snapshot:
+    """A registry with one subject for each id."""
+    lines = []
+    for schema_id in ids:
+        place = {"subject": f"s{schema_id}", "version": 1}
+        text = json.dumps({"type": "fixed", "name": f"F{schema_id}", "size": 3})
+        key, value = {"keytype": "SCHEMA", **place, "magic": 1}, {**place, "id": schema_id, "schema": text}
+        lines.append(json.dumps({"key": key, "value": value}).encode() + b"\n")
+    return read_lines(lines)
+
+
+def test_ids_that_begin_high_and_lie_far_and_wide_come_in(connection: Connection) -> None:
+    """The first ones lie further above those of the target than one step may be, and they come in any order."""
+    ids = (3_000_000, 3_900_000, 4_800_000, 5_700_000)
+    report = write(dump_of(*reversed(ids)), connection)
+
+    assert report.problems == ()
+    assert [connection.version(f"s{one}", 1).schema_id for one in ids] == [*ids]
+    connection.set_mode(":.:", None)
+    assert connection.register("t", '"string"').version.schema_id == ids[-1] + 1
+
+
+def test_an_id_far_above_the_others_of_its_source_is_told_and_not_written(connection: Connection) -> None:
+    report = write(dump_of(1, 2, COUNTER), connection)
+
+    assert [(one.where, one.what) for one in report.problems] == [(f"s{COUNTER} version 1", "not written")]
+    assert "ID_GAP" in report.problems[0].why or "more than 1000000 above" in report.problems[0].why
+    connection.set_mode(":.:", None)
+    assert connection.register("t", '"string"').version.schema_id == 3
+    assert dict(read(connection).highest) == {}
 
 
 def test_a_dry_run_says_all_and_writes_nothing() -> None:

@@ -13,7 +13,11 @@ from click.testing import CliRunner, Result
 from treaty.assemble import connect
 from treaty.cli.log.files import read_file
 from treaty.cli.main import group
-from treaty.core.refusals import Unavailable
+from treaty.core.limits import RESTORE_GAP
+from treaty.core.names import subject_of
+from treaty.core.refusals import TooLarge, Unavailable
+from treaty.core.requests import MakeContext, Register
+from treaty.core.schema import Draft
 from treaty.core.view import BY_TABLE
 from treaty.node.segment.build import build
 from treaty.node.segment.statefile import write_state
@@ -252,3 +256,75 @@ def test_a_state_file_that_is_damaged_can_not_be_read(log: str, tmp_path: Path) 
     assert verdict.exit_code == 2
     assert "is damaged" in verdict.output
     assert "remove the file: nodes read the log where there is none" in verdict.output
+
+
+LAST_ID = 2**31 - 1
+
+
+@pytest.fixture
+def used_up(log: str) -> str:
+    """A log whose default context has the last id of all, so that no other one is left: what an importer did to it."""
+    with connect(log) as registry:
+        registry.set_mode(":.:", "IMPORT", force=True)
+        registry.ask(MakeContext(".", LAST_ID - 1))
+        registry.ask(Register(subject_of("i"), Draft('"int"'), schema_id=LAST_ID, number=1))
+        registry.set_mode(":.:", "READWRITE")
+    return log
+
+
+def new(log: str, name: str) -> int:
+    """Register a schema that is not there yet; return its id."""
+    with connect(log) as registry:
+        return registry.register(name, json.dumps({"type": "fixed", "name": name, "size": 3})).version.schema_id
+
+
+def test_ids_that_were_used_up_by_one_far_above_are_told_and_healed(used_up: str) -> None:
+    with pytest.raises(TooLarge, match="counter ids is used up"):
+        new(used_up, "a")
+    verdict = run("log", "verify", used_up)
+    assert verdict.exit_code == 0
+    assert f"context .: ids {LAST_ID} hold the counter of ids up, the highest one below is 5" in verdict.output
+    assert "treaty log repair --ids" in verdict.output
+    assert "sound" in verdict.output
+    found = {"context": ".", "counter": LAST_ID, "highest": 5, "ranges": [[LAST_ID, LAST_ID]], "schemas": 1}
+    assert json.loads(run("log", "verify", used_up, "--json").stdout)["logs"][0]["reserved"] == [found]
+
+    shown = json.loads(run("log", "repair", used_up, "--json").stdout)
+    assert shown == {"moved": [], "left": [], "lowered": [], "reserved": [found]}, "nothing is done unasked"
+    assert run("log", "repair", used_up, "--ids").exit_code == 2, "nobody is there to be asked"
+    with pytest.raises(TooLarge):
+        new(used_up, "a")
+    done = run("log", "repair", used_up, "--ids", "--yes", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["lowered"]) == (0, [found])
+
+    assert [new(used_up, name) for name in "ab"] == [6, 7]
+    with connect(used_up) as registry:
+        assert registry.schema(LAST_ID).text == '"int"'
+        assert registry.register("i", '"int"').version.schema_id == LAST_ID
+    verdict = run("log", "verify", used_up, "--json")
+    assert (verdict.exit_code, json.loads(verdict.stdout)["logs"][0]["reserved"]) == (0, [])
+    assert json.loads(run("log", "repair", used_up, "--ids", "--yes", "--json").stdout)["lowered"] == []
+
+
+def test_ids_are_healed_where_the_schema_was_deleted_for_good_before(used_up: str) -> None:
+    with connect(used_up) as registry:
+        registry.delete_subject("i")
+        registry.delete_subject("i", permanent=True)
+    with pytest.raises(TooLarge):
+        new(used_up, "a")
+    done = run("log", "repair", used_up, "--ids", "--yes")
+
+    assert done.exit_code == 0
+    assert "ids are given from 6 on again" in done.output
+    assert new(used_up, "a") == 6
+
+
+def test_what_was_healed_stays_so_in_a_dump_that_is_restored(used_up: str, tmp_path: Path) -> None:
+    assert run("log", "repair", used_up, "--ids", "--yes").exit_code == 0
+    dump, other = str(tmp_path / "a.dump"), f"sqlite://{tmp_path / 'other.db'}"
+    assert run("log", "dump", used_up, dump).exit_code == 0
+    assert run("log", "restore", dump, other).exit_code == 0
+
+    assert new(other, "a") == 5 + RESTORE_GAP + 1
+    verdict = run("log", "verify", other, "--json")
+    assert (verdict.exit_code, json.loads(verdict.stdout)["logs"][0]["reserved"]) == (0, [])

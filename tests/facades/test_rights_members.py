@@ -101,6 +101,67 @@ def test_what_an_api_says_of_its_subjects_no_body_says(tmp_path: Path, member: s
     play(tmp_path, story)
 
 
+# --------------------------------------------------------------------------------------------- what importers say
+
+IMPORTERS = """
+[[rule]]
+who = "user:writer"
+may = ["register", "mode", "delete"]
+subjects = ["open-*"]
+
+[[rule]]
+who = "user:nobody"
+may = ["register", "mode"]
+"""
+"""Writer has all rights to some subjects, nobody those that an import needs to the whole default context."""
+
+
+def test_ids_of_a_context_are_not_used_up_by_who_has_rights_to_some_subjects(tmp_path: Path) -> None:
+    """The steps of an audit: one id, and nobody could register anything new in the context, for ever."""
+
+    async def story(it: Door) -> None:
+        writer, last = basic("writer"), 2**31 - 1
+        assert await it.code("PUT", "/mode/open-i?force=true", writer, {"mode": "IMPORT"}) == 200
+        for schema_id in (last, 1):
+            body = {"schema": STRING, "id": schema_id, "version": 1}
+            status, told = await it.ask("POST", "/subjects/open-i/versions", writer, body)
+            assert (status, told["error_code"]) == (403, 40301)
+            assert "the permission mode on all of context '.'" in told["message"]
+        assert await it.code("POST", "/subjects/new/versions", ROOT, posted("F")) == 200
+
+    play(tmp_path, story, IMPORTERS)
+
+
+def test_an_importer_gives_ids_near_the_highest_one(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        importer, path = basic("nobody"), "/subjects/i/versions"
+        assert await it.code("PUT", "/mode?force=true", importer, {"mode": "IMPORT"}) == 200
+        status, told = await it.ask("POST", path, importer, {"schema": STRING, "id": 2**31 - 1, "version": 1})
+        assert (status, told["error_code"]) == (422, 42209)
+        assert "above 0, the highest one of context ." in told["message"]
+        assert "allowed: at most 1000000" in told["message"]
+        assert await it.code("POST", path, importer, {"schema": STRING, "id": 100_001, "version": 1}) == 200
+        far = {"schema": '"int"', "id": 7_000_001, "version": 1, "treaty": {"time": 1}}
+        assert await it.code("POST", "/subjects/j/versions", importer, far) == 42209
+        assert await it.code("PUT", "/treaty/contexts/:.:", importer, {"highestId": 7_000_000}) == 200
+        assert await it.code("POST", "/subjects/j/versions", importer, far) == 200
+
+    play(tmp_path, story, IMPORTERS)
+
+
+def test_what_comes_from_elsewhere_with_an_association_needs_the_mode_too(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        assert await it.code("POST", "/subjects/open-a/versions", ROOT, posted("A")) == 200
+        assert await it.code("PUT", "/mode?force=true", ROOT, {"mode": "IMPORT"}) == 200
+        bound = {"subject": "open-a", "treaty": {"guid": "b040db4b-fdae-23ea-4a07-95f3973b98c8"}}
+        body = {"resourceName": "o", "resourceNamespace": "n", "resourceId": "r", "associations": [bound]}
+        assert await it.code("POST", "/associations", basic("writer"), body) == 40301
+        bound["schema"] = posted("B", id=7)
+        assert await it.code("POST", "/associations", basic("nobody"), body) == 200
+
+    play(tmp_path, story, IMPORTERS)
+
+
 # --------------------------------------------------------------------------------------------- every member of ours
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "rights.md"

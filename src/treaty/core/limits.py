@@ -50,6 +50,8 @@ SETTINGS_PAGE = 1_000
 """Scopes in one page of a listing of settings."""
 COUNTER = 2**31 - 1
 """The highest id, number or ordinal: Confluent's clients read 32 bits."""
+ID_GAP = 1_000_000
+"""Ids that an importer may leave out above the highest one of a context: all of them are used up then."""
 COMMAND_ID = 128
 """Characters of a command's id."""
 OUTCOMES = 10_000

@@ -83,11 +83,15 @@ def _references(subject: Subject, draft: Draft, *, homes: bool = False) -> tuple
 
 
 def _register(request: q.Register) -> tuple[Need, ...]:
-    """A registration that skips the policy or chooses one does what needs the right to change the config."""
+    """A registration that skips the policy or chooses one does what needs the right to change the config; one that gives an id
+    or a time does what is for who may set the mode of the whole context, whose ids all share.
+    """
     chosen = request.create_with.policy
     paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * bool(chosen)
     config = tuple(Need(("config",), request.subject, path=path) for path in paths)
-    return (Need(("register",), request.subject), *config, *_references(request.subject, request.draft))
+    given = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
+    importing = tuple(Need(("mode",), request.subject, whole=True, path=path) for path in given)
+    return (Need(("register",), request.subject), *config, *importing, *_references(request.subject, request.draft))
 
 
 def _drafted(request: q.Lookup | q.Check) -> tuple[Need, ...]:
@@ -147,6 +151,8 @@ def _associate(request: t.Associate) -> tuple[Need, ...]:
     for wish in request.wishes:
         subject = t.subject_for(request.resource, wish)
         found.append(Need(("register",), subject))
+        if wish.given is not None:
+            found.append(Need(("mode",), subject, whole=True, path="/treaty/guid"))
         if wish.schema is not None:
             found.extend(_register(replace(wish.schema, subject=subject)))
     return tuple(dict.fromkeys(found)) or (Need(("register",)),)

@@ -73,7 +73,11 @@ def _schema(view: View, key: Key) -> Iterator[Unsound]:
     def wrong(rule: str, message: str) -> Unsound:
         return Unsound(rule, "schema", key, message)
 
-    if _highest(view, ("ids", context, "", "")) < int(schema_id):
+    counter = view.get("counter", ("ids", context, "", ""))
+    reserved = counter.reserved if isinstance(counter, values.Counter) else ()
+    if _highest(view, ("ids", context, "", "")) < int(schema_id) and not any(
+        low <= int(schema_id) <= high for low, high in reserved
+    ):
         yield wrong("COUNTER_BEHIND", "the counter of ids is behind it")
     if context != DEFAULT_CONTEXT and view.get("context", (context,)) is None:
         yield wrong("CONTEXT_MISSING", f"context {context} has no row")

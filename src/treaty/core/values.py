@@ -140,9 +140,14 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The highest number ever given. It only rises; those of ordinals and types go together with their subject."""
+    """The highest number ever given. It only rises; those of ordinals and types go together with their subject.
+
+    `reserved` are ranges of ids above it, lowest and highest, that count as given: a repair by hand leaves them
+    (see `core.reserved`).
+    """
 
     highest: int
+    reserved: tuple[tuple[int, int], ...] = ()
     extra: Extra = ()
 
 

@@ -10,12 +10,14 @@ import click
 
 from treaty.cli.log.checking import check_state
 from treaty.cli.log.files import is_dump, read_file
+from treaty.cli.log.mending import reserved_members
 from treaty.cli.log.opened import log, opened, run, set_up
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.commit import START, Position
 from treaty.core.indexes import wrong_indexes
+from treaty.core.reserved import ReservedIds, reserved_ids
 from treaty.core.rows import Encoded, decode_row
 from treaty.core.soundness import Unsound, unsound
 from treaty.core.tables import DictTables
@@ -98,6 +100,7 @@ class Verdict:
     state: str
     rows: int
     faults: tuple[Unsound, ...]
+    reserved: tuple[ReservedIds, ...]
 
 
 @click.command(
@@ -111,6 +114,7 @@ def verify(*, sources: tuple[str, ...], as_json: bool) -> None:
     print its chain and its state digest.
 
     Nodes at one sequence of one log have one state digest; compare it with `node.state_digest` in their /status.
+    Ids that lie far above the rest and hold the counter of ids up are told too; they break no law.
 
     \b
     Examples:
@@ -139,7 +143,7 @@ def _checked(source: str) -> Verdict:
     tables = DictTables()
     tables.load(rows, tip)
     faults = (*unsound(tables), *wrong_indexes(tables))
-    return Verdict(place, tip, f"{tables.digest:064x}", len(rows), faults)
+    return Verdict(place, tip, f"{tables.digest:064x}", len(rows), faults, reserved_ids(tables))
 
 
 def _checked_state(path: Path) -> Verdict:
@@ -148,7 +152,9 @@ def _checked_state(path: Path) -> Verdict:
         state = check_state(path)
     except (StateFileError, SegmentDamagedError) as error:
         raise UnusableError(f"{error}; remove the file: nodes read the log where there is none") from error
-    return Verdict(str(path), state.position, f"{state.rows.digest:064x}", state.rows.size, state.faults)
+    return Verdict(
+        str(path), state.position, f"{state.rows.digest:064x}", state.rows.size, state.faults, reserved_ids(state.rows)
+    )
 
 
 def _read(source: str) -> tuple[tuple[Encoded, ...], Position, str]:
@@ -169,7 +175,8 @@ def _told(one: Verdict) -> dict[str, Any]:
         {"rule": fault.rule, "table": fault.table, "key": list(fault.key), "message": fault.message}
         for fault in one.faults
     ]
-    return {"log": one.source, **_place(one.tip), "stateDigest": one.state, "rows": one.rows, "faults": faults}
+    return {"log": one.source, **_place(one.tip), "stateDigest": one.state, "rows": one.rows, "faults": faults,
+            "reserved": [*map(reserved_members, one.reserved)]}  # fmt: skip
 
 
 def _say(one: Verdict) -> None:
@@ -179,5 +186,10 @@ def _say(one: Verdict) -> None:
         screen.say(str(fault), "red")
     if len(one.faults) > SHOWN:
         screen.say(f"... and {len(one.faults) - SHOWN:,} more; --json prints them all", "red")
+    for held in one.reserved:
+        screen.say(f"reserved ids: {held}", "yellow")
+        screen.say(
+            "   where an importer gave them by mistake, `treaty log repair --ids` lowers the counter again", "yellow"
+        )
     if not one.faults:
         screen.say("sound: every law that rows can show holds, and every index shows what the rows say", "green")

@@ -1,6 +1,7 @@
-"""`treaty log compact` and `treaty log repair`: space given back, and rows that can't be read moved aside."""
+"""`treaty log compact` and `treaty log repair`: space given back, rows that can't be read moved aside, ids freed again."""
 
 import sys
+from collections.abc import Iterable
 
 import click
 
@@ -9,7 +10,8 @@ from treaty.cli.nouns.asking import as_json, sure
 from treaty.cli.nouns.asking import yes as yes_option
 from treaty.cli.terminal import screen
 from treaty.core.commit import START
-from treaty.log.care.repair import Strange, repair, strange
+from treaty.core.reserved import ReservedIds
+from treaty.log.care.repair import Strange, repair, repair_ids, reserved_in, strange
 from treaty.log.log import Facts
 
 
@@ -45,41 +47,81 @@ def compact(*, log: str, as_json: bool) -> None:
 @click.option(
     "--newer", is_flag=True, help="Rows too that a newer version of Treaty has written: an upgrade reads them."
 )
+@click.option(
+    "--ids",
+    is_flag=True,
+    help="Lower counters of ids that ids far above the rest hold up; without it they are only shown.",
+)
 @yes_option
 @as_json
-def repair_(*, log: str, move_aside: bool, newer: bool, yes: bool, as_json: bool) -> None:
+def repair_(*, log: str, move_aside: bool, newer: bool, ids: bool, yes: bool, as_json: bool) -> None:
     """Show the rows of a LOG that can't be read (its quarantine), and with --move-aside move them out of the way.
 
     While there are any, nodes only read. Moved rows are kept in the table `aside`; stop the nodes first.
+
+    An importer may have given an id so high that none are left, or few. With --ids the counter goes back to the highest id
+    below it, such ids stay with their schemas and are passed over when their turn comes. The ids between must never have been
+    given: those that were given and deleted for good would be given again.
 
     \b
     Examples:
       treaty log repair sqlite:///var/lib/treaty/log.db
       treaty log repair sqlite:///var/lib/treaty/log.db --move-aside --yes
+      treaty log repair sqlite:///var/lib/treaty/log.db --ids
     """  # noqa: D301 - click wants the control character
-
-    async def look() -> tuple[Strange, ...]:
-        async with opened(log) as found:
-            return strange((await found.read(START)).rows)
-
-    async def mend() -> tuple[Strange, ...]:
-        async with opened(log) as found:
-            return (await repair(found, time=now(), newer=newer))[0]
-
-    there = run(look)
+    there, reserved = run(lambda: _look(log))
     chosen = [one for one in there if newer or not one.newer]
     moved: tuple[Strange, ...] = ()
+    lowered: tuple[ReservedIds, ...] = ()
     if move_aside and chosen:
         _say(chosen, err=True)
         sure(f"Move {len(chosen)} rows aside?", yes=yes)
-        moved = run(mend)
+        moved = run(lambda: _move_aside(log, newer=newer))
+    if ids and reserved:
+        _say_reserved(reserved, err=True)
+        sure(f"Lower {len(reserved)} counters? No id in between may have been given before.", yes=yes)
+        lowered = run(lambda: _lower(log))
     left = [one for one in there if one not in moved]
+    held = [one for one in reserved if one not in lowered]
     if as_json:
-        screen.say_json({"moved": [*map(_members, moved)], "left": [*map(_members, left)]})
+        facts = {"lowered": [*map(reserved_members, lowered)], "reserved": [*map(reserved_members, held)]}
+        screen.say_json({"moved": [*map(_members, moved)], "left": [*map(_members, left)], **facts})
     else:
         _say(left)
+        _say_reserved(held)
+        for one in lowered:
+            screen.say(f"context {one.context}: ids are given from {one.highest + 1} on again", "green")
         screen.say(f"{len(moved)} rows moved aside, {len(left)} in quarantine", "red" if left else "green")
     sys.exit(1 if left else 0)
+
+
+async def _look(url: str) -> tuple[tuple[Strange, ...], tuple[ReservedIds, ...]]:
+    async with opened(url) as found:
+        rows = (await found.read(START)).rows
+        return strange(rows), reserved_in(rows)
+
+
+async def _move_aside(url: str, *, newer: bool) -> tuple[Strange, ...]:
+    async with opened(url) as found:
+        return (await repair(found, time=now(), newer=newer))[0]
+
+
+async def _lower(url: str) -> tuple[ReservedIds, ...]:
+    async with opened(url) as found:
+        return (await repair_ids(found, time=now()))[0]
+
+
+def reserved_members(one: ReservedIds) -> dict[str, object]:
+    """Return what is told of reserved ids as JSON."""
+    ranges = [list(each) for each in one.ranges]
+    return {
+        "context": one.context, "counter": one.counter, "highest": one.highest, "ranges": ranges, "schemas": one.schemas
+    }  # fmt: skip
+
+
+def _say_reserved(found: Iterable[ReservedIds], *, err: bool = False) -> None:
+    for one in found:
+        screen.say(f"reserved ids: {one}", "yellow", err=err)
 
 
 def _members(one: Strange) -> dict[str, object]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from treaty.client.transfer.sameness import Sameness
 from treaty.client.transfer.snapshot import Place, Problem, Snapshot
 from treaty.core.answers import Config, VersionFound
+from treaty.core.limits import ID_GAP
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.resource import Association
@@ -120,7 +121,30 @@ def _made(source: Snapshot, target: Snapshot) -> tuple[tuple[str, int], ...]:
         context, schema_id = _id_of(one)
         highest[context] = max(highest.get(context, 0), schema_id)
     contexts |= {context: each for context, each in source.highest if each > highest.get(context, 0)}
+    for context, needed in _raised(source, highest) if target.native else ():
+        contexts[context] = max(contexts.get(context, 0), needed)
     return tuple(sorted(contexts.items()))
+
+
+def _raised(source: Snapshot, highest: dict[str, int]) -> Iterator[tuple[str, int]]:
+    """Contexts whose ids begin or end so far above those of the target that the target would refuse them (ID_GAP).
+
+    An id that is far above the rest of the source's own does not count: one given by mistake would use up the target's ids
+    too. It is refused there, and told.
+    """
+    ids: dict[str, list[int]] = {}
+    for one in source.versions:
+        context, schema_id = _id_of(one)
+        ids.setdefault(context, []).append(schema_id)
+    for context, there in ids.items():
+        there.sort()
+        last = there[0]
+        for each in there:
+            if each > last + ID_GAP:
+                break
+            last = each
+        if last > highest.get(context, 0) + ID_GAP:
+            yield context, last
 
 
 def _notes(fresh: list[VersionFound], made: tuple[tuple[str, int], ...], filled: set[str]) -> tuple[str, ...]:

@@ -1,16 +1,19 @@
 """Contexts: made before they have a subject, listed, and forgotten when they have none."""
 
+from dataclasses import replace
+
 from treaty.core.answers import ContextMade, Contexts, Deleted
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.capacity import refuse_new_context
+from treaty.core.law.ids import id_counter, id_counter_key
 from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.limits import COUNTER, NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject_of
 from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge
 from treaty.core.requests import DeleteContext, ListContexts, MakeContext, Scope
 from treaty.core.rows import Row
-from treaty.core.values import Context, Counter
+from treaty.core.values import Context
 from treaty.core.view import View, span
 
 
@@ -36,15 +39,14 @@ def make_context(view: View, command: Command[ContextMade], grammar: Grammar) ->
             old=mode,
             allowed="set its mode to IMPORT first",
         )
-    key = ("ids", context, "", "")
-    counter = view.get("counter", key)
-    highest = counter.highest if isinstance(counter, Counter) else 0
+    counter = id_counter(view, context)
+    highest = counter.highest
     rows = []
     if view.get("context", (context,)) is None:
         refuse_new_context(view)
         rows.append(Row("context", (context,), Context()))
     if request.highest_id > highest:
-        rows.append(Row("counter", key, Counter(request.highest_id)))
+        rows.append(Row("counter", id_counter_key(context), replace(counter, highest=request.highest_id)))
     return Decision(tuple(rows), ContextMade(context, max(highest, request.highest_id)))
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from treaty.core.answers import Forced, Registered, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.law.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
+from treaty.core.law.ids import id_counter, id_counter_key, next_id, raised, refuse_far_id
 from treaty.core.law.references import is_used, referrers, refuse_if_referenced
 from treaty.core.law.removal import part_of, remove_some, with_hidden
 from treaty.core.law.schemas import Read
@@ -16,7 +17,7 @@ from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarg
 from treaty.core.requests import Creation, Register
 from treaty.core.rows import Key, Row
 from treaty.core.seen import Seen
-from treaty.core.values import IDS_SPARED, Content, Context, Counter, Name, PolicyValue, Schema, Version
+from treaty.core.values import Content, Context, Counter, Name, PolicyValue, Schema, Version
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
@@ -128,19 +129,15 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
         rules=new.draft.rules,
         type_name=new.parsed.type_name,
     )
-    counter: Key = ("ids", context, "", "")
+    key, counter = id_counter_key(context), id_counter(view, context)
     if request.schema_id < 0:
         for same in view.find("schema.guid", (context, new.guid)):
             if _means_the_same(view, same, value):
                 return int(same[1]), ()
         refuse_new_schema(view, request.subject)
-        spared = view.get("counter", IDS_SPARED)
-        schema_id = _raised(view, counter, first=1)
-        if isinstance(spared, Counter) and spared.highest >= schema_id:
-            schema_id = _raised(view, IDS_SPARED, first=1)
-        return schema_id, (Row("schema", (context, schema_id), value), Row("counter", counter, Counter(schema_id)))
-    if request.schema_id > COUNTER:
-        raise TooLarge.of("COUNTER", f"schema id {request.schema_id}", allowed=f"at most {COUNTER}")
+        schema_id = next_id(view, context)
+        given = replace(counter, highest=schema_id)
+        return schema_id, (Row("schema", (context, schema_id), value), Row("counter", key, given))
     there = view.get("schema", (context, request.schema_id))
     if isinstance(there, Schema):
         if there.guid != new.guid:
@@ -153,12 +150,11 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
                 allowed="another id, or the schema that has this one",
             )
         return request.schema_id, ()
+    refuse_far_id(view, context, request.schema_id)
     refuse_new_schema(view, request.subject)
-    highest = view.get("counter", counter)
-    raised = max(request.schema_id, highest.highest if isinstance(highest, Counter) else 0)
     return request.schema_id, (
         Row("schema", (context, request.schema_id), value),
-        Row("counter", counter, Counter(raised)),
+        Row("counter", key, raised(counter, request.schema_id)),
     )
 
 

@@ -1,10 +1,14 @@
-"""Repairing: rows that this version can't read are moved out of the way by a commit, and kept beside the others."""
+"""Repairing, by one commit: rows that this version can't read are moved out of the way and kept beside the others, and
+counters of ids that ids far above the rest hold up are lowered.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from treaty.core.commit import START, Position
+from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
+from treaty.core.tables import DictTables
 from treaty.core.values import Aside
 from treaty.log.care.restore import put
 from treaty.log.log import Log
@@ -47,3 +51,24 @@ async def repair(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[Str
         gone = encode_row(Row(one.table, one.key, None))
         rows += [gone, encode_row(Row("aside", (one.table, gone.key), Aside(one.text, one.why, time)))]
     return chosen, await put(log, delta.tip, rows, time)
+
+
+def reserved_in(rows: Iterable[Encoded]) -> tuple[ReservedIds, ...]:
+    """Return the contexts among the rows of a log whose counter of ids is held up by ids far above the rest."""
+    tables = DictTables()
+    tables.load(rows, START)
+    return reserved_ids(tables)
+
+
+async def repair_ids(log: Log, *, time: int) -> tuple[tuple[ReservedIds, ...], Position]:
+    """Lower every counter of ids that is held up, and keep what holds it up as reserved; return that, and the place after.
+
+    Raises `RestoreError` where somebody else writes at the same time.
+    """
+    delta = await log.read(START)
+    tables = DictTables()
+    tables.load(delta.rows, delta.tip)
+    found = reserved_ids(tables)
+    if not found:
+        return (), delta.tip
+    return found, await put(log, delta.tip, [encode_row(healing_row(tables, one)) for one in found], time)

@@ -7,6 +7,7 @@ log may have given after the dump was taken are not given again.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
@@ -106,7 +107,7 @@ def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
             decoded = decode_row(row)
             if isinstance(decoded.value, Counter) and decoded.key[0] == "ids":
                 spared = spared and decoded.key != IDS_SPARED
-                raised = Counter(min(decoded.value.highest + gap, COUNTER), decoded.value.extra)
+                raised = replace(decoded.value, highest=min(decoded.value.highest + gap, COUNTER))
                 yield encode_row(Row("counter", decoded.key, raised))
                 continue
         yield row

@@ -119,6 +119,9 @@ def _schema(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
         there = past.schema(context, request.schema_id)
         if there is not None and there.guid != new.guid:
             raise No(NotPermitted, "ID_TAKEN", subject=str(request.subject), new=new.guid)
+        highest = max(past.highest_id(context) or 0, past.spared_ids or 0)
+        if there is None and request.schema_id > highest + limits.ID_GAP:
+            raise No(TooLarge, "ID_GAP")
         return request.schema_id, there or schema
     same = [one for one in past.versions if one.context == context and is_same(one, new)]
     if same:

@@ -90,10 +90,12 @@ def _references(subject: Subject, draft: Draft, *, anywhere: bool = False) -> li
 
 
 def _register(request: q.Register) -> list[Need]:
-    """Who skips the policy, or chooses one, must be allowed to change it."""
+    """Who skips the policy, or chooses one, must be allowed to change it; who gives an id takes it from the whole context."""
     changing = request.force is not None or request.create_with.policy
     config = [Need(("config",), *request.subject)] if changing else []
-    return [Need(("register",), *request.subject), *config, *_references(request.subject, request.draft)]
+    imported = request.schema_id >= 0 or request.time >= 0
+    mode = [Need(("mode",), request.subject.context)] if imported else []
+    return [Need(("register",), *request.subject), *config, *mode, *_references(request.subject, request.draft)]
 
 
 def _drafted(request: q.Lookup | q.Check) -> list[Need]:
@@ -146,6 +148,8 @@ def _associate(request: t.Associate) -> list[Need]:
     for wish in request.wishes:
         subject = wish.subject or Subject(f".{request.resource.namespace}", f"{request.resource.name}-{wish.kind}")
         needed.append(Need(("register",), *subject))
+        if wish.given is not None:
+            needed.append(Need(("mode",), subject.context))
         if wish.schema is not None:
             needed += _register(replace(wish.schema, subject=subject))
     return needed or [Need(("register",))]

@@ -1,0 +1,68 @@
+"""Ids of schemas in a context: the next one to be given, and those that an importer may give.
+
+What was given is never given again. The one exception is a repair by hand (`core.reserved`), which lowers a counter that ids far
+above the rest hold up; those are kept in the counter's row as reserved, and passed over.
+"""
+
+from dataclasses import replace
+
+from treaty.core.limits import COUNTER, ID_GAP
+from treaty.core.refusals import TooLarge
+from treaty.core.rows import Key
+from treaty.core.values import IDS_SPARED, Counter
+from treaty.core.view import View
+
+
+def id_counter_key(context: str) -> Key:
+    """Return the key of the counter of a context's ids."""
+    return ("ids", context, "", "")
+
+
+def id_counter(view: View, context: str) -> Counter:
+    """Return the counter of a context's ids."""
+    value = view.get("counter", id_counter_key(context))
+    return value if isinstance(value, Counter) else Counter(0)
+
+
+def next_id(view: View, context: str) -> int:
+    """Return the id that the next new schema of a context gets. Raises `TooLarge` where none is left."""
+    counter = id_counter(view, context)
+    schema_id = _highest(view, counter) + 1
+    for low, high in counter.reserved:
+        if low <= schema_id <= high:
+            schema_id = high + 1
+    while view.get("schema", (context, schema_id)) is not None:  # a counter that was lowered in another way
+        schema_id += 1
+    if schema_id > COUNTER:
+        raise TooLarge.of("COUNTER", "counter ids is used up", allowed=f"at most {COUNTER}")
+    return schema_id
+
+
+def _highest(view: View, counter: Counter) -> int:
+    spared = view.get("counter", IDS_SPARED)
+    return max(counter.highest, spared.highest if isinstance(spared, Counter) else 0)
+
+
+def raised(counter: Counter, schema_id: int) -> Counter:
+    """Return the counter after an id was given: it only rises, and a reserved id does not raise it."""
+    if schema_id <= counter.highest or any(low <= schema_id <= high for low, high in counter.reserved):
+        return counter
+    return replace(counter, highest=schema_id)
+
+
+def refuse_far_id(view: View, context: str, schema_id: int) -> None:
+    """Raise `TooLarge` for an id that an importer gives and that would use up too many below it."""
+    if schema_id > COUNTER:
+        raise TooLarge.of("COUNTER", f"schema id {schema_id}", allowed=f"at most {COUNTER}")
+    counter = id_counter(view, context)
+    highest = _highest(view, counter)
+    if schema_id > highest + ID_GAP and not any(low <= schema_id <= high for low, high in counter.reserved):
+        raise TooLarge.of(
+            "ID_GAP",
+            f"schema id {schema_id} lies more than {ID_GAP} above {highest}, the highest one of context {context}, and all "
+            "between would be used up",
+            path="/id",
+            old=str(highest),
+            new=str(schema_id),
+            allowed=f"at most {highest + ID_GAP}; or raise highestId of the context first, with PUT /treaty/contexts/:{context}:",
+        )

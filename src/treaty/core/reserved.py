@@ -1,0 +1,92 @@
+"""Reserved ids: those far above the rest of their context, which hold its counter up so that all ids between are used up.
+
+They are told by `treaty log verify`, and `treaty log repair --ids` heals them: the counter goes back to the highest id that is
+not reserved, and the reserved ones are kept in its row and passed over when their turn would come. This is the one way in which
+a counter is lowered. Rows can't tell whether ids between were given and deleted for good; so nothing is lowered unasked.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from treaty.core.limits import ID_GAP
+from treaty.core.rows import Key, Row
+from treaty.core.values import IDS_SPARED, Counter, Lineage
+from treaty.core.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedIds:
+    """Ids of one context that hold its counter up. `ranges` are the reserved ones, each with its lowest and highest."""
+
+    context: str
+    counter: int
+    """The highest id given, as the counter has it."""
+    highest: int
+    """The highest id that is not reserved."""
+    ranges: tuple[tuple[int, int], ...]
+    schemas: int
+    """How many schemas have one of them."""
+
+    def __str__(self) -> str:
+        shown = ", ".join(str(low) if low == high else f"{low} to {high}" for low, high in self.ranges)
+        return (
+            f"context {self.context}: ids {shown} hold the counter of ids up, the highest one below is {self.highest}; "
+            f"{self.schemas} schemas have such an id"
+        )
+
+
+def reserved_ids(view: View) -> tuple[ReservedIds, ...]:
+    """Return the contexts whose counter of ids is held up by ids more than ID_GAP above the rest, by name."""
+    there: defaultdict[str, list[int]] = defaultdict(list)
+    for key in view.keys("schema"):
+        there[str(key[0])].append(int(key[1]))
+    return tuple(_found(view, there))
+
+
+def _found(view: View, there: defaultdict[str, list[int]]) -> Iterator[ReservedIds]:
+    origin, spared = view.get("lineage", ("origin",)), view.get("counter", IDS_SPARED)
+    gap = ID_GAP + (origin.gap if isinstance(origin, Lineage) else 0)  # a restore leaves ids free
+    for key in sorted(_id_counters(view)):
+        counter, context = view.get("counter", key), str(key[1])
+        if not isinstance(counter, Counter):
+            continue
+        ids = sorted(one for one in {*there[context], counter.highest} if not _is_reserved(counter, one))
+        below = spared.highest if isinstance(spared, Counter) else 0
+        far = next((at for at, one in enumerate(ids) if one > _below(ids, at, below) + gap), None)
+        if far is not None:
+            ranges = tuple(_ranges(ids[far:], gap))
+            schemas = sum(any(low <= one <= high for low, high in ranges) for one in there[context])
+            yield ReservedIds(context, counter.highest, _below(ids, far, 0), ranges, schemas)
+
+
+def _id_counters(view: View) -> Iterator[Key]:
+    return (key for key in view.keys("counter") if key[0] == "ids" and key != IDS_SPARED)
+
+
+def _is_reserved(counter: Counter, schema_id: int) -> bool:
+    return schema_id > counter.highest and any(low <= schema_id <= high for low, high in counter.reserved)
+
+
+def _below(ids: list[int], at: int, least: int) -> int:
+    return max(ids[at - 1] if at else 0, least)
+
+
+def _ranges(ids: list[int], gap: int) -> Iterator[tuple[int, int]]:
+    """Put ids that lie near each other together: what was given between them may be deleted for good by now."""
+    low = high = ids[0]
+    for one in ids[1:]:
+        if one > high + gap:
+            yield low, high
+            low = one
+        high = one
+    yield low, high
+
+
+def healing_row(view: View, found: ReservedIds) -> Row:
+    """Return the row that lowers the counter of a context and keeps what is reserved."""
+    key: Key = ("ids", found.context, "", "")
+    counter = view.get("counter", key)
+    assert isinstance(counter, Counter)
+    ranges = tuple(sorted({*counter.reserved, *found.ranges}))
+    return Row("counter", key, replace(counter, highest=found.highest, reserved=ranges))
