@@ -218,5 +218,7 @@ FOLD_BYTES = 67_108_864
 """Bytes of records since the last fold after which a log on Kafka is folded; the fold's own where that is more."""
 FOLD_MARGIN = 1_000
 """Appends at the end of a log on Kafka that a fold leaves alone, so that nodes a little behind need not read all anew."""
+SCAN_BYTES = 67_108_864
+"""Bytes of records that a node has in memory while it reads a whole log on Kafka; further ones lie in a file meanwhile."""
 WINDOW_BYTES = 33_554_432
 """Bytes of the last appends of a log on Kafka that a node keeps at hand; who is behind them costs a replay."""

@@ -3,7 +3,7 @@
 A fold counts when a valid append names its digest. The exhaustive check in tests/simulation/kafka runs this code.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from treaty.core.commit import START, Position, Prefix
@@ -18,11 +18,11 @@ class Named:
     fold: bytes = b""
 
 
-def beginning(first: int, appends: Sequence[Named], folds: Mapping[bytes, Position]) -> tuple[Position, bytes] | None:
+def beginning(first: int, appends: Iterable[Named], folds: Mapping[bytes, Position]) -> tuple[Position, bytes] | None:
     """Return the place to begin at, and the digest of its fold (b"" for the front of the log).
 
-    `first` is the first offset that is still there, `appends` are all records that claim to be appends, in their order,
-    `folds` the places of the complete folds by digest. None: the front of the log is missing, and no fold stands for it.
+    `first` is the first offset that is still there, `appends` are all records that claim to be appends, in their order, gone
+    through once for each fold, `folds` the places of the complete folds by digest. None: the front of the log is missing, and no fold stands for it.
     A partition whose first offset is not 0 was cut: there a record that looks like a birth is one that came again.
     """
     for told, place in sorted(folds.items(), key=_highest_first):

@@ -12,6 +12,7 @@ from treaty.core.values import Fold
 from treaty.log.kafka.any.chunks import AID, Chunk, FoldError, rows_of
 from treaty.log.kafka.any.records import Found, Odd
 from treaty.log.kafka.any.rule import History, Verdict
+from treaty.log.kafka.any.spool import Payload
 from treaty.log.log import Fate, LogDamagedError, LogNewerError
 
 FOLD = "fold"
@@ -33,18 +34,20 @@ class Held:
     after: Position
     offset: int
     size: int
-    value: bytes
+    value: Payload
     commits: tuple[Commit, ...] | None = None
 
-    def rows(self) -> Iterable[Encoded]:
-        """Its rows in their order. Raises `LogDamagedError`."""
-        if self.commits is None:
+    def rows(self, *, once: bool = False) -> Iterable[Encoded]:
+        """Its rows in their order. Raises `LogDamagedError`. They are not kept where they are wanted `once`."""
+        commits = self.commits
+        if commits is None:
             try:
-                self.commits = read_append(self.value).commits
+                commits = read_append(bytes(self.value)).commits
             except (EnvelopeError, ValueError) as error:
                 raise LogDamagedError(f"offset {self.offset}: {error}; restore the log from a dump") from error
-            self.value = b""
-        return (row for commit in self.commits for row in commit.rows)
+            if not once:
+                self.commits, self.value = commits, b""
+        return (row for commit in commits for row in commit.rows)
 
 
 @dataclass(slots=True)
@@ -134,7 +137,7 @@ class Reading:
     def _append(self, found: Found, claim: Prefix) -> None:
         before = self.history.tip
         verdict = self.history.judge(claim)
-        if verdict is Verdict.VALID and not undamaged(found.value):
+        if verdict is Verdict.VALID and not undamaged(bytes(found.value)):
             raise LogDamagedError(
                 f"the append at offset {found.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
             )
@@ -153,17 +156,22 @@ class Reading:
                 self.fates.setdefault(claim.attempt, Fate.CONFLICT)
             return
         self.history.follow(claim)
-        self._hold(Held(before, claim.position, found.offset, len(found.value), found.value), claim.attempt)
+        names_fold = _TRACE in bytes(found.value)
+        self._hold(
+            Held(before, claim.position, found.offset, len(found.value), found.value),
+            claim.attempt,
+            names_fold=names_fold,
+        )
         self.address, self.winner = found.address, claim.attempt
-        if _TRACE in found.value:
+        if names_fold:
             self._named(self.held[-1])
         self._trim()
 
-    def _hold(self, one: Held, attempt: bytes) -> None:
+    def _hold(self, one: Held, attempt: bytes, *, names_fold: bool) -> None:
         own = self.flying.get(attempt)
         if own is not None:
             self.fates[attempt] = Fate.ACCEPTED
-            if _TRACE not in one.value:
+            if not names_fold:
                 one.commits, one.value = own, b""
         self.held.append(one)
         self.weight += one.size
@@ -233,7 +241,7 @@ def state(chunks: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ..
             f"of a newer version of Treaty than this node's: {error}; nothing is lost, upgrade this node"
         ) from error
     for one in appends:
-        for row in one.rows():
+        for row in one.rows(once=True):
             if row.value is None:
                 rows.pop((row.table, row.key), None)
             else:

@@ -5,6 +5,7 @@ from enum import Enum
 
 from treaty.core.commit import EnvelopeError, Prefix, read_prefix
 from treaty.log.kafka.any.chunks import Chunk, ChunkError, read_chunk
+from treaty.log.kafka.any.spool import Payload
 
 ADDRESS = "treaty-node"
 """Header of an append: the URL under which other nodes reach the one that sent it."""
@@ -25,7 +26,7 @@ class Found:
 
     offset: int
     claim: Prefix | Chunk | Odd
-    value: bytes
+    value: Payload
     address: str = ""
 
 

@@ -1,16 +1,16 @@
 """Reading a whole partition: every record from the first one to the end, and where in it to begin."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from treaty.core.commit import EnvelopeError, Prefix, read_append
 from treaty.log.kafka.any import aid
 from treaty.log.kafka.any.beginning import Named, beginning
 from treaty.log.kafka.any.chunks import AID, Chunk, whole
+from treaty.log.kafka.any.journal import Journal
 from treaty.log.kafka.any.reading import FOLD, LostError, Reading, folds_named
 from treaty.log.kafka.any.records import ADDRESS, Found, claim_of
-from treaty.log.kafka.any.spool import Spool
 from treaty.log.kafka.link import Batch, CutAwayError, Link
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
@@ -48,41 +48,53 @@ async def scan(link: Link, kept: int, window: int, *, at_least: int = 0) -> Scan
     for _ in range(TRIES):
         ends = await link.ends()
         try:
-            records = [one async for one in _all(link, ends.first, max(ends.end, at_least))]
+            records = await _all(link, ends.first, max(ends.end, at_least))
         except CutAwayError:
             continue
-        following = records[-1].offset + 1 if records else ends.first
+        following = ends.first if records.next is None else records.next
         return Scanned(_read(ends.first, records, kept, window), ends.first, max(following, ends.end))
     raise LogUnavailableError("the front of the log was cut away again and again while it was read")
 
 
-async def _all(link: Link, first: int, end: int) -> AsyncIterator[Found]:
-    offset, spool = first, Spool()
+async def _all(link: Link, first: int, end: int) -> Journal:
+    offset, journal = first, Journal()
     while offset < end:
         batch = await link.fetch(offset, FETCH_SECONDS)
         if batch.next <= offset:
             raise LogUnavailableError(f"the log ends at offset {end}, and offset {offset} does not come")
         offset = batch.next
         for one in found(batch):
-            if isinstance(one.claim, Chunk):
-                yield replace(one, claim=replace(one.claim, payload=spool.keep(bytes(one.claim.payload))))
-            else:
-                yield one
+            journal.add(one)
+    return journal
 
 
-def _read(first: int, records: list[Found], kept: int, window: int) -> Reading:
+@dataclass(frozen=True, slots=True)
+class _Appends:
+    """What the choice of a beginning sees of a journal, as often as it goes through it."""
+
+    journal: Journal
+    named: dict[int, bytes]
+    """Digests of the folds that appends name, by their offsets."""
+
+    def __iter__(self) -> Iterator[Named]:
+        for one in self.journal:
+            if isinstance(one.claim, Prefix):
+                yield Named(one.claim, self.named.get(one.offset, b""))
+
+
+def _read(first: int, records: Journal, kept: int, window: int) -> Reading:
     """Choose a beginning, and read on from there."""
     gathered: defaultdict[bytes, list[Chunk]] = defaultdict(list)
-    appends: list[Named] = []
+    named: dict[int, bytes] = {}
     for one in records:
         if isinstance(one.claim, Chunk):
             gathered[one.claim.told].append(one.claim)
-        elif isinstance(one.claim, Prefix):
-            appends.append(Named(one.claim, _names(one.value)))
+        elif isinstance(one.claim, Prefix) and (told := _names(bytes(one.value))):
+            named[one.offset] = told
     aids = [gathered.pop(told) for told in [*gathered] if gathered[told][0].format == AID]
     folds = {told: whole(chunks) for told, chunks in gathered.items()}
     places = {told: chunks[0].place for told, chunks in folds.items() if chunks}
-    begin = beginning(first, appends, places)
+    begin = beginning(first, _Appends(records, named), places)
     if begin is None:
         raise LogDamagedError(
             f"the front of the log is missing: it begins at offset {first}, and no whole fold stands for what was there. "

@@ -30,7 +30,8 @@ class Kept:
     """Bytes in such a file."""
 
     size: int
-    _at: int
+    start: int
+    """Where in the file they begin."""
     _file: _File = field(repr=False)
 
     def __len__(self) -> int:
@@ -39,9 +40,13 @@ class Kept:
 
     def __bytes__(self) -> bytes:
         """Read them. Raises `OSError`."""
-        found = bytearray()
-        while len(found) < self.size:
-            piece = os.pread(self._file.descriptor, self.size - len(found), self._at + len(found))
+        return self.piece(self.size)
+
+    def piece(self, most: int) -> bytes:
+        """Read the first of them, at most so many. Raises `OSError`."""
+        found, size = bytearray(), min(most, self.size)
+        while len(found) < size:
+            piece = os.pread(self._file.descriptor, size - len(found), self.start + len(found))
             if not piece:
                 raise OSError(0, "a file for what was read of the log was cut short")
             found += piece
@@ -67,9 +72,9 @@ class Spool:
         self._file: _File | None = None
         self._end = 0
 
-    def keep(self, payload: bytes) -> Payload:
-        """Keep some bytes."""
-        if len(payload) < LEAST:
+    def keep(self, payload: bytes, *, least: int | None = None) -> Payload:
+        """Keep some bytes: in the file, if they are as many as `least` (LEAST where it is not said)."""
+        if len(payload) < (LEAST if least is None else least):
             return payload
         try:
             if self._file is None:
@@ -81,3 +86,8 @@ class Spool:
         kept = Kept(len(payload), self._end, self._file)
         self._end += len(payload)
         return kept
+
+    def at(self, start: int, size: int) -> Kept:
+        """Bytes that were kept in the file."""
+        assert self._file is not None
+        return Kept(size, start, self._file)

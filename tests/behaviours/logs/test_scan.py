@@ -1,0 +1,146 @@
+"""Reading a whole log on Kafka: its records are in memory up to a limit, and what is more lies in a file."""
+
+import asyncio
+import random
+
+import pytest
+
+from tests.behaviours.logs.backends import KEPT, attempt, chain, put, row
+from tests.simulation.kafka.broker import LinkModel, Partition, Storm
+from treaty.core import limits
+from treaty.core.commit import START
+from treaty.core.rows import Encoded
+from treaty.log.kafka.any import scan
+from treaty.log.kafka.any.journal import Journal
+from treaty.log.kafka.any.log import AnyLog, Bounds
+from treaty.log.kafka.any.reading import changes, state
+from treaty.log.kafka.any.scan import Scanned
+from treaty.log.kafka.any.spool import Kept, Spool
+
+APPENDS = 120
+LIMIT = 4_000
+
+
+def link(partition: Partition) -> LinkModel:
+    return LinkModel(partition, Storm(), random.Random(1), fetched=3_000)
+
+
+async def filled(*, folded: bool) -> Partition:
+    """A partition with appends, one of them large, losers, strangers and, where it is folded, the chunks of a fold."""
+    partition = Partition()
+    log = AnyLog(link(partition), bounds=Bounds(kept=KEPT, margin=5), attempt=attempt)
+    for number in range(APPENDS):
+        tip = await log.tip()
+        await put(log, row(f"k{number % 50}", f'{{"n":{number},"pad":"{"x" * 200}"}}'), row(f"gone{number}", None))
+        if number % 10 == 0:
+            partition.append(b"not ours")
+            partition.append(chain(tip, [row("late", "{}")]).envelope)
+        if folded and number == APPENDS // 2:
+            await log.compact()
+    await put(log, row("large", f'{{"pad":"{"y" * 3 * LIMIT}"}}'))
+    await log.close()
+    return partition
+
+
+@pytest.fixture
+def journals(monkeypatch: pytest.MonkeyPatch) -> list[Journal]:
+    """Every journal that a scan makes."""
+    made: list[Journal] = []
+
+    class Told(Journal):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+
+    monkeypatch.setattr(scan, "Journal", Told)
+    return made
+
+
+def in_memory(scanned: Scanned) -> int:
+    """Bytes of values that a reader has in memory."""
+    held = sum(len(one.value) for one in scanned.reading.held if isinstance(one.value, bytes))
+    return held + sum(len(one.payload) for one in scanned.reading.chunks if isinstance(one.payload, bytes))
+
+
+def rows_of(scanned: Scanned) -> set[Encoded]:
+    return {*state(scanned.reading.chunks, scanned.reading.held)}
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_scan_keeps_few_bytes_in_memory_and_reads_the_same(
+    monkeypatch: pytest.MonkeyPatch, journals: list[Journal], *, folded: bool
+) -> None:
+    async def both() -> tuple[Scanned, Scanned]:
+        partition = await filled(folded=folded)
+        journals.clear()
+        plain = await scan.scan(link(partition), KEPT, 10**9)
+        monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
+        return plain, await scan.scan(link(partition), KEPT, 10**9)
+
+    plain, bounded = asyncio.run(both())
+    assert journals[0].in_file == 0
+    assert 0 < journals[1].in_memory <= LIMIT < journals[0].in_memory
+    assert journals[1].in_file > APPENDS // 3
+    assert len(journals[0]) == len(journals[1])
+    assert (bounded.first, bounded.next) == (plain.first, plain.next)
+    one, other = plain.reading, bounded.reading
+    assert (one.tip, one.base, one.seen, one.folds, one.weight) == (
+        other.tip,
+        other.base,
+        other.seen,
+        other.folds,
+        other.weight,
+    )
+    assert [(each.before, each.after, each.offset) for each in one.held] == [
+        (each.before, each.after, each.offset) for each in other.held
+    ]
+    assert rows_of(bounded) == rows_of(plain)
+    assert [*changes(other.held)] == [*changes(one.held)]
+
+
+def test_a_state_is_worked_out_without_the_commits_of_all_appends(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scanned() -> Scanned:
+        partition = await filled(folded=False)
+        monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
+        return await scan.scan(link(partition), KEPT, 10**9)
+
+    found = asyncio.run(scanned())
+    assert len(rows_of(found)) == 51
+    assert not any(one.commits for one in found.reading.held)
+    assert in_memory(found) <= LIMIT
+
+
+def test_a_node_that_starts_on_a_long_log_has_the_last_appends_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
+
+    async def started() -> None:
+        partition = await filled(folded=False)
+        log = AnyLog(link(partition), bounds=Bounds(kept=KEPT, margin=5), attempt=attempt)
+        delta = await log.read(START)
+        assert delta.reload
+        assert len(delta.rows) == 51
+        place = await put(log, row("new", "{}"))
+        assert [one.key for one in (await log.read(delta.tip)).rows] == ['["new"]']
+        assert (await log.read(place)).rows == ()
+        await log.close()
+
+    asyncio.run(started())
+
+
+def test_records_stay_in_memory_where_no_file_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, journals: list[Journal]
+) -> None:
+    def full(self: Spool, payload: bytes, *, least: int | None = None) -> bytes:
+        return payload
+
+    async def scanned() -> Scanned:
+        partition = await filled(folded=True)
+        journals.clear()
+        monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
+        monkeypatch.setattr(Spool, "keep", full)
+        return await scan.scan(link(partition), KEPT, 10**9)
+
+    found = asyncio.run(scanned())
+    assert len(rows_of(found)) == 52, "the row that names the fold is one"
+    assert journals[0].in_file == 0
+    assert not any(isinstance(one.value, Kept) for one in found.reading.held)
