@@ -6,7 +6,7 @@ RULES = (
     Bug(
         "outcomes: only fifty are kept",
         "The outcome of a command is forgotten after fifty commits instead of 10,000.",
-        (Edit("treaty.core.law.memory:remember", "sequence - OUTCOMES", "sequence - 50"),),
+        (Edit("treaty.core.law.memory:_too_old", "sequence - OUTCOMES", "sequence - 50"),),
         by_tests("laws/test_corners.py::test_the_oldest_outcome_falls_out"),
     ),
     Bug(
