@@ -3,6 +3,7 @@
 `python -m tests.planted.forge` reads bugs as JSON, one a line, and writes one line of JSON for each.
 """
 
+import atexit
 import json
 import os
 import sys
@@ -114,6 +115,7 @@ def forked(bug: Bug) -> Found:
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as answer:
         child = os.fork()
         if child == 0:
+            atexit._clear()  # what this process would do at its end is not the child's work
             os.dup2(output.fileno(), 1)
             os.dup2(output.fileno(), 2)
             try:
@@ -121,6 +123,7 @@ def forked(bug: Bug) -> Found:
                 answer.flush()
             except BaseException:  # noqa: BLE001 - whatever it is, the one who asked prints it
                 traceback.print_exc()
+            atexit._run_exitfuncs()  # servers that tests share end here
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(0)

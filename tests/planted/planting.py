@@ -114,8 +114,9 @@ def _edited(module: ModuleType, path: str, edit: Edit, mark: str) -> CodeType:
     start, stop = places[0]
     changed = source[:start] + edit.new + source[stop:]
     tree = ast.parse(changed)
-    line = changed.count("\n", 0, start) + 1
-    column = len(changed[changed.rfind("\n", 0, start) + 1 : start].encode())
+    at = next((at for at in range(start, stop) if source[at] != changed[at : at + 1]), stop)
+    line = changed.count("\n", 0, at) + 1
+    column = len(changed[changed.rfind("\n", 0, at) + 1 : at].encode())
     _note(_definition(tree, path), (line, column), mark)
     code = compile(ast.fix_missing_locations(tree), module.__file__ or "", "exec", dont_inherit=True)
     return _code(code, path)

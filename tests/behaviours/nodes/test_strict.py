@@ -210,6 +210,27 @@ async def test_an_append_whose_fate_is_not_known_proves_nothing() -> None:
 
 
 @virtual
+async def test_an_append_that_comes_second_when_it_is_sent_again_did_not_land_before() -> None:
+    """It was lost on its way and other nodes have written. The answer that goes with it names a place of the log."""
+    disk = Disk(9)
+    log = gated(disk)
+    async with living(way(disk)) as writer, living(log, 3) as node:
+        await writer.ask(post("s"))
+        await node.follower.look()
+        log.shown = Delta(disk.tip, ())
+        for text in ('["a","b?"]', '["a","c?"]'):
+            await writer.ask(post("s", text))
+        log.fates = (Fate.UNKNOWN,)
+        answers = asyncio.gather(read(node), node.ask(post("s")))
+        await asyncio.sleep(3)
+        log.shown = None
+        latest, again = await answers
+        assert (latest, again.answer.version.number) == (3, 1)
+        assert node.counts.unknown == 1
+        assert again.token in {append.position.token for append in disk.appends}
+
+
+@virtual
 async def test_after_many_conflicts_strict_readers_are_told_and_writers_are_not_held_up() -> None:
     log = gated(Disk(9))
     async with living(log) as node:

@@ -1,6 +1,6 @@
 """Bugs planted in the logs: SQLite, Kafka with any writer, Kafka with one owner."""
 
-from tests.planted.bug import Bug, Edit, by_tests
+from tests.planted.bug import Bug, Edit, by_lives, by_tests
 
 LOGS = (
     Bug(
@@ -53,5 +53,49 @@ LOGS = (
         "Of a row that two commits of one append change, the first change is the last state.",
         (Edit("treaty.core.commit:Append.rows", "for commit in self.commits", "for commit in reversed(self.commits)"),),
         by_tests("behaviours/logs/test_append.py::test_a_chain_is_seen_as_a_whole_and_in_its_last_state[sqlite]"),
+    ),
+    Bug(
+        "any: tombstones are ignored",
+        "Rows of a fold and of the appends behind it come back though they were deleted.",
+        (Edit("treaty.log.kafka.any.reading:state", "rows.pop((row.table, row.key), None)", "pass"),),
+        by_lives(0, "log", log="any"),
+    ),
+    Bug(
+        "any: two appends in the wrong order",
+        "What some appends have changed is told with the oldest state of each row.",
+        (Edit("treaty.log.kafka.any.reading:changes", "for one in appends", "for one in reversed([*appends])"),),
+        by_lives(0, "log", log="any"),
+    ),
+    Bug(
+        "any: after a cut the tail skips appends",
+        "Who finds that the next offset was cut away goes on at the end.",
+        (Edit("treaty.log.kafka.any.tailing:Tail._again", "await self._anew()", "self._next = ends.end"),),
+        by_lives(0, "log 1 3 6", log="any"),
+    ),
+    Bug(
+        "owner: no fence after an unknown outcome",
+        "An owner goes on after an append of unknown fate, and does not look where its first record lands.",
+        (
+            Edit(
+                "treaty.log.kafka.owner.log:OwnerLog._commit",
+                "if not told or not await self._seen(append.position, view): return Fate.UNKNOWN",
+                "if not told or not await self._seen(append.position, view):\n"
+                "            self._held = held\n            return Fate.UNKNOWN",
+            ),
+            Edit("treaty.log.kafka.owner.view:View.end", "self._behind)", "self._behind) + 2**40"),
+        ),
+        by_lives(0, "log 1 2 5", log="owner"),
+    ),
+    Bug(
+        "owner: changes since a forgotten place are told as complete",
+        "Who asks for what came after a place that is not remembered gets what is remembered.",
+        (Edit("treaty.log.kafka.owner.window:Window.since", "if after != self._base:", "if not self._base:"),),
+        by_lives(0, "log", log="owner"),
+    ),
+    Bug(
+        "restore: ids go on where the dump ends",
+        "A restore does not raise the counters of ids, so ids that were given after the dump are given again.",
+        (Edit("treaty.log.care.restore:_fitted", "decoded.value.highest + gap", "decoded.value.highest"),),
+        by_lives(0, "4", events="restored"),
     ),
 )

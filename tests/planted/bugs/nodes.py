@@ -1,6 +1,6 @@
 """Bugs planted in the node: its writer, its follower, its state file, its hot answers."""
 
-from tests.planted.bug import Bug, Edit, by_tests
+from tests.planted.bug import Bug, Edit, by_lives, by_tests
 
 LATEST = r"/subjects/s/versions/latest-Host: h\r\nAccept: */*\r\nUser-Agent: test\r\n-GET"
 """The case of a test, as pytest names it."""
@@ -38,6 +38,18 @@ NODES = (
         ),
     ),
     Bug(
+        "strict: an append of unknown fate is a proof",
+        "A strict read is answered when the append that it waits for has met no answer.",
+        (
+            Edit(
+                "treaty.node.writer:Writer._round",
+                "self._counts.unknown += 1",
+                "self._counts.unknown += 1; self._queue.barriers.accepted(flight.look)",
+            ),
+        ),
+        by_tests("behaviours/nodes/test_strict.py::test_an_append_whose_fate_is_not_known_proves_nothing"),
+    ),
+    Bug(
         "state file: lacks the last row of its place",
         "A new state file is written without the last row that came since the old one.",
         (Edit("treaty.node.segment.writing:_newest", "tables.apply(delta.rows,", "tables.apply(delta.rows[:-1],"),),
@@ -63,5 +75,101 @@ NODES = (
         "The answer about the latest version is kept as one by number is.",
         (Edit("treaty.api.confluent.subjects:get_version", "x.hot = number != q.LATEST", "x.hot = True"),),
         by_tests(f"facades/test_hot.py::test_what_may_differ_the_next_time_is_asked_again[{LATEST}]"),
+    ),
+    Bug(
+        "writer: an unknown append counts as accepted",
+        "An append of unknown fate is answered as one that is durable.",
+        (
+            Edit(
+                "treaty.node.writer:Writer._round",
+                "elif flight.fate is Fate.ACCEPTED:",
+                "elif flight.fate in {Fate.ACCEPTED, Fate.UNKNOWN}:",
+            ),
+        ),
+        by_tests(
+            "behaviours/nodes/test_writing.py::test_what_is_no_longer_remembered_is_unknown_and_never_run_again",
+            "behaviours/nodes/test_writing.py::test_closing_tells_everybody_who_waits",
+        ),
+    ),
+    Bug(
+        "writer: a second try that comes second says that the first landed",
+        "When the append that is sent again meets a conflict, the first one is taken for the one that won.",
+        (
+            Edit(
+                "treaty.node.writer:Writer._settle",
+                "if fate is Fate.CONFLICT and not self._log.owned: continue",
+                "if fate is Fate.CONFLICT and not self._log.owned: return append",
+            ),
+        ),
+        by_tests(
+            "behaviours/nodes/test_strict.py"
+            "::test_an_append_that_comes_second_when_it_is_sent_again_did_not_land_before"
+        ),
+    ),
+    Bug(
+        "chain: a refusal is told before its chain lands",
+        "A refusal that was decided on commits of a chain is told before they are durable.",
+        (
+            Edit(
+                "treaty.node.chain:_without_rows",
+                "chain.riders.append((pending, verdict))",
+                "(chain.ready if chain.commits and isinstance(verdict, Refusal) else chain.riders).append((pending, verdict))",
+            ),
+        ),
+        by_lives(0, "1"),
+    ),
+    Bug(
+        "look: numbered one too high",
+        "A look that has ended counts as the one that began after it.",
+        (Edit("treaty.node.follower:Follower._look_on", "self.finish(number)", "self.finish(number + 1)"),),
+        by_lives(0, "1 3"),
+    ),
+    Bug(
+        "deadline: an open append is told as nothing left",
+        "At its deadline a command whose append may still land is told that it has left nothing.",
+        (Edit("treaty.node.pending:Pending.expire", "if self.sent:", "if self.sent and self.over:"),),
+        by_lives(0, "2"),
+    ),
+    Bug(
+        "state file: a change-over loses the last row",
+        "The last row that came after a state file is left out when the node changes over to it.",
+        (
+            Edit(
+                "treaty.node.follower:Follower.change_over",
+                "self.tables.apply(delta.rows,",
+                "self.tables.apply(delta.rows[:-1],",
+            ),
+        ),
+        by_lives(0, "log"),
+    ),
+    Bug(
+        "segment: a deleted key is found again",
+        "An index of layered tables finds keys of the state file that were deleted since.",
+        (
+            Edit(
+                "treaty.node.segment.layered:LayeredTables.find",
+                "merge((key for key in below if key not in covered) if covered else below, over)",
+                "merge(below, over)",
+            ),
+        ),
+        by_lives(0, "log"),
+    ),
+    Bug(
+        "memo: compare(a, b) answers compare(b, a)",
+        "Answers about compatibility are remembered without who reads and who writes.",
+        (
+            Edit(
+                "treaty.node.grammar:key_of",
+                "return (policy, reader.digest, writer.digest, ())",
+                "return (policy, min(reader.digest, writer.digest), max(reader.digest, writer.digest), ())",
+            ),
+        ),
+        by_lives(0, "1 3 5"),
+    ),
+    Bug(
+        "forwarding: a command whose node went away counts as not sent",
+        "When another node breaks off, a command that it has is taken for one that never left.",
+        (Edit("treaty.node.peers.handing:Handing._asked", "if not away.left:", "if away:"),),
+        by_lives(0, "1 2", log="owner"),
     ),
 )

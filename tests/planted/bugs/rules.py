@@ -1,6 +1,6 @@
 """Bugs planted in the rules that every command is decided by."""
 
-from tests.planted.bug import Bug, Edit, by_tests
+from tests.planted.bug import Bug, Edit, by_lives, by_tests
 
 RULES = (
     Bug(
@@ -44,5 +44,71 @@ RULES = (
         "A request that means the subject itself is sent on to what the subject stands for.",
         (Edit("treaty.core.law.aliases:alias_candidate", "and request.exact", "and not request"),),
         by_tests("behaviours/test_registry_aliases.py::test_importers_mean_the_subject_itself[memory]"),
+    ),
+    Bug(
+        "policy: the oldest version is not compared",
+        "A transitive check leaves the oldest version out.",
+        (
+            Edit(
+                "treaty.core.law.admission:compared_with",
+                "return [*candidates]",
+                "return (lambda found: found[:-1] or found)([*candidates])",
+            ),
+        ),
+        by_tests("laws/test_admission.py::test_every_level_under_every_strictness[FULL_TRANSITIVE-STRICT]"),
+    ),
+    Bug(
+        "purge: drops a schema that another subject uses",
+        "The schema of a removed version goes though another version has it.",
+        (
+            Edit(
+                "treaty.core.law.removal:remove_versions",
+                "if all(key in gone for key in use_keys",
+                "if any(key in gone for key in use_keys",
+            ),
+        ),
+        by_lives(0, "log 4"),
+    ),
+    Bug(
+        "register: the mark of a forced version is lost",
+        "A version that was registered by force does not say so.",
+        (Edit("treaty.core.law.places:new_version", "if request.force else None", "if not request else None"),),
+        by_lives(0, "5"),
+    ),
+    Bug(
+        "outcomes: another request under the id gets the answer",
+        "What a command came to is told to another request that has the same id.",
+        (
+            Edit(
+                "treaty.core.law.memory:recall",
+                'if members.get("request", "") not in {"", request_digest(command.request)}:',
+                "if not members:",
+            ),
+        ),
+        by_tests("behaviours/nodes/test_writing.py::test_another_request_under_a_used_id_is_refused"),
+    ),
+    Bug(
+        "context: its counter of ids goes with it",
+        "When a context is deleted its counter goes too, so a context of that name gives the same ids again.",
+        (
+            Edit(
+                "treaty.core.law.contexts:delete_context",
+                "return Decision(tuple(rows), Deleted(()))",
+                'return Decision((*rows, Row("counter", ("ids", context, "", ""), None)), Deleted(()))',
+            ),
+        ),
+        by_lives(0, "4 log"),
+    ),
+    Bug(
+        "overlay: an entry that was given up in the chain is still found",
+        "An index finds a row under what an earlier commit of the same chain has changed.",
+        (
+            Edit(
+                "treaty.core.overlay:Overlay._settle",
+                "self._claim(Row(row.table, row.key, before), held=False)",
+                "pass",
+            ),
+        ),
+        by_tests("laws/test_indexes.py::test_a_view_shows_what_its_rows_say_after_every_commit"),
     ),
 )

@@ -1,0 +1,69 @@
+"""`python -m tests.planted [--search] [NAME ...]`: find planted bugs, or search for the seeds that find them; a table."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.planted.bug import Bug, ByLives
+from tests.planted.finding import Forge, found_by_lives, found_by_tests
+from tests.planted.planting import planted
+from tests.planted.table import BUGS
+from tests.simulation.events import table
+from tests.simulation.scenario import run
+
+
+def search(bug: Bug, seeds: range, seconds: float) -> Iterator[str]:
+    """Tell every seed that finds a bug, with the law that broke and the processor time of the life."""
+    finder, begun = bug.finder, time.process_time()
+    assert isinstance(finder, ByLives), f"{bug.name} is found by tests"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "ALWAYS", finder.events)
+        for seed in seeds:
+            before = time.process_time()
+            with planted(bug) as ran:
+                broken = run(seed, log=finder.log).broken
+            now = time.process_time()
+            if broken is not None:
+                yield f"  seed {seed} ({now - before:.1f} s, {now - begun:.1f} s in all): {str(broken)[:150]}"
+            if now - begun > seconds:
+                yield f"  given up after seed {seed}; the planted code {'ran' if ran else 'did not run'} in it"
+                return
+
+
+def find(bug: Bug, forge: Forge) -> str:
+    """A row of the table of bugs: the name, who found it, and the seconds."""
+    try:
+        if isinstance(bug.finder, ByLives):
+            seconds, seed = found_by_lives(bug)
+            return f"| {bug.name} | {bug.finder.kind}, seed {seed} | {seconds:.1f} |"
+        return f"| {bug.name} | {bug.finder.kind} | {found_by_tests(bug, forge):.1f} |"
+    except Exception as error:  # noqa: BLE001 - the other rows are wanted too
+        return f"| {bug.name} | NOT FOUND: {str(error)[:300]} | |"
+
+
+def main() -> int:
+    """Find some bugs, or all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.planted")
+    parser.add_argument("names", nargs="*", help="parts of names of bugs; all without")
+    parser.add_argument("--search", action="store_true", help="tell every seed that finds the bug")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed of a search")
+    parser.add_argument("--count", type=int, default=300, help="how many seeds are searched")
+    parser.add_argument("--seconds", type=float, default=60, help="processor time of a search, for each bug")
+    given = parser.parse_args()
+    chosen = [bug for bug in BUGS if not given.names or any(name in bug.name for name in given.names)]
+    with Forge() as forge:
+        for bug in chosen:
+            if not given.search:
+                print(find(bug, forge), flush=True)
+            elif isinstance(bug.finder, ByLives):
+                print(bug.name)
+                for line in search(bug, range(given.seed, given.seed + given.count), given.seconds):
+                    print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
