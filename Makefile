@@ -15,9 +15,11 @@ SOAK_SEEDS ?= 4000
 FIRST_SEED ?= 250
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
-# Tests without a JVM wait for servers now and then: one worker more keeps the cores busy.
+# Tests wait for servers and for Spark now and then: one worker more keeps the cores busy. With a JVM each has up to 3 GB.
 MORE = -n $$(($(WORKERS) + 1)) --dist loadgroup
-IN_ORDER = $(PARALLEL) --no-loadscope-reorder
+ROOMY := $(shell awk '/^MemTotal/ {print ($$2 > 12000000)}' /proc/meminfo 2>/dev/null || echo 0)
+JVM_WORKERS ?= $(if $(filter 1,$(ROOMY)),$(shell echo $$(($(WORKERS) + 1))),$(WORKERS))
+IN_ORDER = -n $(JVM_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # Servers and commands that tests start by the hundred load what was compiled once, whatever this shell says about it.
 export PYTHONDONTWRITEBYTECODE :=
