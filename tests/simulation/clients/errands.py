@@ -16,6 +16,8 @@ from treaty.core.requests import (
     DeleteSubject,
     DeleteVersion,
     Derive,
+    GetConfig,
+    GetMode,
     GetVersion,
     ListVersions,
     Lookup,
@@ -95,6 +97,7 @@ def turn_alias(ask: Asker) -> list[Request[Any]]:
         SetConfig(Scope(*alias), Config(alias=second)),
         GetVersion(alias, 1),
         GetVersion(alias, -1),
+        GetVersion(alias, -1, exact=True),
         DeleteVersion(alias, ask.number()),
     ]
     back = SetConfig(Scope(".", "t"), Config(alias="a"))
@@ -169,6 +172,29 @@ def compare_far_back(ask: Asker) -> list[Request[Any]]:
     ]
 
 
+def stack_settings(ask: Asker) -> list[Request[Any]]:
+    """Set config and mode at several scopes of one subject, and do what depends on which of them counts."""
+    subject, levels = ask.chance.choice([ask.subject(), Subject(".x", "s")]), list(LEVELS)
+    scopes = [Scope(*subject), Scope(subject.context), Scope(), Scope("*")]
+    chosen = ask.chance.sample(scopes, 2)
+    closed = ask.chance.choice(scopes[1:])
+    first, second = ask.chance.sample([Config(level=level) for level in levels], 2)
+    gap = ask.chance.choice([Config(normalize=True), Config(group="major"), second])
+    return [
+        SetConfig(chosen[0], first),
+        SetConfig(chosen[1], gap),
+        GetConfig(scopes[0], resolve=True),
+        Register(subject, ask.draft()),
+        Register(subject, ask.draft()),
+        SetMode(closed, ask.chance.choice(["READONLY", "READONLY_OVERRIDE"])),
+        *ask.chance.sample(
+            [Register(subject, ask.draft()), DeleteSubject(subject), GetMode(scopes[0], resolve=True)], 2
+        ),
+        SetMode(closed, None),
+        *(DeleteConfig(one) for one in chosen),
+    ]
+
+
 ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "purges": (8, purge),
     "renames": (2, rename),
@@ -179,6 +205,7 @@ ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "references tagged": (2, tag_references),
     "referrers deleted": (2, refer_and_delete),
     "compared far back": (2, compare_far_back),
+    "settings stacked": (2, stack_settings),
 }
 """Errands by what is counted: how often, and what is asked."""
 
