@@ -195,6 +195,13 @@ def stack_settings(ask: Asker) -> list[Request[Any]]:
     ]
 
 
+def hide_versions(ask: Asker) -> list[Request[Any]]:
+    """Register the same schema again and again after its version was deleted: the ones before are hidden."""
+    subject, draft = ask.subject(), ask.draft()
+    again: list[Request[Any]] = [DeleteVersion(subject, -1), Register(subject, draft)]
+    return [Register(subject, draft), *again * 4, ListVersions(subject, "all")]
+
+
 ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "purges": (8, purge),
     "renames": (2, rename),
@@ -206,6 +213,7 @@ ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "referrers deleted": (2, refer_and_delete),
     "compared far back": (2, compare_far_back),
     "settings stacked": (2, stack_settings),
+    "versions hidden": (1, hide_versions),
 }
 """Errands by what is counted: how often, and what is asked."""
 

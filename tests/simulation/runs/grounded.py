@@ -21,6 +21,10 @@ RESTORE_BYTES = 1_500
 FORGETFUL = 0.25
 """In how many lives outcomes are soon forgotten: after `REMEMBERED` commits, `DROPPED` of them at once; what is handed over is decided before."""
 REMEMBERED, DROPPED, HANDED_SOON = 15, 2, 10
+TIGHT = 0.2
+"""In how many lives there is little room: few versions of a subject, few schemas and subjects of a context, few contexts."""
+ROOM = {"VERSIONS_PER_SUBJECT": 3, "VERSIONS_KEPT_PER_SUBJECT": 4, "VERSIONS_DROPPED": 1, "CONTEXTS": 4,
+        "SUBJECTS_PER_CONTEXT": 4, "SCHEMAS_PER_CONTEXT": 5}  # fmt: skip
 YOUNG = 50_000
 """Objects that are made before garbage is looked for; lives make much of it and hold little."""
 
@@ -44,6 +48,9 @@ def grounded(seed: int) -> Iterator[None]:
                 patch.setattr(module, "HANDED_WITHIN", HANDED_SOON)
             for module in (limits, memory):
                 patch.setattr(module, "OUTCOMES_DROPPED", DROPPED)
+        if random.Random(f"room/{seed}").random() < TIGHT:
+            for name, most in ROOM.items():
+                patch.setattr(limits, name, most)
         gc.set_threshold(YOUNG, *before[1:])
         try:
             yield

@@ -14,6 +14,7 @@ from tests.simulation.judging.model.events import (
     VersionPurged,
     VersionTurned,
 )
+from tests.simulation.judging.model.making import refuse_many_contexts
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
@@ -246,7 +247,10 @@ def make_context(past: Past, asking: Asking, request: q.MakeContext) -> Yes:
     if mode not in GIVING_IDS:
         raise No(NotPermitted, "CONTEXT_NOT_IMPORTING", old=mode)
     highest = past.highest_id(context) or 0
-    events: list[Event] = [] if context in past.contexts else [ContextMade(context)]
+    events: list[Event] = []
+    if context not in past.contexts:
+        refuse_many_contexts(past)
+        events.append(ContextMade(context))
     if request.highest_id > highest:
         events.append(IdsReserved(context, request.highest_id))
     return Yes(tuple(events), ContextAnswer(context, max(highest, request.highest_id)))

@@ -61,9 +61,10 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     past, request = case.past, case.request
     number = _number(case)
     schema_id, schema = _schema(case, new)
-    names = past.of(request.subject)
+    going = _taken_away(case, schema_id, number)
+    home = _home(case)
     for scheme, name in request.names:
-        if any((scheme, name) in one.names for one in names):
+        if any((scheme, name) in one.names for one in past.of(request.subject)):
             raise No(NameTaken, "NAME_TAKEN", subject=str(request.subject))
     content = None if new.draft.text == new.parsed.canonical else new.draft.text.encode()
     highest = past.highest_of_type(request.subject, new.draft.format, new.parsed.type_name)
@@ -82,7 +83,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     )
     ordinal = past.highest_ordinal(request.subject) + 1
     made = VersionMade(request.subject, ordinal, version, schema, new.alike, content, request.names)
-    events: list[Event] = [*_home(case), *_taken_away(case, schema_id, number), made]
+    events: list[Event] = [*home, *going, made]
     told = describe(VersionNow(request.subject, ordinal, version, schema, new.alike, content, request.names))
     told = replace(told, metadata=new.draft.metadata, rules=new.draft.rules, references=as_sent(new.used))
     return Yes(tuple(events), Registered(told, created=True))
@@ -121,12 +122,15 @@ def _schema(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
             raise No(NotPermitted, "ID_TAKEN", subject=str(request.subject), new=new.guid)
         highest = max(past.highest_id(context) or 0, past.spared_ids or 0)
         if there is None and request.schema_id > highest + limits.ID_GAP:
-            raise No(TooLarge, "ID_GAP")
+            raise No(TooLarge, "ID_GAP", path="/id", new=str(request.schema_id))
+        if there is None:
+            _refuse_many_schemas(past, context)
         return request.schema_id, there or schema
     same = [one for one in past.versions if one.context == context and is_same(one, new)]
     if same:
         first = min(same, key=lambda one: one.schema_id)
         return first.schema_id, first.schema
+    _refuse_many_schemas(past, context)
     highest = max(past.highest_id(context) or 0, past.spared_ids or 0)
     if highest >= limits.COUNTER:
         raise No(TooLarge, "COUNTER")
@@ -137,8 +141,11 @@ def _home(case: Case) -> list[Event]:
     past, subject, creation = case.past, case.request.subject, case.request.create_with
     events: list[Event] = []
     if subject.context not in past.contexts:
+        refuse_many_contexts(past)
         events.append(ContextMade(subject.context))
     if subject not in past.subjects:
+        if sum(one.context == subject.context for one in past.subjects) >= limits.SUBJECTS_PER_CONTEXT:
+            raise No(TooLarge, "SUBJECTS_PER_CONTEXT", subject=str(subject))
         made = values.Subject(
             generation=past.sequence + 1,
             origin=creation.origin,
@@ -152,17 +159,45 @@ def _home(case: Case) -> list[Event]:
     return events
 
 
+def _refuse_many_schemas(past: Past, context: str) -> None:
+    if len({one.schema_id for one in past.versions if one.context == context}) >= limits.SCHEMAS_PER_CONTEXT:
+        raise No(TooLarge, "SCHEMAS_PER_CONTEXT")
+
+
+def refuse_many_contexts(past: Past) -> None:
+    if len(past.contexts) >= limits.CONTEXTS:
+        raise No(TooLarge, "CONTEXTS")
+
+
 def _taken_away(case: Case, schema_id: int, number: int) -> list[Event]:
-    """What goes because the new version comes: softly deleted versions of its schema that nobody refers to are hidden;
-    an imported version takes the place of the one with its number.
+    """What goes because the new version comes: an imported version takes the place of the one with its number; softly
+    deleted versions of its schema that nobody refers to are hidden; and the oldest hidden ones make room.
     """
-    past, events = case.past, list[Event]()
+    past, events, gone = case.past, list[Event](), list[VersionNow]()
     there = past.of(case.request.subject)
     for one in there:
         if case.gives_ids and one.number == number and one.state != "hidden":
             refuse_if_referred_to(past, one, ("live", "soft"))
             hidden = [other for other in there if other.state == "hidden" and other.schema_id == one.schema_id]
-            events += [VersionPurged(gone.subject, gone.ordinal) for gone in (one, *hidden)]
-        elif one.state == "soft" and one.schema_id == schema_id and not is_referred_to(past, one, ("live", "soft")):
+            gone += [one, *hidden]
+    for one in there:
+        again = one.state == "soft" and one.schema_id == schema_id and one not in gone
+        if again and not is_referred_to(past, one, ("live", "soft")):
             events.append(VersionTurned(one.subject, one.ordinal, "hidden"))
-    return events
+    gone += _making_room(case, there, gone)
+    return [*events, *(VersionPurged(one.subject, one.ordinal) for one in gone)]
+
+
+def _making_room(case: Case, there: list[VersionNow], gone: list[VersionNow]) -> list[VersionNow]:
+    """The oldest hidden versions that nobody refers to, as many as there would be too many versions."""
+    if sum(one.state == "live" for one in there if one not in gone) >= limits.VERSIONS_PER_SUBJECT:
+        raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(case.request.subject))
+    excess = len(there) - len(gone) + 1 - limits.VERSIONS_KEPT_PER_SUBJECT
+    if excess <= 0:
+        return []
+    hidden = [one for one in there if one.state == "hidden" and one not in gone]
+    oldest = sorted(hidden, key=lambda one: (one.number, one.ordinal))[: limits.VERSIONS_DROPPED]
+    room = [one for one in oldest if not is_referred_to(case.past, one, ("live", "soft"))][:excess]
+    if not room and not gone:
+        raise No(TooLarge, "VERSIONS_KEPT_PER_SUBJECT", subject=str(case.request.subject))
+    return room

@@ -25,7 +25,7 @@ from treaty.core import requests as q
 from treaty.core.answers import Config, Registered
 from treaty.core.grammar import Invalid
 from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted, TooLarge
+from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted
 from treaty.core.schema import Draft, Metadata, RuleSet
 
 
@@ -33,8 +33,6 @@ def _case(past: Past, request: q.Register, time: int) -> Case:
     scope = q.Scope(*request.subject)
     config = config_in_force(past, scope)
     live = past.shown(request.subject)
-    if len(live) >= limits.VERSIONS_PER_SUBJECT:
-        raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(request.subject))
     policy = policy_in_force(past, request.subject, config, request.create_with.policy)
     return Case(past, request, config, mode_in_force(past, scope), policy, live, time)
 
