@@ -6,7 +6,6 @@ with a state that was; places that are left behind are known, and lost.
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from tests.simulation.judging.broken import Broken
@@ -60,8 +59,8 @@ class History:
         """Moment of a command's commit."""
         self.answers: dict[str, Any] = {}
         """What a command's decision answers."""
-        self.done: dict[str, Request[Any]] = {}
-        """The request that a command's commit is of."""
+        self.done: dict[str, tuple[Request[Any], ...]] = {}
+        """The requests that a command's commit may be of: one, unless it fits several that were sent under its id."""
         self.lost: dict[str, list[Any]] = {}
         """Answers of commits that were durable, and are not any more."""
         self.left: dict[Position, int] = {}
@@ -122,17 +121,10 @@ class History:
         if not self.judged:
             return past
         self._lose({commit.command_id})  # what is not remembered any more is a new command
-        broken: list[Broken] = []
-        for asked in self.commands[commit.command_id]:
-            try:
-                later, told = take_commit(past, replace(asked, time=commit.time), commit, rows, self._digests)
-            except Broken as one:
-                broken.append(one)
-                continue
-            self.answers[commit.command_id] = told.answer
-            self.done[commit.command_id] = asked.request
-            return later
-        raise broken[0] if len(broken) == 1 else Broken(broken[-1].law, "; or ".join(map(str, broken)))
+        later, answered = take_commit(past, self.commands[commit.command_id], commit, rows, self._digests)
+        self.answers[commit.command_id] = answered.answer
+        self.done[commit.command_id] = answered.requests
+        return later
 
     def _past_with_tool(self, past: Past, before: DictTables, commit: Commit, rows: tuple[Row, ...]) -> Past:
         """The past with what no command asked for: settings that were spoilt are gone, a restore that ends is there."""

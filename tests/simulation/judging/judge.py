@@ -120,7 +120,7 @@ class Judge:
         if any(same_answer(mine, reply.answer) for mine in self.history.lost.get(one.call.command_id, ())):
             self.counts["written and lost"] += 1
             return
-        if landed is not None and one.request != self.history.done[one.call.command_id]:
+        if landed is not None and one.request not in self.history.done[one.call.command_id]:
             # In one chain an answer that writes nothing may come before the other's commit, under the token of its end.
             if one.since >= landed and one.call.command_id in self.history.pasts[-1].outcomes:
                 raise Broken("2", f"{one.request} was told {reply}, under an id that was another request's")

@@ -1,9 +1,11 @@
 """Commits held against the model: the rows of each are what its request comes to after the past, no more and no less."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from tests.simulation.judging.broken import Broken
-from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.deciding import decide
 from tests.simulation.judging.model.events import Alike, Answered, Event, OutcomeDropped, VersionMade
 from tests.simulation.judging.model.facts import Place, fact, places
@@ -12,13 +14,17 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from treaty.core import values
 from treaty.core.commit import Commit
+from treaty.core.requests import Request
 from treaty.core.rows import Row
+from treaty.core.schema import Pairs
 
 
 class Digests:
     """Digests whose recipe the model does not know: equal for what is equal, and for nothing else."""
 
     def __init__(self) -> None:
+        self._requests: dict[str, Request[Any]] = {}
+        self._of_requests: dict[Request[Any], str] = {}
         self._likeness: dict[Alike, str] = {}
         self._alike: dict[str, Alike] = {}
 
@@ -30,10 +36,41 @@ class Digests:
             return f"schemas that are not alike have the same digest {digest}"
         return ""
 
+    def fits_request(self, request: Request[Any], members: Pairs) -> bool:
+        """Whether the digest in an outcome's row may be that of a request."""
+        digest = dict(members).get("request", "")
+        return self._requests.get(digest, request) == request and self._of_requests.get(request, digest) == digest
+
+    def learn_request(self, request: Request[Any], members: Pairs) -> None:
+        """Remember that a digest is that of a request."""
+        digest = dict(members).get("request", "")
+        self._requests[digest], self._of_requests[request] = request, digest
+
 
 def take_commit(
-    past: Past, asking: Asking, commit: Commit, rows: tuple[Row, ...], digests: Digests
-) -> tuple[Past, Yes]:
+    past: Past, asked: Sequence[Asking], commit: Commit, rows: tuple[Row, ...], digests: Digests
+) -> tuple[Past, Answered]:
+    """Hold a commit against the requests that were sent under its id, and keep those that it fits. Raises `Broken`."""
+    fitting: list[tuple[Past, Answered]] = []
+    broken: list[Broken] = []
+    for asking in asked:
+        try:
+            fitting.append(_take(past, replace(asking, time=commit.time), commit, rows, digests))
+        except Broken as one:
+            broken.append(one)
+    if not fitting:
+        raise broken[0] if len(broken) == 1 else Broken(broken[-1].law, "; or ".join(map(str, broken)))
+    later, answered = fitting[0]
+    requests = tuple(dict.fromkeys(request for _, other in fitting for request in other.requests))
+    if len(requests) == 1:
+        digests.learn_request(requests[0], answered.members)
+        return later, answered
+    kept = replace(answered, requests=requests)
+    news = (kept if one == answered else one for one in later.events[len(past.events) :])
+    return past.then(news, commit.sequence), kept
+
+
+def _take(past: Past, asking: Asking, commit: Commit, rows: tuple[Row, ...], digests: Digests) -> tuple[Past, Answered]:
     """Hold a commit against the model; return the past with it, and what the model says. Raises `Broken`."""
     told = decide(past, asking)
     if isinstance(told, No):
@@ -42,13 +79,15 @@ def take_commit(
         raise Broken("2", f"{asking.request} became the commit {commit.sequence}, and was decided before")
     mine = next((row.value for row in rows if (row.table, row.key) == ("outcome", (asking.command_id,))), None)
     members = mine.members if isinstance(mine, values.Outcome) else ()
-    kept = Answered(asking.command_id, commit.sequence, asking.request, told.answer, members)
+    kept = Answered(asking.command_id, commit.sequence, (asking.request,), told.answer, members)
     dropped = [OutcomeDropped(name) for name in _dropped(past, commit, rows, asking.command_id)]
     after = past.then((*told.events, kept, *dropped), commit.sequence)
     _check_rows(past, after, told.events, commit, rows, digests)
     if not isinstance(mine, values.Outcome) or not fits_row(told.answer, mine, commit.sequence):
         raise Broken("2", f"the commit at {commit.sequence} remembers {mine} of {asking.request}, not {told.answer}")
-    return after, told
+    if not digests.fits_request(asking.request, members):
+        raise Broken("2", f"the commit at {commit.sequence} remembers {mine}, the digest of another request")
+    return after, kept
 
 
 def _check_rows(

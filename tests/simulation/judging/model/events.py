@@ -111,7 +111,8 @@ class Answered:
 
     command_id: str
     sequence: int
-    request: Request[Any]
+    requests: tuple[Request[Any], ...]
+    """Its request; more than one where somebody used the id again, and the commit fits either."""
     answer: Any
     members: Pairs = ()
     """The answer as its row has it."""

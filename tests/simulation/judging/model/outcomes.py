@@ -21,7 +21,7 @@ from treaty.core.values import Outcome
 def recall(past: Past, asking: Asking) -> Yes:
     """The answer that the command got; a version as it stands now, where it is still there, else its names alone."""
     kept = past.outcomes[asking.command_id]
-    if kept.request != asking.request:
+    if asking.request not in kept.requests:
         raise No(Invalid, "COMMAND_ID_USED", new=type(asking.request).__name__)
     return Yes((), _again(past, kept.answer, asking.command_id), repeated=True)
 
