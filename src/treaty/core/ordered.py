@@ -73,10 +73,22 @@ class Ordered:
 
     def _descend(self, low: Key, high: Key) -> Iterator[Key]:
         """Nobody who wants the last key alone looks for the first one."""
-        end = bisect_left(self._last, high)
-        for place in range(min(end, len(self._blocks) - 1), -1, -1):
-            block = self._blocks[place]
-            for at in range((bisect_left(block, high) if place == end else len(block)) - 1, -1, -1):
-                if block[at] < low:
+        if not self._blocks:
+            return iter(())
+        place = min(bisect_left(self._last, high), len(self._blocks) - 1)
+        block = self._blocks[place]
+        end = bisect_left(block, high)
+        near = max(end - FEW, 0)  # most walks take few
+        start = bisect_left(block, low, near, end)
+        if start > near or (not near and not place):
+            return reversed(block[start:end])
+        return self._descend_from(place, end, low)
+
+    def _descend_from(self, place: int, end: int, low: Key) -> Iterator[Key]:
+        """The keys before one place of a block, and those of the blocks before it."""
+        for at in range(place, -1, -1):
+            block = self._blocks[at]
+            for key in reversed(block[:end] if at == place else block):
+                if key < low:
                     return
-                yield block[at]
+                yield key

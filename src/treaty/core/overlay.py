@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 
 from treaty.core.rows import Alien, Key, Row, Value
-from treaty.core.view import INDEXES, ORDERED_TABLES, ORDERS, View, counted, index_entries
+from treaty.core.view import BY_TABLE, COUNTS, INDEXES, ORDERED_TABLES, View
 
 
 class Overlay:
@@ -42,23 +42,26 @@ class Overlay:
         for row in self._waiting:
             mine = self._rows.setdefault(row.table, {})
             before = mine[row.key] if row.key in mine else self._base.get(row.table, row.key)
-            if before is not None:
-                self._claim(Row(row.table, row.key, before), held=False)
+            if before is not None and not isinstance(before, Alien):
+                self._claim(row.table, row.key, before, held=False)
             mine[row.key] = row.value
-            self._claim(row, held=True)
-            if row.table in ORDERED_TABLES and (_is_readable(before) or _is_readable(row.value)):
-                self._touch(row.table, row.key)
+            if row.value is not None and not isinstance(row.value, Alien):
+                self._claim(row.table, row.key, row.value, held=True)
         self._waiting.clear()
 
-    def _claim(self, row: Row, *, held: bool) -> None:
-        for index, entry in index_entries(row):
-            if INDEXES[index].key_of is None:
-                self._claims.setdefault((index, entry), {})[row.key] = held
-            if index in ORDERS:
-                self._touch(index, entry)
-        group = counted(row)
-        if group is not None:
-            self._counts[group] += 1 if held else -1
+    def _claim(self, table: str, key: Key, value: Value, *, held: bool) -> None:
+        if table in ORDERED_TABLES:
+            self._touch(table, key)
+        for name, index in BY_TABLE.get(table, ()):
+            for entry in index.entries(key, value):
+                if index.key_of is None:
+                    self._claims.setdefault((name, entry), {})[key] = held
+                if index.ordered:
+                    self._touch(name, entry)
+        if table in COUNTS:
+            group = COUNTS[table](key, value)
+            if group is not None:
+                self._counts[table, group] += 1 if held else -1
 
     def _touch(self, order: str, key: Key) -> None:
         touched = self._touched[order]

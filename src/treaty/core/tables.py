@@ -10,6 +10,8 @@ from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode
 from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, subject_span
 
 _MODULUS = 2**256
+_COUNTED = {table: entry_of for table, entry_of in COUNTS.items() if table != "version"}
+"""Tables whose rows are counted here; an index has the versions together, and they are counted in that."""
 
 
 class DictTables:
@@ -85,7 +87,7 @@ class DictTables:
 
     def count(self, table: str, entry: Key) -> int:
         """Return how many readable rows of a table fall under an entry."""
-        if table == "version":  # an index has them together
+        if table == "version":
             return len(self._indexes.get("version.listed", {}).get(entry, ()))
         return self._counts.get((table, entry), 0)
 
@@ -134,7 +136,8 @@ class DictTables:
             return
         if row.table in ORDERED_TABLES:
             self._orders[row.table].remove(row.key)
-        self._count(row.table, row.key, old, -1)
+        if row.table in _COUNTED:
+            self._count(row.table, _COUNTED[row.table](row.key, old), -1)
         for name, index in BY_TABLE.get(row.table, ()):
             if index.key_of is not None:
                 for entry in index.entries(row.key, old):
@@ -158,7 +161,8 @@ class DictTables:
             return
         if row.table in ORDERED_TABLES:
             self._orders[row.table].add(row.key)
-        self._count(row.table, row.key, value, 1)
+        if row.table in _COUNTED:
+            self._count(row.table, _COUNTED[row.table](row.key, value), 1)
         for name, index in BY_TABLE.get(row.table, ()):
             if index.key_of is not None:
                 for entry in index.entries(row.key, value):
@@ -174,9 +178,7 @@ class DictTables:
                 if index.ordered:
                     self._orders[name].add(entry)
 
-    def _count(self, table: str, key: Key, value: Value, change: int) -> None:
-        entry_of = None if table == "version" else COUNTS.get(table)
-        entry = None if entry_of is None else entry_of(key, value)
+    def _count(self, table: str, entry: Key | None, change: int) -> None:
         if entry is not None:
             self._counts[table, entry] += change
             if not self._counts[table, entry]:

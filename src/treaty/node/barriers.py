@@ -135,6 +135,8 @@ class Barriers:
         self._wake()
 
     def _until(self, number: int | None) -> list[_Waiting]:
+        if not self._waiting:
+            return []
         keys = [key for key, one in self._waiting.items() if number is None or one.number <= number]
         return [self._waiting.pop(key) for key in keys]
 

@@ -49,7 +49,9 @@ def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar
     latest = latest_version(view, subject)
     if bar.policy.deny and latest is not None:
         return Checked(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
-    against = compared_with(view, bar.policy, new, subject) if only is None else [only]
+    against = [] if only is None else [only]
+    if only is None and latest is not None:
+        against = compared_with(view, bar.policy, new, subject)
     first: tuple[Finding, ...] = ()
     if bar.config.validate_fields:
         before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)

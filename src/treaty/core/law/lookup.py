@@ -82,6 +82,8 @@ def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> K
     states = STATES["all" if visible == "all" else "live"]
     for index, entry in (("schema.guid", one.guid), ("schema.likeness", one.likeness)):
         ids = [int(key[1]) for key in islice(view.find(index, (subject.context, entry)), FEW_IDS + 1)]
+        if not ids:
+            continue
         candidates = (
             (kept for each in ids for kept in with_schema(view, subject, each, states))
             if len(ids) <= FEW_IDS

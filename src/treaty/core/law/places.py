@@ -38,8 +38,8 @@ def new_version(
     ordinal = _raised(view, ("ordinals", *request.subject, ""), first=0)
     type_version = _raised(view, ("types", *request.subject, f"{new.draft.format}:{new.parsed.type_name}"), first=0)
     removed = _replaced(view, request.subject, number) if imported else []
-    vanishing = _vanishing(view, request.subject, schema_id, removed)
-    removed += make_room(view, request.subject, removed)
+    vanishing = [] if schema_rows else _vanishing(view, request.subject, schema_id, removed)  # a new one has no version
+    removed += make_room(view, request.subject, removed, ordinal)
     content = _content(new)
     version = Version(
         number=number,

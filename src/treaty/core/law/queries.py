@@ -117,8 +117,9 @@ def get_version(view: View, command: Command[answers.VersionFound], grammar: Gra
 
 def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
     """Return the subject, or the one of this name in another context where the default one has none."""
-    homes = chain((subject,), same_name_elsewhere(view, subject))
-    return next((home for home in homes if has_version(view, home, visible)), subject)
+    if has_version(view, subject, visible):
+        return subject
+    return next((home for home in same_name_elsewhere(view, subject) if has_version(view, home, visible)), subject)
 
 
 def find_version(

@@ -84,9 +84,9 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
 
 def _refuse_other_policy(view: View, request: Register) -> None:
     """A subject gets a policy of its own when it is made; a later registration does not change it."""
-    there = view.get("subject", tuple(request.subject))
     chosen = request.create_with.policy
-    if not chosen or not isinstance(there, SubjectValue) or there.policy == chosen:
+    there = view.get("subject", tuple(request.subject)) if chosen else None
+    if not isinstance(there, SubjectValue) or there.policy == chosen:
         return
     raise NotPermitted.of(
         "CREATE_WITH_POLICY",

@@ -31,6 +31,8 @@ def remove_some(view: View, subject: Subject, versions: list[Kept], *, spare_sch
 
     A schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
     """
+    if not versions:
+        return []
     rows, there = remove_versions(view, versions, spare_schema=spare_schema), view.get("subject", tuple(subject))
     if isinstance(there, SubjectValue):
         parts = dict.fromkeys((*there.purged_parts, *(part_of(version) for _, version in versions)))

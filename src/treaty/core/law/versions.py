@@ -41,7 +41,11 @@ def newest_first(view: View, subject: Subject, visible: Visible = "live") -> Ite
 
 def latest_version(view: View, subject: Subject, visible: Visible = "live") -> Kept | None:
     """Return the version with the highest number that may be seen; None where there is none."""
-    return next(newest_first(view, subject, visible), None)
+    for entry in _entries(view, subject, visible, reverse=True):
+        one = _kept(view, entry)
+        if one is not None:
+            return one
+    return None
 
 
 def oldest_hidden(view: View, subject: Subject) -> Iterator[Kept]:
@@ -51,7 +55,7 @@ def oldest_hidden(view: View, subject: Subject) -> Iterator[Kept]:
 
 def has_version(view: View, subject: Subject, visible: Visible = "live") -> bool:
     """Tell whether the subject has a version that may be seen."""
-    return any(_entries(view, subject, visible))
+    return any(any(view.find("version.listed", (state, *subject))) for state in STATES[visible])
 
 
 def numbers(view: View, subject: Subject, visible: Visible) -> list[tuple[int, str]]:
@@ -61,14 +65,18 @@ def numbers(view: View, subject: Subject, visible: Visible) -> list[tuple[int, s
 
 def highest_number(view: View, subject: Subject) -> int:
     """Return the highest number of the subject's live and softly deleted versions; 0 where there is none."""
-    return next((_number(entry) for entry in _entries(view, subject, "all", reverse=True)), 0)
+    last = (next(_in_state(view, subject, state, reverse=True), None) for state in STATES["all"])
+    return max((_number(entry) for entry in last if entry is not None), default=0)
 
 
 def numbered(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept | None:
     """Return the version with a number, if it may be seen."""
-    states = STATES[visible]
-    walks = (view.walk("version.number", (state, *subject, number), (state, *subject, number + 1)) for state in states)
-    return next(rows_of(view, chain.from_iterable(walks)), None)
+    for state in STATES[visible]:
+        for entry in view.walk("version.number", (state, *subject, number), (state, *subject, number + 1)):
+            one = _kept(view, entry)
+            if one is not None:
+                return one
+    return None
 
 
 def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[str]) -> Iterator[Kept]:
@@ -81,17 +89,29 @@ def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[s
 
 def _entries(view: View, subject: Subject, visible: Visible, *, reverse: bool = False) -> Iterator[Key]:
     """Entries (state, context, subject, number, ordinal) of versions that may be seen, by number."""
-    walks = [view.walk("version.number", *subject_span(state, *subject), reverse=reverse) for state in STATES[visible]]
-    return walks[0] if len(walks) == 1 else merge(*walks, key=_place, reverse=reverse)
+    states = STATES[visible]
+    if len(states) == 1:
+        return _in_state(view, subject, states[0], reverse=reverse)
+    return merge(*[_in_state(view, subject, state, reverse=reverse) for state in states], key=_place, reverse=reverse)
+
+
+def _in_state(view: View, subject: Subject, state: str, *, reverse: bool) -> Iterator[Key]:
+    """Those of versions in one state."""
+    return view.walk("version.number", *subject_span(state, *subject), reverse=reverse)
 
 
 def rows_of(view: View, entries: Iterable[Key]) -> Iterator[Kept]:
     """Return the versions of entries of the index of numbers, one by one."""
-    for _, context, name, _, ordinal in entries:
-        key = (context, name, ordinal)
-        value = view.get("version", key)
-        if isinstance(value, Version):
-            yield key, value
+    rows = (_kept(view, entry) for entry in entries)
+    return (one for one in rows if one is not None)
+
+
+def _kept(view: View, entry: Key) -> Kept | None:
+    """Return the version of an entry of the index of numbers; None where it can't be read."""
+    _, context, name, _, ordinal = entry
+    key = (context, name, ordinal)
+    value = view.get("version", key)
+    return (key, value) if isinstance(value, Version) else None
 
 
 def _place(entry: Key) -> Key:
