@@ -1,5 +1,6 @@
 """What a new version carries beside its text: metadata and rules, inherited, by default and by override."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from treaty.core.answers import Config
@@ -8,16 +9,17 @@ from treaty.core.schema import Metadata, Rule, RuleSet
 
 
 def metadata_for(
-    sent: Metadata | None, last: Metadata | None, config: Config, number: int, *, asked: bool = False
+    sent: Metadata | None, last: Metadata | None, config: Config, number: Callable[[], int], *, asked: bool = False
 ) -> Metadata | None:
     """Return the metadata of a new version: the sender's or else the last version's, over the defaults, under the
-    overrides. `number` is kept as a property where the sender `asked` for one, or such a property is there already.
+    overrides. Its `number` is kept as a property where the sender `asked` for one, or such a property is there already;
+    else it is not called.
     """
     chosen = _metadata_over(config.default_metadata, sent if sent is not None else last)
     chosen = _metadata_over(chosen, config.override_metadata)
     if asked or (chosen is not None and chosen.get(VERSION_PROPERTY) is not None):
         chosen = chosen or Metadata()
-        properties = {**dict(chosen.properties), VERSION_PROPERTY: str(number)}
+        properties = {**dict(chosen.properties), VERSION_PROPERTY: str(number())}
         chosen = replace(chosen, properties=tuple(sorted(properties.items())))
     return chosen
 

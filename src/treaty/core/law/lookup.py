@@ -1,6 +1,7 @@
 """Lookup and compatibility check: questions about a draft that write nothing."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 
 from treaty.core.answers import Checked, Config, VersionFound
@@ -132,7 +133,7 @@ def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Deci
     one = _read_strictly(view, request, config, grammar)
     last = schema_row(view, subject.context, latest[1].schema_id) if latest else None
     metadata, rules = (last.metadata, last.rules) if last else (None, None)
-    metadata = metadata_for(one.draft.metadata, metadata, config, next_number(view, subject))
+    metadata = metadata_for(one.draft.metadata, metadata, config, partial(next_number, view, subject))
     one = with_extras(one, metadata, rules_for(one.draft.rules, rules, config))
     faults = inspect(grammar, subject, one, policy)
     bar = Bar(policy, config, tuple(map(as_finding, faults)))

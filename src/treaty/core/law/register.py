@@ -5,6 +5,7 @@ The order in which things are asked is what clients can observe: rules and names
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from treaty.core.answers import Config, Registered
 from treaty.core.command import Command, Decision
@@ -142,9 +143,8 @@ def admitted(
     new = _read_new(view, case, draft, grammar)
     if not case.importing:
         refuse_strong_targets(view, request.subject, new.used)
-        metadata = metadata_for(
-            draft.metadata, inherited[0], case.config, next_number(view, request.subject), asked=bool(request.number)
-        )
+        number = partial(next_number, view, request.subject)
+        metadata = metadata_for(draft.metadata, inherited[0], case.config, number, asked=bool(request.number))
         new = with_extras(new, metadata, rules_for(draft.rules, inherited[1], case.config))
     if request.number <= 0 and request.schema_id < 0:
         match = same_version(view, request.subject, new, "live")
