@@ -9,7 +9,7 @@ STAMP := .venv/installed
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 SEED ?= 20260321
-PARTS := simulation examples data facades servers jvm
+PARTS := simulation examples data facades servers jvm spark
 PART ?= $(PARTS)
 SOAK_SEEDS ?= 4000
 FIRST_SEED ?= 250
@@ -75,13 +75,14 @@ check: $(STAMP) ## Format, lint, types, architecture and house rules
 bench: $(STAMP) ## Measure, print a table and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-soak: $(STAMP) ## The long runs, about an hour on two cores; PART="simulation jvm" runs some of these:
+soak: $(STAMP) ## The long runs, an hour and a half on two cores; PART="simulation jvm" runs some of these:
 #: simulation  20 min: simulated lives on each log; SOAK_SEEDS=2000 FIRST_SEED=50000 says how many and which
 #: examples     4 min: laws with 500 examples each, others in every run
 #: data         5 min: schemas and data against protoc, fastavro and meta-schemas by the ten thousand
 #: facades      5 min: 300 requests of each kind to each route
 #: servers     10 min: 200 kills of servers on SQLite and on PostgreSQL
 #: jvm         25 min: 200 kills on Kafka, 50 of Spark's drivers, a cluster, 50,000 rows
+#: spark       20 min: the tests of Spark once more, with Spark's own settings: code is generated, plans adapt
 	@failed=""; \
 	for part in $(PART); do more=""; \
 	  case $$part in \
@@ -91,6 +92,7 @@ soak: $(STAMP) ## The long runs, about an hour on two cores; PART="simulation jv
 	    facades) where=tests/facades; what="soak and not jvm" ;; \
 	    servers) where=tests/real; what="soak and not jvm" ;; \
 	    jvm) where=tests; what="soak and jvm" ;; \
+	    spark) where="tests/real tests/docs"; what="jvm and not soak"; export SPARK_SETTINGS=own ;; \
 	    *) echo "no part $$part: there are $(PARTS)" >&2; exit 2 ;; \
 	  esac; \
 	  echo "== soak: $$part"; \
