@@ -79,6 +79,17 @@ def test_config_chain(bench: Bench) -> None:
         bench.do(DeleteConfig(Scope(".", "s")))
 
 
+def test_a_subject_takes_what_its_config_leaves_out_from_the_root_and_not_from_its_context(bench: Bench) -> None:
+    bench.do(SetConfig(Scope("."), Config(group="root", validate_fields=True)))
+    bench.do(SetConfig(Scope(".c"), Config(level="FULL", group="context", normalize=True)))
+
+    above = bench.do(GetConfig(Scope(".c", "s"), resolve=True)).config
+    assert (above.group, above.normalize, above.validate_fields) == ("context", True, None)
+    bench.do(SetConfig(Scope(".c", "s"), Config(level="NONE")))
+    own = bench.do(GetConfig(Scope(".c", "s"), resolve=True)).config
+    assert (own.level, own.group, own.normalize, own.validate_fields) == ("NONE", "root", None, True)
+
+
 def test_mode_chain(bench: Bench) -> None:
     bench.do(SetMode(Scope("."), "READONLY"))
     bench.do(SetMode(Scope(".", "s"), "READWRITE"))

@@ -86,7 +86,7 @@ def by_tests(*nodes: str, error: str = "") -> ByTests:
     return ByTests(tuple(f"tests/{one}" for one in nodes), error)
 
 
-def by_lives(first: int, laws: str, *, log: str = "rows", count: int = 40, events: str = "") -> ByLives:
+def by_lives(first: int, laws: str, *, log: str = "rows", count: int = 100, events: str = "") -> ByLives:
     """ByLives from a seed on; the numbers or names of laws are parted by spaces."""
     return ByLives(
         log, range(first, first + count), frozenset(laws.split()), frozenset(filter(None, events.split(",")))

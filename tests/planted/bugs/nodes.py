@@ -122,7 +122,7 @@ NODES = (
         "look: numbered one too high",
         "A look that has ended counts as the one that began after it.",
         (Edit("treaty.node.follower:Follower._look_on", "self.finish(number)", "self.finish(number + 1)"),),
-        by_lives(0, "1 3"),
+        by_lives(30, "1 3"),
     ),
     Bug(
         "deadline: an open append is told as nothing left",
