@@ -1,13 +1,13 @@
 """Bugs planted in the rules that the simulation's own model of them finds: `decide` itself would call them right."""
 
-from tests.planted.bug import Bug, Edit, by_lives
+from tests.planted.bug import ANY, Bug, Edit, by_lives
 
 LAW = "treaty.core.law."
 
 
 def rule(name: str, does: str, target: str, old: str, new: str, first: int = 0) -> Bug:
     """A bug in a module of `treaty.core.law`; any law may break first."""
-    return Bug(name, does, (Edit(LAW + target, old, new),), by_lives(first, "1 2 3 4 5 log"))
+    return Bug(name, does, (Edit(LAW + target, old, new),), by_lives(first, ANY))
 
 
 JUDGED = (
@@ -143,12 +143,12 @@ JUDGED = (
         "rule: references need no right",
         "A schema may refer to a subject that who registers it may not read.",
         (Edit("treaty.core.needs:_references", "if one.subject", "if not one"),),
-        by_lives(0, "1 2 3 4 5 log"),
+        by_lives(0, ANY),
     ),
     Bug(
         "rule: everybody sees everything",
         "Lists and ids show what who asks may not read.",
         (Edit("treaty.core.seen:Seen._reads", "return self._access.may(", "return bool(key) or self._access.may("),),
-        by_lives(0, "1 2 3 4 5 log"),
+        by_lives(0, ANY),
     ),
 )

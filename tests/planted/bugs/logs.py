@@ -1,6 +1,6 @@
 """Bugs planted in the logs: SQLite, Kafka with any writer, Kafka with one owner."""
 
-from tests.planted.bug import Bug, Edit, by_lives, by_tests
+from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
 
 LOGS = (
     Bug(
@@ -58,19 +58,19 @@ LOGS = (
         "any: tombstones are ignored",
         "Rows of a fold and of the appends behind it come back though they were deleted.",
         (Edit("treaty.log.kafka.any.reading:state", "rows.pop((row.table, row.key), None)", "pass"),),
-        by_lives(0, "log", log="any"),
+        by_lives(0, ANY, log="any"),
     ),
     Bug(
         "any: two appends in the wrong order",
         "What some appends have changed is told with the oldest state of each row.",
         (Edit("treaty.log.kafka.any.reading:changes", "for one in appends", "for one in reversed([*appends])"),),
-        by_lives(0, "log", log="any"),
+        by_lives(0, ANY, log="any"),
     ),
     Bug(
         "any: after a cut the tail skips appends",
         "Who finds that the next offset was cut away goes on at the end.",
         (Edit("treaty.log.kafka.any.tailing:Tail._again", "await self._anew()", "self._next = ends.end"),),
-        by_lives(0, "log 1 3 6", log="any"),
+        by_lives(0, ANY, log="any"),
     ),
     Bug(
         "owner: no fence after an unknown outcome",
@@ -84,13 +84,13 @@ LOGS = (
             ),
             Edit("treaty.log.kafka.owner.view:View.end", "self._behind)", "self._behind) + 2**40"),
         ),
-        by_lives(0, "log 1 2 5", log="owner"),
+        by_lives(0, ANY, log="owner"),
     ),
     Bug(
         "owner: changes since a forgotten place are told as complete",
         "Who asks for what came after a place that is not remembered gets what is remembered.",
         (Edit("treaty.log.kafka.owner.window:Window.since", "if after != self._base:", "if not self._base:"),),
-        by_lives(0, "log", log="owner"),
+        by_lives(0, ANY, log="owner"),
     ),
     Bug(
         "restore: ids go on where the dump ends",
