@@ -5,7 +5,7 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,16 +19,17 @@ from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.judge import Asked, Judge
 from tests.simulation.members import EPOCH, Member, Site
 from tests.simulation.runs.grounded import grounded
+from tests.simulation.runs.result import Run
 from tests.simulation.runs.store import Ground
 from tests.simulation.runs.table import maker
-from tests.simulation.runs.weather import weather
+from tests.simulation.runs.weather import old_leaders, weather
 from tests.simulation.workload import GENERATORS, Asker, request
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.decide import is_command
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply, Token
-from treaty.core.requests import Register, Request
+from treaty.core.requests import ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.log.log import LogDamagedError
 from treaty.node.node import Node
@@ -40,25 +41,14 @@ LOOKS = 5
 """Times that a node looks for the end of a log that nobody writes to any more, but whose folds may not be over."""
 INSPECTED = 0.1
 """After how many of the appends all rows are held against the laws that they can show."""
-STRICT = 1.0
-"""How many requests ask for a strict answer, of 11."""
+STRICT = 2.0
+"""How many requests ask for a strict answer, of 12."""
 REREAD = 0.8
 """How many requests whose answer a server keeps are asked again and again."""
 RESTAND = 50
 """How many steps of the log go by between two change-overs to a state file, where nodes have one."""
 SAME = Subject(".calm", "same")
 PLAIN = Draft('["a"]', "TOY")
-
-
-@dataclass(slots=True)
-class Run:
-    """What a run came to."""
-
-    seed: int
-    digest: str
-    counts: Counter[str]
-    trace: list[str] = field(default_factory=list)
-    broken: Broken | None = None
 
 
 class Scenario:
@@ -77,7 +67,8 @@ class Scenario:
         self.log = log or sql
         self.weather = weather(chance, loses=self.log != "appends")
         self.jobs = Jobs()
-        ground = Ground(self.weather, random.Random(f"store/{seed}"), self.jobs, chance.choice([2, 6, 30]))
+        old, remembered = old_leaders(seed, self.log), chance.choice([2, 6, 30])
+        ground = Ground(self.weather, random.Random(f"store/{seed}"), self.jobs, remembered, old)
         store = maker(self.log)(ground)
         store.landed = self._landed
         self.history = History()
@@ -86,6 +77,7 @@ class Scenario:
         self.site.say, self.site.check, self.site.count = self.say, self._checked, self.counts
         self.site.fail = self.fail
         self.judge = Judge(self.history, self.site.sent)
+        self.judge.stale_looks = old > 0
         self.members = [Member(f"{seed}/n{place}") for place in range(NODES)]
         self.site.members, self.site.landed = self.members, self._landed
         self.site.make = lambda: maker(self.log)(ground)
@@ -250,9 +242,9 @@ class Scenario:
         if self.chance.random() < 0.5:
             self.counts["at once"] += 1
             await self.together(asks)
-            return
-        for one in asks:
-            await one
+        else:
+            for one in asks:
+                await one
 
     async def read_again(self, wanted: Request[Any], call: Call) -> None:
         """Ask one node for the same thing again and again, as consumers do: it keeps the answer."""
@@ -278,12 +270,13 @@ class Scenario:
         tip = self.site.store.tip
         behind = [one for one in self.members if one.node is not None and one.node.follower.position != tip]
         member = self.chance.choice(behind or self.members)
-        again = self.reread
-        if again is not None:
-            await self.ask(member, again, Call("eventual", command_id=self.new_id(), timeout=self.timeout))
+        await self._read_from_memory(member)
         await self.site.stand_anew(member)
-        if again is not None:
-            await self.ask(member, again, Call("eventual", command_id=self.new_id(), timeout=self.timeout))
+        await self._read_from_memory(member)
+
+    async def _read_from_memory(self, member: Member) -> None:
+        if self.reread is not None:
+            await self.ask(member, self.reread, Call("eventual", None, self.new_id(), self.timeout))
 
     async def together(self, works: list[Coroutine[Any, Any, Any]]) -> None:
         """Do things at once."""
@@ -341,6 +334,8 @@ class Scenario:
             for times in (10, 1, 1):  # the first one writes, and may lose some races
                 call = Call(command_id=self.new_id(), timeout=patience * times)
                 await self.ask(quiet, Register(SAME, PLAIN), call)
+            strict = (Call("strict", None, self.new_id(), patience * 10) for _ in range(5))
+            await self.together([self.ask(quiet, ListSubjects(), call) for call in strict])
             done.set()
 
         async def write(member: Member) -> None:

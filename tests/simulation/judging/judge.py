@@ -44,6 +44,8 @@ class Judge:
         self.sent = sent
         self.asked: dict[str, list[Asked]] = {}
         self.counts: Counter[str] = Counter()
+        self.stale_looks = False
+        """Whether an old leader of the log may answer looks, as it was a while ago."""
         self.calm = False
         """From now on nothing fails, so everything has to be answered."""
 
@@ -129,14 +131,14 @@ class Judge:
             if same and self.history.places[place] >= landed:
                 self.counts["written"] += 1
                 return
-        if not self._justified(one, reply.answer, one.since):
+        if not self._justified(one, reply.answer, self._oldest(one)):
             where = "is not durable" if landed is None else f"stands at {landed}"
             raise Broken("1", f"{one.request} was told {reply}, but {where}, and no state since {one.since} says so")
         self.counts["no-ops"] += 1
 
     def _read(self, one: Asked, reply: Reply[Any], place: Position) -> None:
         moment = self.history.places[place]
-        if not one.kept and has_to_look(one.request, one.call.consistency) and moment < one.since:
+        if not one.kept and has_to_look(one.request, one.call.consistency) and moment < self._oldest(one):
             raise Broken("3", f"{one.request} was answered from moment {moment}; {one.since} was durable before")
         past = self.history.pasts[moment]
         verdict = decide(past, one.asking)
@@ -163,7 +165,7 @@ class Judge:
             return
         looked = has_to_look(one.request, one.call.consistency) or isinstance(refusal, NotFound)
         looked = is_command(one.request) or (looked and one.call.consistency != "eventual")
-        since = one.since if looked and not from_memory(one.asking, refusal) else 0
+        since = self._oldest(one) if looked and not from_memory(one.asking, refusal) else 0
         self.counts["refusals of rights"] += isinstance(refusal, Forbidden)
         if hears_too_much(one.asking, refusal):
             raise Broken("rights", f"{one.call.principal} hears of what they may not read: {refusal.reason}")
@@ -173,6 +175,11 @@ class Judge:
                 "1",
                 f"{one.request} was refused ({refusal!r} {refusal.reason}), but no state since {since} says so: {verdict}",
             )
+
+    def _oldest(self, one: Asked) -> int:
+        """The first moment that an answer may be of. Where an old leader may answer, only a strict read is safe from it."""
+        strict = one.call.consistency == "strict" and not is_command(one.request)
+        return 0 if self.stale_looks and not strict else one.since
 
     def unavailable(self, one: Asked, error: Unavailable) -> None:
         """Nothing was left; that nothing lands later is checked when something lands."""

@@ -53,6 +53,7 @@ class AnyStore:
             twice=weather.twice,
             slow=chance.choice([0, 0.1, 0.5]),
             stall=weather.stall,
+            old_leader=ground.old_leader,
         )
         self.bounds = Bounds(
             kept=ground.remembered,

@@ -11,6 +11,8 @@ from tests.simulation.model import LONGEST
 from treaty.log.kafka.link import Batch, CutAwayError, Ends, Record
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
+OLD_LEADER = 100
+"""Steps for which a node talks to an old leader, on average."""
 FETCHED = 7
 """Records that one fetch returns at most: few, so that readers stop at any place."""
 
@@ -32,6 +34,8 @@ class Storm:
     """A step that takes a hundred times as long: a node that was suspended, a line that was cut."""
     stale: float = 0.0
     """An old leader, which does not know it yet, answers as it was a while ago."""
+    old_leader: float = 0.0
+    """A request from which on a node talks to an old leader for a while, which shows nothing that came since."""
     crash: float = 0.0
     """A node dies at a step of its conversation with the broker."""
     damage: str = ""
@@ -39,7 +43,8 @@ class Storm:
 
     def calm(self) -> None:
         """From now on everything works."""
-        self.unavailable = self.lost = self.twice = self.slow = self.stall = self.stale = self.crash = 0.0
+        self.unavailable = self.lost = self.twice = self.slow = self.stall = self.stale = 0.0
+        self.old_leader = self.crash = 0.0
 
 
 class Partition:
@@ -69,6 +74,13 @@ class Partition:
         self.landed(record)
         self.wake()
         return record.offset
+
+    def copy(self) -> "Partition":
+        """What somebody holds who hears of nothing any more."""
+        other = Partition(self.jobs)
+        other.topic, other.records = self.topic, [*self.records]
+        other.first, other.end, other.before = self.first, self.end, self.before
+        return other
 
     def wake(self) -> None:
         """Tell all who wait for records."""
@@ -140,6 +152,9 @@ class LinkModel:
         self._sends = sends
         self._topic = partition.topic
         self._fetched = fetched
+        self._old: Partition | None = None
+        """What the old leader holds that this node talks to."""
+        self._old_until = 0.0
 
     async def _delay(self, what: str, factor: float = 1.0) -> None:
         self._step(what)
@@ -156,11 +171,25 @@ class LinkModel:
         if self._chance.random() < self._storm.unavailable:
             raise LogUnavailableError("the line is dead")
 
+    def _leader(self) -> Partition:
+        """The partition, as the leader holds it that this node talks to."""
+        storm, now = self._storm, asyncio.get_running_loop().time()
+        if self._old is not None and (not storm.old_leader or now >= self._old_until):
+            self._old = None
+        if self._old is None and storm.old_leader and self._chance.random() < storm.old_leader:
+            self._old = self._partition.copy()
+            self._old_until = now + storm.latency * OLD_LEADER * self._chance.expovariate(1.0)
+        return self._partition if self._old is None else self._old
+
     async def send(
         self, value: bytes, key: bytes | None = None, headers: Sequence[tuple[str, bytes]] = ()
     ) -> int | None:
         self._sends(value)
         await self._way("send")
+        if self._old is not None and self._chance.random() < 0.5:
+            self._old = None  # it takes nothing, and who sends looks for another leader; who reads may not
+            await self._delay("lost")
+            return None
         fortune = "told"
         if self._chance.random() < self._storm.lost:
             fortune = self._chance.choice(["landed", "never", "late"])
@@ -187,16 +216,20 @@ class LinkModel:
 
     async def ends(self) -> Ends:
         await self._way("ends")
-        end = self._partition.before if self._chance.random() < self._storm.stale else self._partition.end
-        ends = Ends(self._partition.first, max(end, self._partition.first))
+        leader = self._leader()
+        end = leader.before if self._chance.random() < self._storm.stale else leader.end
+        ends = Ends(leader.first, max(end, leader.first))
         await self._delay("seen")
         return ends
 
     async def fetch(self, offset: int, timeout: float) -> Batch:
         await self._way("fetch")
-        self._partition.some(offset, 0)
+        self._leader().some(offset, 0)
         if self._chance.random() < self._storm.stale and offset >= self._partition.before:
             await self._delay("stale", 5)
+            return Batch((), offset)
+        if self._old is not None and offset >= self._old.end:
+            await self._delay("old", 5)
             return Batch((), offset)
         try:
             async with asyncio.timeout(timeout):
@@ -207,7 +240,7 @@ class LinkModel:
             raise LogDamagedError("the topic was deleted and made again")
         if self._chance.random() < self._storm.slow:
             await self._delay("slow", 3)
-        batch = self._partition.some(offset, self._chance.randint(1, self._fetched))
+        batch = (self._old or self._partition).some(offset, self._chance.randint(1, self._fetched))
         await self._delay("got")
         return batch
 

@@ -20,6 +20,8 @@ class Ground:
     jobs: Jobs
     remembered: int
     """Appends that a follower may be behind before it has to read everything anew."""
+    old_leader: float = 0.0
+    """How often a node comes to talk to an old leader of the log, where that may answer (``any``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,16 @@
-"""The weather of one run."""
+"""The weather of one run, and whether old leaders of its log answer."""
 
 import random
 
 from tests.simulation.model import LONGEST, Weather
+
+OLD_LEADERS = (0.0, 0.0, 0.0, 0.02, 0.1)
+"""How often a node comes to talk to an old leader; never in most lives, in which every look is judged."""
+
+
+def old_leaders(seed: int, log: str) -> float:
+    """How often a node comes to talk to an old leader in one run; in other logs none of them answers."""
+    return random.Random(f"leaders/{seed}").choice(OLD_LEADERS) if log == "any" else 0.0
 
 
 def weather(chance: random.Random, *, loses: bool) -> Weather:
