@@ -213,6 +213,26 @@ def test_an_import_in_the_place_of_a_version_needs_no_room(bench: Bench) -> None
     assert not [*unsound(bench.tables)]
 
 
+def test_an_import_in_the_place_of_a_version_removes_no_other(bench: Bench) -> None:
+    for _ in range(3):
+        turn(bench, "a")
+    put(bench, S, "b")
+    put(bench, S, "c")
+    assert [state for _, state in states(bench)] == ["hidden", "hidden", "soft", "live", "live"]
+    bench.do(SetMode(Scope(*S), "IMPORT", force=True))
+    put(bench, S, "d", schema_id=70, number=4)
+    assert [state for _, state in states(bench)] == ["hidden", "hidden", "soft", "live", "live"]
+
+
+def test_at_the_limit_of_live_versions_an_import_may_replace_one(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "VERSIONS_PER_SUBJECT", 3)
+    for number in range(3):
+        put(bench, S, f"a{number}")
+    bench.do(SetMode(Scope(*S), "IMPORT", force=True))
+    assert put(bench, S, "b", schema_id=70, number=2).number == 2
+    assert refused(bench, Register(S, toy("c"), schema_id=71, number=9)).reason.rule == "VERSIONS_PER_SUBJECT"
+
+
 def test_what_is_sent_along_goes_with_the_version_that_alone_had_it(bench: Bench) -> None:
     """Texts as sent and names of hidden versions go too; what others have stays."""
     bench.do(SetConfig(Scope("."), Config(level="NONE", normalize=True)))

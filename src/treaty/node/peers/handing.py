@@ -223,7 +223,7 @@ class Handing:
                 return False
             if isinstance(told.error, Unavailable) and (not self._log.owned or self._queue.is_open(pending)):
                 return False  # it says what that node did, and not what others may do
-        await self._shown(told.reply.token if isinstance(told, Done) else told.token, lambda: pending.over)
+        await self._wait_until_shown(told.reply.token if isinstance(told, Done) else told.token, lambda: pending.over)
         if pending.over:
             return True
         if isinstance(told, Done):
@@ -234,16 +234,17 @@ class Handing:
             pending.fail(told.error)
         return True
 
-    async def _shown(self, token: Token, over: Callable[[], bool]) -> None:
-        """Return when the tables show a place, or it is over: nobody waits for it any more."""
+    async def _wait_until_shown(self, token: Token, over: Callable[[], bool]) -> bool:
+        """Return True when the tables show a place, False when it is over: nobody waits for it any more."""
         while not over():
             here = self._follower.position.token
             if token.sequence <= here.sequence and (token.identity == here.identity or not token.sequence):
-                return
+                return True
             with suppress(LogUnavailableError, LogDamagedError):  # the follower says so
                 await self._follower.look()
             if self._follower.position.token == here:
                 await asyncio.sleep(FIRST_PAUSE)
+        return False
 
     # ---------------------------------------------------------------------------------------------------- barriers
 
@@ -260,17 +261,26 @@ class Handing:
 
     async def _pass_barrier(self, address: str, courier: Courier) -> None:
         barriers, number, reloads = self._queue.barriers, self._follower.begin(), self._counts.reloads
+
+        def over() -> bool:
+            return self._counts.reloads != reloads or not barriers.waits(number)
+
         with barriers.asking():
             told = await self._barrier_passed(address, courier, number)
             if isinstance(told, Done):
-                await self._shown(told.reply.token, lambda: not barriers.waits(number))
-                if self._counts.reloads == reloads:
+                token = told.reply.token
+                if await self._wait_until_shown(token, over) and self._is_remembered(token):
                     self._follower.finish(number)
                     barriers.accepted(number)
                     return
             elif told is not None:
                 self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
             barriers.lost(number)
+
+    def _is_remembered(self, token: Token) -> bool:
+        """Tell whether the tables came by a place; in a history that the log has lost another append ended there."""
+        digest = self._follower.remembers(token.sequence)
+        return digest is None or digest.hex() == token.digest
 
     async def _barrier_passed(self, address: str, courier: Courier, number: int) -> Told | None:
         """Ask a node once; None where its word did not come."""
