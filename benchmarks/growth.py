@@ -1,0 +1,130 @@
+"""Growth: what a request costs among many contexts, versions and deleted versions, against few.
+
+Two registries run embedded in one process, one with few and one with many; they take turns, CPU of the whole process counts,
+and the round that took least: other programs only add to it.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+
+from benchmarks.row import Row, against
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.names import subject_of
+from treaty.core.refusals import NotFound
+from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListVersions
+
+CONTEXTS = (1, 10_000)
+VERSIONS = (10, 2_000)
+TURNS = 4_000
+STEP = 100
+"""Turns that are measured together."""
+ROUND = 200
+ROUNDS = 9
+GOAL = 1.1
+TURNS_GOAL = 1.2
+FRESH = count(10_000_000)
+
+Work = Callable[[Connection], object]
+
+
+def text(number: int) -> str:
+    """A schema that any other one can follow under BACKWARD."""
+    fields = [{"name": f"f{n}", "type": ["null", "string"], "default": None} for n in range(8)]
+    return json.dumps({"type": "record", "name": "Event", "doc": f"number {number}", "fields": fields})
+
+
+def run() -> list[Row]:
+    """Measure all three kinds of growth on the memory log."""
+    return [
+        *among(CONTEXTS, "contexts", fill_contexts, CONTEXT_WORK),
+        *among(VERSIONS, "versions", fill_versions, VERSION_WORK),
+        *turns(),
+    ]
+
+
+def among(
+    sizes: tuple[int, int], what: str, fill: Callable[[Connection, int], None], work: dict[str, Work]
+) -> Iterator[Row]:
+    """The cost of some work among few and among many."""
+    with ExitStack() as stack:
+        few, many = (stack.enter_context(connect("memory:")) for _ in sizes)
+        for one, size in zip((few, many), sizes, strict=True):
+            fill(one, size)
+        for name, do in work.items():
+            spent: dict[int, list[float]] = {0: [], 1: []}
+            for turn in range(ROUNDS):
+                for at in (0, 1) if turn % 2 else (1, 0):
+                    spent[at].append(cost(do, (few, many)[at]))
+            least = [min(spent[at]) for at in (0, 1)]
+            yield against(
+                f"{name}: {sizes[1]:,} {what} against {sizes[0]:,}", least[1], least[0], unit="us CPU", goal=GOAL
+            )
+
+
+def cost(do: Work, connection: Connection) -> float:
+    """Microseconds of CPU for one request."""
+    before = time.process_time()
+    for _ in range(ROUND):
+        do(connection)
+    return (time.process_time() - before) / ROUND * 1e6
+
+
+def fill_contexts(connection: Connection, size: int) -> None:
+    """One subject in the default context, and one in each other context."""
+    connection.register("here", text(0))
+    for number in range(size):
+        connection.register(f":.c{number}:away", text(0))
+
+
+def fill_versions(connection: Connection, size: int) -> None:
+    """One subject with so many versions."""
+    for number in range(size):
+        connection.register("here", text(number))
+
+
+def missing(connection: Connection, request: GetVersion | ListVersions) -> None:
+    """Ask for what is nowhere."""
+    try:
+        connection.ask(request)
+    except NotFound:
+        return
+    raise AssertionError(request)
+
+
+NOBODY = subject_of("nobody")
+CONTEXT_WORK: dict[str, Work] = {
+    "look-up, hit": lambda it: it.lookup("here", text(0)),
+    "version of no subject": lambda it: missing(it, GetVersion(NOBODY, 1)),
+    "versions of no subject": lambda it: missing(it, ListVersions(NOBODY)),
+    "schema by id with a subject": lambda it: it.ask(GetSchema(1, NOBODY)),
+}
+VERSION_WORK: dict[str, Work] = {
+    "latest version": lambda it: it.ask(GetVersion(subject_of("here"), -1)),
+    "version by number": lambda it: it.ask(GetVersion(subject_of("here"), 5)),
+    "register under BACKWARD": lambda it: it.register("here", text(next(FRESH))),
+}
+
+
+def turns() -> Iterator[Row]:
+    """A subject is registered and softly deleted, again and again: the same schema, or each time another one."""
+    for name, of in (("the same schema", lambda _: 0), ("another schema each time", lambda turn: turn)):
+        with connect("memory:") as connection:
+            spent = []
+            for start in range(0, TURNS + 10 * STEP, STEP):
+                before = time.process_time()
+                for turn in range(start, start + STEP):
+                    made = connection.register("here", text(of(turn))).version
+                    connection.ask(DeleteVersion(subject_of("here"), made.number))
+                spent.append((time.process_time() - before) / STEP * 1e6)
+        first, last = min(spent[1:11]), min(spent[-10:])
+        yield against(
+            f"register and delete softly, {name}: turn {TURNS:,} against the first",
+            last,
+            first,
+            unit="us CPU",
+            goal=TURNS_GOAL,
+        )
