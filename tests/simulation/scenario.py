@@ -35,6 +35,8 @@ from treaty.log.log import LogDamagedError
 from treaty.node.node import Node
 
 NODES = 3
+HANDING = frozenset({"any", "owner"})
+"""Disciplines of the log whose nodes hand commands over to each other."""
 RECOVERY = 5.0
 """Seconds after which no node waits any more before it tries again, nor for a step that began before (`LONGEST`)."""
 LOOKS = 5
@@ -384,7 +386,7 @@ def run(seed: int, *, log: str = "", keep: bool = False) -> Run:
 
     Without a name the seed chooses between SQL's and memory's.
     """
-    with grounded(seed):
+    with grounded(seed, hands_over=log in HANDING):
         life = Scenario(seed, log, keep=keep)
         try:
             return life.run()

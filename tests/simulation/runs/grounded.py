@@ -19,8 +19,10 @@ from treaty.node.peers import handing
 RESTORE_BYTES = 1_500
 """So that a restore needs several appends."""
 FORGETFUL = 0.25
-"""In how many lives outcomes are soon forgotten: after `REMEMBERED` commits, `DROPPED` of them at once; what is handed over is decided before."""
-REMEMBERED, DROPPED, HANDED_SOON = 15, 2, 10
+"""In how many lives outcomes are soon forgotten: after `REMEMBERED` commits, `DROPPED` of them at once. Where commands are
+handed over outcomes are remembered longer than those may wait.
+"""
+REMEMBERED, DROPPED = 15, 2
 TIGHT = 0.2
 """In how many lives there is little room: few versions of a subject, few schemas and subjects of a context, few contexts."""
 ROOM = {"VERSIONS_PER_SUBJECT": 3, "VERSIONS_KEPT_PER_SUBJECT": 4, "VERSIONS_DROPPED": 1, "CONTEXTS": 4,
@@ -32,7 +34,7 @@ _read = lru_cache(100_000)(rows.decode_row)
 
 
 @contextmanager
-def grounded(seed: int) -> Iterator[None]:
+def grounded(seed: int, *, hands_over: bool = False) -> Iterator[None]:
     """Let one life begin; reading a row is pure, so all nodes and the judge share what was read."""
     before = gc.get_threshold()
     with pytest.MonkeyPatch.context() as patch:
@@ -41,11 +43,9 @@ def grounded(seed: int) -> Iterator[None]:
         patch.setattr(tables, "decode_row", _read)
         patch.setattr(handing, "HANDED_WITHIN", HANDED)
         patch.setattr(queue, "HANDED_WITHIN", HANDED)
-        if random.Random(f"outcomes/{seed}").random() < FORGETFUL:
+        if not hands_over and random.Random(f"outcomes/{seed}").random() < FORGETFUL:
             for module in (limits, memory, queue, writer):
                 patch.setattr(module, "OUTCOMES", REMEMBERED)
-            for module in (handing, queue):
-                patch.setattr(module, "HANDED_WITHIN", HANDED_SOON)
             for module in (limits, memory):
                 patch.setattr(module, "OUTCOMES_DROPPED", DROPPED)
         if random.Random(f"room/{seed}").random() < TIGHT:
