@@ -244,6 +244,14 @@ def test_an_inlined_schema_is_found_by_its_likeness(bench: Bench) -> None:
     assert not bench.do(Register(OTHER, toy("x", "a"))).created
 
 
+def test_of_versions_with_the_same_schema_the_newest_is_found(bench: Bench) -> None:
+    bench.do(SetMode(Scope("."), "IMPORT"))
+    for number in (1, 2, 3):
+        put(bench, S, "a", schema_id=7, number=number)
+
+    assert bench.do(Lookup(S, toy("a"))).number == 3
+
+
 def test_lookup_says_which_of_the_two_is_missing(bench: Bench) -> None:
     put(bench, S, "a")
 

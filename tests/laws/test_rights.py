@@ -208,6 +208,8 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
         (q.DeleteContext(".x"), access("admin", contexts=(".x",))),
         (q.SetMode(Scope("."), "IMPORT"), access("mode", "delete")),
         (q.Register(SUBJECT, toy("a"), force=Force("", "")), access("register", "config")),
+        (q.Register(SUBJECT, toy("a"), schema_id=7), access("register", "mode")),
+        (q.Register(SUBJECT, toy("a"), time=7), access("register", "mode")),
         (
             q.Register(SUBJECT, toy("a", references=(Reference("r", ":.x:r", 1),))),
             Access((*access("register").rules, *access("read", contexts=(".x",)).rules)),

@@ -56,6 +56,20 @@ def test_a_segment_made_from_an_older_one_has_what_came_since(
             assert layered.size == plain.size
 
 
+def test_schemas_of_a_context_are_counted_where_blocks_of_an_older_segment_are_copied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(build, "SAMPLES", 1)
+    rows = [encode_row(Row("schema", (".", number), values.Schema("g", "TOY", "[]", "l"))) for number in range(20)]
+    layered = LayeredTables(small=0)
+    layered.load(rows, place(1))
+    for turn in (1, 2):
+        gone = rows[2 * turn : 2 * turn + 2]
+        layered.apply([Encoded(row.table, row.key, None) for row in gone], place(1 + turn))
+        layered.stand_on(open_built(layered.built()), place(1 + turn))
+        assert layered.count("schema", (".",)) == len([*layered.keys("schema")]) == 20 - 2 * turn
+
+
 def test_every_index_has_a_row_by_which_a_change_of_it_is_seen() -> None:
     claimed = {name for row in release.SAMPLES for name, _ in index_entries(row)}
     assert claimed == {*INDEXES}
