@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from treaty.log.kafka.any import scan
 from treaty.log.kafka.any.journal import Journal
 from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.kafka.any.reading import changes, state
+from treaty.log.kafka.any.records import Found, Odd
 from treaty.log.kafka.any.scan import Scanned
 from treaty.log.kafka.any.spool import Kept, Spool
 
@@ -125,6 +127,17 @@ def test_a_node_that_starts_on_a_long_log_has_the_last_appends_at_hand(monkeypat
         await log.close()
 
     asyncio.run(started())
+
+
+def test_records_without_bytes_are_bounded_too_and_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
+    journal = Journal()
+    records = [Found(at * 3, Odd.DAMAGED if at % 3 else Odd.ALIEN, b"", f"node{at % 5}") for at in range(1_000)]
+    for one in records:
+        journal.add(one)
+    assert len(journal) - journal.in_file < 10
+    assert [replace(one, value=bytes(one.value)) for one in journal] == records
+    assert journal.next == 2_998
 
 
 def test_records_stay_in_memory_where_no_file_can_be_written(

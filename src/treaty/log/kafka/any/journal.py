@@ -12,6 +12,8 @@ from treaty.log.kafka.any.spool import Kept, Spool
 
 _HEAD = 256
 """Bytes of an append that are read to learn what it claims."""
+_OVERHEAD = 512
+"""Bytes of memory that a record takes beside its value, about: the objects that say where it stood and what it claims."""
 _CLAIMS = (None, Odd.ALIEN, Odd.DAMAGED)
 """What a record in the file claims; None stands for an append, which says itself what it claims."""
 
@@ -19,14 +21,14 @@ _CLAIMS = (None, Odd.ALIEN, Odd.DAMAGED)
 class Journal:
     """Records that can be gone through again and again.
 
-    At most SCAN_BYTES of their bytes are in memory, unless no file can be written. Of a record that lies in the file only
-    a few numbers are in memory; its value is a `Kept`, whose bytes are read where they are asked for.
+    At most SCAN_BYTES of memory are taken by records, unless no file can be written. Of a record that lies in the file
+    only a few numbers are in memory; its value is a `Kept`, whose bytes are read where they are asked for.
     """
 
     def __init__(self) -> None:
         """Hold nothing."""
         self.in_memory = 0
-        """Bytes of records in memory."""
+        """Bytes of memory that records take."""
         self.next: int | None = None
         """The offset after the last record."""
         self._spool = Spool()
@@ -52,11 +54,11 @@ class Journal:
         """Add the next record."""
         chunk = found.claim if isinstance(found.claim, Chunk) else None
         payload = found.value if chunk is None else chunk.payload
-        full = self.in_memory + len(payload) > limits.SCAN_BYTES
+        full = self.in_memory + len(payload) + _OVERHEAD > limits.SCAN_BYTES
         if chunk is not None or full:
             payload = self._spool.keep(bytes(payload), least=0 if full else None)
         if isinstance(payload, bytes):
-            self.in_memory += len(payload)
+            self.in_memory += len(payload) + _OVERHEAD
         if chunk is None and isinstance(payload, Kept):
             claim = 0 if isinstance(found.claim, Prefix) else _CLAIMS.index(found.claim)
             sender = self._addresses.setdefault(found.address, len(self._addresses))
