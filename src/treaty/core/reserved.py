@@ -41,10 +41,10 @@ def reserved_ids(view: View) -> tuple[ReservedIds, ...]:
     there: defaultdict[str, list[int]] = defaultdict(list)
     for key in view.keys("schema"):
         there[str(key[0])].append(int(key[1]))
-    return tuple(_found(view, there))
+    return tuple(_reserved_by_context(view, there))
 
 
-def _found(view: View, there: defaultdict[str, list[int]]) -> Iterator[ReservedIds]:
+def _reserved_by_context(view: View, there: defaultdict[str, list[int]]) -> Iterator[ReservedIds]:
     origin, spared = view.get("lineage", ("origin",)), view.get("counter", IDS_SPARED)
     gap = ID_GAP + (origin.gap if isinstance(origin, Lineage) else 0)  # a restore leaves ids free
     for key in sorted(_id_counters(view)):

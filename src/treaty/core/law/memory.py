@@ -119,7 +119,7 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
     try:
         if outcome.kind != "Registered":
             answer, _ = decode(_KINDS[outcome.kind], json.loads(members["answer"]), ignore=True)
-            return _told(answer, partial(_found, view, outcome))
+            return _told(answer, partial(_complete_version, view, outcome))
         return answers.Registered(_version(view, outcome, members), created="created" not in members)
     except (KeyError, ValueError):  # `DecodeError` is one
         raise Conflicting.of(
@@ -134,7 +134,7 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
 
 
 def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.VersionFound:
-    return _found(
+    return _complete_version(
         view,
         outcome,
         answers.VersionFound(
@@ -149,7 +149,7 @@ def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.V
     )
 
 
-def _found(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
+def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
     """Fill in what is not remembered of a version; itself where the version is gone, or another one has its ordinal."""
     subject = subject_of(bare.subject)
     key: Key = (*subject, bare.ordinal)
