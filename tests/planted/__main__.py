@@ -38,10 +38,10 @@ def find(bug: Bug, forge: Forge) -> str:
     try:
         if isinstance(bug.finder, ByLives):
             seconds, seed = found_by_lives(bug)
-            return f"| {bug.name} | {bug.finder.kind}, seed {seed} | {seconds:.1f} |"
-        return f"| {bug.name} | {bug.finder.kind} | {found_by_tests(bug, forge):.1f} |"
+            return f"| {bug.name} | {bug.does} | {bug.finder.kind}, seed {seed} | {seconds:.1f} |"
+        return f"| {bug.name} | {bug.does} | {bug.finder.kind} | {found_by_tests(bug, forge):.1f} |"
     except Exception as error:  # noqa: BLE001 - the other rows are wanted too
-        return f"| {bug.name} | NOT FOUND: {str(error)[:300]} | |"
+        return f"| {bug.name} | NOT FOUND | {str(error)[:300]} | |"
 
 
 def main() -> int:

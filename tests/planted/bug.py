@@ -1,7 +1,7 @@
 """A planted bug: what it does, the code that it changes, and the test or simulation that has to find it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 
@@ -27,6 +27,13 @@ class Swap:
 
     target: str
     new: Any
+
+
+def swap(place: Any, name: str, new: Any) -> Swap:
+    """A swap of an attribute of a module or a class."""
+    if isinstance(place, ModuleType):
+        return Swap(f"{place.__name__}:{name}", new)
+    return Swap(f"{place.__module__}:{place.__qualname__}.{name}", new)
 
 
 Change = Edit | Swap
@@ -76,9 +83,6 @@ class Bug:
     """A sentence."""
     changes: tuple[Change, ...]
     finder: Finder
-    seconds: float = 0.0
-    """How long the search took when it was measured, on one core."""
-    slow: bool = False
 
 
 def by_tests(*nodes: str, error: str = "") -> ByTests:
@@ -95,6 +99,3 @@ def by_lives(first: int, laws: str, *, log: str = "rows", count: int = 100, even
     return ByLives(
         log, range(first, first + count), frozenset(laws.split()), frozenset(filter(None, events.split(",")))
     )
-
-
-Function = Callable[..., Any]

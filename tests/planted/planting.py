@@ -4,7 +4,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property, wraps
 from importlib import import_module
@@ -27,13 +27,20 @@ def planted(bug: Bug) -> Iterator[set[int]]:
 
     Raises `TargetMovedError` with the bug's name.
     """
+    with changed(bug.name, bug.changes) as ran:
+        yield ran
+
+
+@contextmanager
+def changed(name: str, changes: Iterable[Change]) -> Iterator[set[int]]:
+    """Make changes while the block runs; as `planted`, for a bug of this name."""
     ran: set[int] = set()
     with ExitStack() as stack:
-        for number, change in enumerate(bug.changes):
+        for number, change in enumerate(changes):
             try:
                 stack.enter_context(_changed(change, number, ran))
             except TargetMovedError as moved:
-                raise TargetMovedError(f"planted bug {bug.name!r}: {change.target}: {moved}") from None
+                raise TargetMovedError(f"planted bug {name!r}: {change.target}: {moved}") from None
         yield ran
 
 

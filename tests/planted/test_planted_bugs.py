@@ -23,9 +23,7 @@ def forge() -> Iterator[Forge]:
         yield made
 
 
-@pytest.mark.parametrize(
-    "bug", [pytest.param(bug, id=bug.name, marks=[pytest.mark.slow] if bug.slow else []) for bug in BUGS]
-)
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_found(bug: Bug, forge: Forge, figure: Callable[[str], None]) -> None:
     if isinstance(bug.finder, ByLives):
         seconds, seed = found_by_lives(bug)

@@ -1,4 +1,4 @@
-"""Ten more planted bugs, of the kinds that matter most: rules, rights, answers from memory, limits, appends, restores."""
+"""More planted bugs, of the kinds that matter most: rules, rights, answers from memory, limits, appends, restores."""
 
 from tests.planted.bug import Bug, Edit, by_tests
 
@@ -127,5 +127,25 @@ FURTHER = (
             ),
         ),
         by_tests("behaviours/logs/test_care.py::test_a_restore_that_was_cut_off_goes_through_the_second_time[sqlite]"),
+    ),
+    Bug(
+        "config: gaps are filled from the context",
+        "What a subject's config leaves out is taken from its context instead of the root.",
+        (
+            Edit(
+                "treaty.core.law.settings:config_in_force",
+                "root = own_config(view, ROOT) or Config()",
+                "root = own_config(view, Scope(scope.context)) or Config()",
+            ),
+        ),
+        by_tests(
+            "laws/test_settings.py::test_a_subject_takes_what_its_config_leaves_out_from_the_root_and_not_from_its_context"
+        ),
+    ),
+    Bug(
+        "mode: the one of a context is passed over",
+        "A subject without a mode of its own has the one of everywhere.",
+        (Edit("treaty.core.law.settings:mode_in_force", "own = own_mode(view, Scope(scope.context))", "own = None"),),
+        by_tests("laws/test_settings.py::test_mode_chain"),
     ),
 )

@@ -101,8 +101,8 @@ JUDGED = (
         "rule: other contexts are not searched",
         "A name without a context that the default one has not is not found elsewhere.",
         "queries:at_home",
-        "chain((subject,), same_name_elsewhere(view, subject))",
-        "(subject,)",
+        "same_name_elsewhere(view, subject)",
+        "()",
     ),
     rule(
         "rule: an import begins without force",

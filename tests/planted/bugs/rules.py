@@ -105,24 +105,4 @@ RULES = (
         (Edit("treaty.core.overlay:Overlay._settle", "self._claim(row.table, row.key, before, held=False)", "pass"),),
         by_tests("laws/test_indexes.py::test_a_view_shows_what_its_rows_say_after_every_commit"),
     ),
-    Bug(
-        "config: gaps are filled from the context",
-        "What a subject's config leaves out is taken from its context instead of the root.",
-        (
-            Edit(
-                "treaty.core.law.settings:config_in_force",
-                "root = own_config(view, ROOT) or Config()",
-                "root = own_config(view, Scope(scope.context)) or Config()",
-            ),
-        ),
-        by_tests(
-            "laws/test_settings.py::test_a_subject_takes_what_its_config_leaves_out_from_the_root_and_not_from_its_context"
-        ),
-    ),
-    Bug(
-        "mode: the one of a context is passed over",
-        "A subject without a mode of its own has the one of everywhere.",
-        (Edit("treaty.core.law.settings:mode_in_force", "own = own_mode(view, Scope(scope.context))", "own = None"),),
-        by_tests("laws/test_settings.py::test_mode_chain"),
-    ),
 )

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from tests.behaviours.logs.backends import accepted, attempt, chain, put, row, whole
+from tests.planted.bug import swap
+from tests.planted.planting import changed
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.kafka.planted import FAULTS, Bug
 from treaty.core.commit import START, Append, Position
@@ -148,8 +150,9 @@ def test_a_fault_is_noticed(name: str) -> None:
 def test_a_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bug: Bug = FAULTS[name]
     monkeypatch.setattr("tests.simulation.kafka.test_any_faults.SECONDS", 2)
-    with monkeypatch.context() as patch:
-        for place, attribute, planted in bug:
-            patch.setattr(place, attribute, planted)
-        with pytest.raises((AssertionError, TimeoutError, pytest.fail.Exception, LogDamagedError)):
-            tell(name)
+    with (
+        changed(f"of the fault {name}", [swap(*one) for one in bug]) as ran,
+        pytest.raises((AssertionError, TimeoutError, pytest.fail.Exception, LogDamagedError)),
+    ):
+        tell(name)
+    assert ran, "the planted code did not run"

@@ -6,6 +6,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.planted.bug import swap
+from tests.planted.planting import changed
 from tests.simulation.events import table
 from tests.simulation.judging.broken import Broken
 from tests.simulation.scenario import run
@@ -36,9 +38,12 @@ def live(seeds: range, figure: Callable[[str], None], *, log: str = "", wanted: 
 def first_broken(bug: ModuleType, seeds: Iterable[int], *, log: str = "") -> Broken | None:
     """Plant a bug (PLACE, NAME and `planted` of a module) and return the first law that it breaks.
 
-    Lives have the events that the module's EVENTS name, if it has such.
+    Lives have the events that the module's EVENTS name, if it has such. Raises `TargetMovedError` where what it replaces
+    is not there any more, or takes other arguments.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bug.PLACE, bug.NAME, bug.planted)
+    change = swap(bug.PLACE, bug.NAME, bug.planted)
+    with pytest.MonkeyPatch.context() as patch, changed(bug.__name__, [change]) as ran:
         patch.setattr(table, "ALWAYS", frozenset(getattr(bug, "EVENTS", ())))
-        return next((came.broken for came in (run(seed, log=log) for seed in seeds) if came.broken is not None), None)
+        found = next((came.broken for came in (run(seed, log=log) for seed in seeds) if came.broken is not None), None)
+    assert ran or found is None, f"{found} was found, and the planted code did not run"
+    return found
