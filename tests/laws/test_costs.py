@@ -143,6 +143,19 @@ def test_a_transitive_policy_compares_with_every_live_version_and_with_no_other(
     assert work_of(soft, request) < work_of(few, request)
 
 
+def test_purging_a_subject_costs_the_same_among_few_and_many_encodings() -> None:
+    work = []
+    for count in (3, MANY):
+        bench = Bench()
+        put(bench, S, "a")
+        put(bench, T, "a")
+        rows = [Row("encoding", (*T, number), values.Encoding(number, 0)) for number in range(count)]
+        bench.tables.apply([encode_row(row) for row in rows], bench.position)
+        bench.do(DeleteSubject(S))
+        work.append(work_of(bench, DeleteSubject(S, permanent=True)))
+    assert work[0] == work[1]
+
+
 @pytest.mark.parametrize("renamed", [False, True], ids=["same-schema", "other-schema"])
 def test_registering_and_deleting_costs_the_same_after_many_turns(*, renamed: bool) -> None:
     bench = Bench()

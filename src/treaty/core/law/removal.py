@@ -4,7 +4,6 @@ Counters of ids and of encodings never go. Those of a subject's ordinals and typ
 subject of the same name is another generation: whoever remembers an ordinal asks whose it is (see `memory.recall`).
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from treaty.core.law.references import use_keys
@@ -46,13 +45,13 @@ def part_of(version: Version) -> str:
     return f"{version.format}:{version.type_name}"
 
 
-def remove_subject(view: View, subject: Subject, versions: Iterable[Kept]) -> list[Row]:
+def remove_subject(view: View, subject: Subject, versions: list[Kept]) -> list[Row]:
     """Return the tombstones for a subject whose `versions`, all that it has, are removed: its row and its counters.
 
-    The counters stay where an encoding of the subject has one of its ordinals.
+    The counters stay where an encoding has the ordinal of one of the versions.
     """
     rows = [Row("subject", tuple(subject), None)]
-    if any(key[:2] == tuple(subject) for key in view.keys("encoding")):
+    if any(any(view.find("encoding.version", key)) for key, _ in versions):
         return rows
     there = view.get("subject", tuple(subject))
     parts = {part_of(version) for _, version in versions}
