@@ -83,6 +83,8 @@ class Bug:
     """A sentence."""
     changes: tuple[Change, ...]
     finder: Finder
+    also: ByLives | None = None
+    """The simulation finds it too, in these lives."""
 
 
 def by_tests(*nodes: str, error: str = "") -> ByTests:

@@ -72,10 +72,9 @@ def found_by_tests(bug: Bug, forge: Forge) -> float:
     return found.seconds
 
 
-def found_by_lives(bug: Bug) -> tuple[float, int]:
+def found_by_lives(bug: Bug, finder: ByLives) -> tuple[float, int]:
     """A law breaks in one of the lives. Returns the seconds of processor time, and the seed."""
-    finder, begun = bug.finder, time.process_time()
-    assert isinstance(finder, ByLives)
+    begun = time.process_time()
     with pytest.MonkeyPatch.context() as patch, planted(bug) as ran:
         patch.setattr(table, "ALWAYS", finder.events)
         for seed in finder.seeds:

@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,7 @@ def written(bug: Bug) -> str:
     """A bug as a line of JSON; its changes have to be edits."""
     assert isinstance(bug.finder, ByTests)
     assert all(isinstance(one, Edit) for one in bug.changes), f"{bug.name}: only edits can be sent to another process"
-    return json.dumps(asdict(bug))
+    return json.dumps(asdict(replace(bug, also=None)))
 
 
 def read_bug(line: str) -> Bug:

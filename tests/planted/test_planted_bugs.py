@@ -26,11 +26,18 @@ def forge() -> Iterator[Forge]:
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_found(bug: Bug, forge: Forge, figure: Callable[[str], None]) -> None:
     if isinstance(bug.finder, ByLives):
-        seconds, seed = found_by_lives(bug)
+        seconds, seed = found_by_lives(bug, bug.finder)
         figure(f"found by {bug.finder.kind}, seed {seed}, in {seconds:.1f} s")
     else:
         seconds = found_by_tests(bug, forge)
         figure(f"found by {bug.finder.kind} in {seconds:.1f} s")
+
+
+@pytest.mark.parametrize("bug", [bug for bug in BUGS if bug.also], ids=lambda bug: bug.name)
+def test_the_simulation_finds_it_too(bug: Bug, figure: Callable[[str], None]) -> None:
+    assert bug.also is not None
+    seconds, seed = found_by_lives(bug, bug.also)
+    figure(f"found by {bug.also.kind}, seed {seed}, in {seconds:.1f} s")
 
 
 def test_names_are_used_once() -> None:

@@ -48,6 +48,7 @@ NODES = (
             ),
         ),
         by_tests("behaviours/nodes/test_strict.py::test_an_append_whose_fate_is_not_known_proves_nothing"),
+        also=by_lives(8, "1 3", log="any"),
     ),
     Bug(
         "state file: lacks the last row of its place",
@@ -63,6 +64,7 @@ NODES = (
             "behaviours/nodes/test_change_over.py::test_whoever_keeps_answers_is_called_at_every_change_over",
             "facades/test_hot.py::test_a_change_over_to_a_state_file_empties_the_memo",
         ),
+        also=by_lives(0, "3"),
     ),
     Bug(
         "hot: an answer begun before a commit is kept",

@@ -26,6 +26,7 @@ RULES = (
         "A softly deleted version becomes hidden though a schema still refers to it.",
         (Edit("treaty.core.law.places:_vanishing", "and not any(referrers(view, one, deleted=True))", ""),),
         by_tests("laws/test_corners.py::test_a_version_that_even_a_deleted_schema_refers_to_does_not_vanish"),
+        also=by_lives(10, ANY),
     ),
     Bug(
         "purge: ignores soft referrers",
@@ -38,12 +39,14 @@ RULES = (
         "A version is deleted though its subject is read-only.",
         (Edit("treaty.core.law.deletion:delete_version", "refuse_if_readonly(view, Scope(*subject))", "pass"),),
         by_tests("behaviours/test_registry_settings.py::test_a_readonly_scope_takes_no_change_but_of_its_mode[memory]"),
+        also=by_lives(0, ANY),
     ),
     Bug(
         "alias: followed although the request says exact",
         "A request that means the subject itself is sent on to what the subject stands for.",
         (Edit("treaty.core.law.aliases:alias_candidate", "and request.exact", "and not request"),),
         by_tests("behaviours/test_registry_aliases.py::test_importers_mean_the_subject_itself[memory]"),
+        also=by_lives(0, ANY),
     ),
     Bug(
         "policy: the oldest version is not compared",
@@ -56,6 +59,7 @@ RULES = (
             ),
         ),
         by_tests("laws/test_admission.py::test_every_level_under_every_strictness[FULL_TRANSITIVE-STRICT]"),
+        also=by_lives(0, "5"),
     ),
     Bug(
         "purge: drops a schema that another subject uses",
@@ -86,6 +90,7 @@ RULES = (
             ),
         ),
         by_tests("behaviours/nodes/test_writing.py::test_another_request_under_a_used_id_is_refused"),
+        also=by_lives(0, "2"),
     ),
     Bug(
         "context: its counter of ids goes with it",
@@ -104,5 +109,6 @@ RULES = (
         "An index finds a row under what an earlier commit of the same chain has changed.",
         (Edit("treaty.core.overlay:Overlay._settle", "self._claim(row.table, row.key, before, held=False)", "pass"),),
         by_tests("laws/test_indexes.py::test_a_view_shows_what_its_rows_say_after_every_commit"),
+        also=by_lives(0, ANY),
     ),
 )
