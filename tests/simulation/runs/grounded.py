@@ -16,7 +16,7 @@ from treaty.log.care import restore
 from treaty.node import queue, writer
 from treaty.node.peers import handing
 
-RESTORE_BYTES = 1_500
+RESTORE_BYTES = 2_500
 """So that a restore needs several appends."""
 FORGETFUL = 0.25
 """In how many lives outcomes are soon forgotten: after `REMEMBERED` commits, `DROPPED` of them at once. Where commands are

@@ -114,9 +114,16 @@ class Handing:
         return waiting
 
     def _settled(self, pending: Pending) -> bool:
-        """Answer a command that has been with another node from the log, where that has its outcome."""
+        """Answer a command that has been with another node from the log, where that has its outcome.
+
+        Before the first look the tables may be those of a state file of another log.
+        """
         tables = self._follower.tables
-        if not pending.elsewhere or tables.get("outcome", (pending.command.command_id,)) is None:
+        if (
+            self._follower.looked_at is None
+            or not pending.elsewhere
+            or tables.get("outcome", (pending.command.command_id,)) is None
+        ):
             return False
         verdict = repeated(tables, pending, self._decide)
         if verdict is not None:

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from tests.simulation.runs.lives import first_broken, live
+from tests.simulation.scenario import run
 
 SEEDS = 250
 BLOCK = 50
@@ -45,3 +46,9 @@ def test_a_planted_bug_is_found(name: str, figure: Callable[[str], None]) -> Non
     assert broken is not None, f"{bug.__doc__} was not found in {WITHIN} seeds"
     assert broken.law in bug.LAWS, broken
     figure(f"found by simulation owner in {time.process_time() - begun:.1f} s, law {broken.law}")
+
+
+@pytest.mark.parametrize("seed", [700107])
+def test_lives_that_have_found_something_go_well(seed: int) -> None:
+    """700107: a command that had been with another node was answered from a state file of another log, before any look."""
+    assert run(seed, log="owner").broken is None
