@@ -42,7 +42,7 @@ def newest_first(view: View, subject: Subject, visible: Visible = "live") -> Ite
 def latest_version(view: View, subject: Subject, visible: Visible = "live") -> Kept | None:
     """Return the version with the highest number that may be seen; None where there is none."""
     for entry in _entries(view, subject, visible, reverse=True):
-        one = _kept(view, entry)
+        one = _version_at(view, entry)
         if one is not None:
             return one
     return None
@@ -73,7 +73,7 @@ def numbered(view: View, subject: Subject, number: int, visible: Visible = "live
     """Return the version with a number, if it may be seen."""
     for state in STATES[visible]:
         for entry in view.walk("version.number", (state, *subject, number), (state, *subject, number + 1)):
-            one = _kept(view, entry)
+            one = _version_at(view, entry)
             if one is not None:
                 return one
     return None
@@ -102,11 +102,11 @@ def _in_state(view: View, subject: Subject, state: str, *, reverse: bool) -> Ite
 
 def rows_of(view: View, entries: Iterable[Key]) -> Iterator[Kept]:
     """Return the versions of entries of the index of numbers, one by one."""
-    rows = (_kept(view, entry) for entry in entries)
+    rows = (_version_at(view, entry) for entry in entries)
     return (one for one in rows if one is not None)
 
 
-def _kept(view: View, entry: Key) -> Kept | None:
+def _version_at(view: View, entry: Key) -> Kept | None:
     """Return the version of an entry of the index of numbers; None where it can't be read."""
     _, context, name, _, ordinal = entry
     key = (context, name, ordinal)
