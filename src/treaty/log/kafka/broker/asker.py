@@ -2,14 +2,15 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from treaty.core.brokers import Heard
 from treaty.log.kafka.broker.tail import consuming
 from treaty.log.kafka.broker.topic import Topic
-from treaty.log.kafka.broker.trouble import LIBRARY, told, unavailable
+from treaty.log.kafka.broker.trouble import JOURNAL, LIBRARY, told, unavailable
 from treaty.log.kafka.link import Ends
 from treaty.log.lane import Lane
 from treaty.log.log import LogUnavailableError
@@ -20,6 +21,8 @@ ASK_SECONDS = 5.0
 """How long a question may take; one that a change of leaders spoils is asked again within that."""
 PAUSE_SECONDS = 0.1
 """Between two tries of a question."""
+UNKNOWN = frozenset({KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC})  # noqa: SLF001 - the library's public names
+"""What the library says of a topic that a broker did not know while it began again. It goes on saying so from memory."""
 
 
 class Asker:
@@ -39,18 +42,27 @@ class Asker:
         return await self._lane.do(self._ends)
 
     def _ends(self) -> Ends:
-        limit = time.monotonic() + ASK_SECONDS
+        limit, refreshed = time.monotonic() + ASK_SECONDS, False
         while True:
             place = TopicPartition(self._topic, 0)
             try:
                 first, end = self._consumer.get_watermark_offsets(place, timeout=max(limit - time.monotonic(), 0.1))
             except KafkaException as error:
-                if not error.args[0].retriable() or time.monotonic() > limit:
+                if error.args[0].code() in UNKNOWN and not refreshed:
+                    refreshed = True
+                    self._refresh()
+                elif not error.args[0].retriable() or time.monotonic() > limit:
                     self._consumer.poll(0)  # the library tells from here only what it has heard
                     raise unavailable(error.args[0], self._where, self._heard) from error
                 time.sleep(PAUSE_SECONDS)
             else:
                 return Ends(first, end)
+
+    def _refresh(self) -> None:
+        """Have the library ask the brokers about the topic again; by itself it does so every five minutes."""
+        JOURNAL.info("the brokers did not know the topic %s; they are asked for it again", self._topic)
+        with suppress(KafkaException):
+            self._consumer.list_topics(self._topic, timeout=ASK_SECONDS)
 
     async def cut(self, before: int) -> None:
         """Delete the prefix up to an offset; one that is gone already is no trouble."""
