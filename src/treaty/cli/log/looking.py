@@ -110,11 +110,11 @@ class Verdict:
 @set_up
 @as_json
 def verify(*, sources: tuple[str, ...], as_json: bool) -> None:
-    """Check every law that the rows of a LOG (or of a dump, or of a state file) can show, build every index anew and compare, and
+    """Check every law that the rows of a LOG (or of a dump, or of a state file) can show, build every index again and compare, and
     print its chain and its state digest.
 
     Nodes at one sequence of one log have one state digest; compare it with `node.state_digest` in their /status.
-    Ids that lie far above the rest and hold the counter of ids up are told too; they break no law.
+    Ids that lie far above the rest and hold the counter of ids up are listed; they break no rule.
 
     \b
     Examples:
