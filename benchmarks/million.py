@@ -24,7 +24,7 @@ from benchmarks.register import schema
 from benchmarks.row import Row, against
 from treaty.core import values
 from treaty.core.commit import Commit, make_append
-from treaty.core.identity import guid, likeness
+from treaty.core.identity import guid, lookup_digest
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.log.open import open_log
@@ -190,7 +190,7 @@ def rows(count: int, above: int = 0) -> Iterator[Encoded]:
         name = words[group % len(words)].capitalize()
         fields = ",".join(_field(chance, words) for _ in range(6))
         text = f'{{"type":"record","name":"{name}","namespace":"org.{name.lower()}","fields":[{fields}]}}'
-        known = guid(text, (), None, None), likeness("AVRO", text, None, None)
+        known = guid(text, (), None, None), lookup_digest("AVRO", text, None, None)
         stored = values.Schema(known[0], "AVRO", text, known[1], type_name=f"org.{name.lower()}.{name}")
         yield encode_row(TableRow("schema", (".", number + 1), stored))
         subject = f"{name.lower()}-{group}-value"

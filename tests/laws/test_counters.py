@@ -16,7 +16,7 @@ from treaty.core.refusals import Refusal
 from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
 from treaty.core.resource import Resource
 from treaty.core.rows import Row, encode_row
-from treaty.core.values import IDS_SPARED, Counter, Encoding, Lineage
+from treaty.core.values import IDS_SPARED, Counter, Encoding, LogOrigin
 from treaty.core.values import Subject as SubjectValue
 
 S, T, X = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
@@ -155,7 +155,7 @@ def test_in_a_restored_log_a_command_is_told_its_version(bench: Bench) -> None:
     home = bench.tables.get("subject", tuple(S))
     assert isinstance(home, SubjectValue)
     moved = Row("subject", tuple(S), replace(home, generation=1_000))
-    given_by_hand(bench, moved, Row("lineage", ("origin",), Lineage("00" * 16, 2_000, "00" * 32)))
+    given_by_hand(bench, moved, Row("log_origin", ("origin",), LogOrigin("00" * 16, 2_000, "00" * 32)))
 
     assert bench.do(Register(S, toy("a")), "mine") == first
 

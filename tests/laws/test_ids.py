@@ -15,7 +15,7 @@ from treaty.core.requests import DeleteVersion, MakeContext, Register, Scope, Se
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.rows import Row, encode_row
 from treaty.core.soundness import unsound
-from treaty.core.values import IDS_SPARED, Counter, Lineage
+from treaty.core.values import IDS_SPARED, Counter, LogOrigin
 
 IDS = ("ids", ".", "", "")
 
@@ -127,7 +127,7 @@ def test_a_counter_whose_schema_was_deleted_for_good_is_told_too(bench: Bench) -
 def test_ids_that_a_restore_left_free_are_no_gap(bench: Bench) -> None:
     by_hand(
         bench,
-        Row("lineage", ("origin",), Lineage("00", 9, "00", gap=5_000_000)),
+        Row("log_origin", ("origin",), LogOrigin("00", 9, "00", gap=5_000_000)),
         Row("counter", IDS, Counter(3 + 5_000_000)),
     )
     registering(bench, "after")

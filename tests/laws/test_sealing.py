@@ -18,7 +18,7 @@ from treaty.core.requests import GetConfig, GetVersion, Register, Request, Scope
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import SEALED, Metadata
 from treaty.core.tables import DictTables
-from treaty.core.values import ConfigValue, Outcome, Schema, Sealing
+from treaty.core.values import ConfigValue, Outcome, Schema, EncryptionKeyUse
 from treaty.node.sealing.keys import KeyFileError, read_keys
 from treaty.node.sealing.opened import behind
 from treaty.node.sealing.vault import NO_KEYS, Vault
@@ -83,7 +83,7 @@ def test_what_is_sealed_opens_again_and_every_node_seals_alike(vaults: tuple[Vau
     assert second.open(stored) == stored, "another key leaves it sealed"
     assert NO_KEYS.open(stored) == stored
     if sealed != (row,):
-        assert sealed[1] == Row("sealing", (first.keys[0].id,), Sealing())
+        assert sealed[1] == Row("encryption_key", (first.keys[0].id,), EncryptionKeyUse())
         assert both.seal(row, empty)[0] != sealed[0], "the first key seals"
         with pytest.raises(NotPermitted) as refused:
             first.seal(sealed[0], empty)
@@ -193,7 +193,7 @@ def test_rotation_writes_with_the_first_key_and_reads_with_all(tmp_path: Path) -
     bench.do(Register(S, toy("a", "b?", metadata=later)))
     assert bench.do(GetVersion(S, 1)).metadata == OWNED
     assert bench.do(GetVersion(S, 2)).metadata == later
-    assert len(list(bench.tables.keys("sealing"))) == 2
+    assert len(list(bench.tables.keys("encryption_key"))) == 2
     assert not bench.do(Register(S, toy("a", "b?", metadata=later))).created
     assert vault(tmp_path, 1).missing(bench.tables), "the old key is still in use"
 

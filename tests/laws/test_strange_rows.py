@@ -91,10 +91,10 @@ NEARLY = {
         "",
     ),
     "schema": (
-        '{"format":"AVRO","guid":"g","likeness":"l","text":"t","v":1}',
-        '{"format":"AVRO","guid":"g","likeness":"l","text":"t","type_name":"","v":1}',
-        '{"format":"AVRO","guid":"g","likeness":"l","text":"t\\/","v":1}',
-        '{"format":"AVRO","guid":"g","likeness":"l","references":[],"text":"t","v":1}',
+        '{"format":"AVRO","guid":"g","lookup_digest":"l","text":"t","v":1}',
+        '{"format":"AVRO","guid":"g","lookup_digest":"l","text":"t","type_name":"","v":1}',
+        '{"format":"AVRO","guid":"g","lookup_digest":"l","text":"t\\/","v":1}',
+        '{"format":"AVRO","guid":"g","lookup_digest":"l","references":[],"text":"t","v":1}',
         '{"format":"AVRO","guid":"g","text":"t","v":1}',
     ),
     "version": (

@@ -69,7 +69,7 @@ def _restored(copy: Path, old: Path, new: Path, place: int) -> None:
     assert run("restore", str(copy), f"sqlite://{new}", "--gap", "50").exit_code == 0
     before, after = (json.loads(run("info", f"sqlite://{one}", "--json").stdout) for one in (old, new))
     assert after["identity"] != before["identity"]
-    assert after["lineage"]["origin"]["sequence"] == place
+    assert after["log_origin"]["origin"]["sequence"] == place
     with connect(f"sqlite://{new}") as registry, connect(f"sqlite://{old}") as original:
         highest = max(one.schema_id for one in original.schemas(limit=10_000))
         assert registry.version("first7").schema_id == original.version("first7").schema_id

@@ -32,7 +32,7 @@ NOVEL = "novel"
 
 def of_the_log(commit: Commit) -> bool:
     """Whether a commit is the log's own: nobody asked for it, and it names a fold."""
-    return not commit.command_id and {row.table for row in commit.rows} == {"fold"}
+    return not commit.command_id and {row.table for row in commit.rows} == {"snapshot"}
 
 
 class History:
@@ -133,9 +133,9 @@ class History:
             if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
                 scope = scope_of(row.key)
                 events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
-        if unfinished(before) and any((row.table, row.key, row.value) == ("lineage", RESTORING, None) for row in rows):
-            origin = next(row.value for row in rows if (row.table, row.key) == ("lineage", ORIGIN))
-            assert isinstance(origin, values.Lineage)
+        if unfinished(before) and any((row.table, row.key, row.value) == ("log_origin", RESTORING, None) for row in rows):
+            origin = next(row.value for row in rows if (row.table, row.key) == ("log_origin", ORIGIN))
+            assert isinstance(origin, values.LogOrigin)
             return self._source.then((Restored(origin.gap),), commit.sequence)
         return past.then(events, commit.sequence)
 
@@ -143,7 +143,7 @@ class History:
         """Rows that no command asked for: of a restore, a seal, a repair, or spoilt by somebody."""
         if before.position == START or unfinished(before):
             return
-        gone = [row for row in commit.rows if row.table not in {*PLACED, "aside"}]
+        gone = [row for row in commit.rows if row.table not in {*PLACED, "quarantine"}]
         if any(row.value is None and (row.table, decode_key(row.key)) not in before.quarantine for row in gone):
             raise Broken("5", f"a repair at {commit.sequence} moves rows aside that can be read: {gone}")
         if any(row.value is not None and (row.table, row.key) not in self.garbage for row in gone):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from treaty.core.limits import ID_GAP
 from treaty.core.rows import Key, Row
-from treaty.core.values import IDS_SPARED, Counter, Lineage
+from treaty.core.values import IDS_SPARED, Counter, LogOrigin
 from treaty.core.view import View
 
 
@@ -45,8 +45,8 @@ def reserved_ids(view: View) -> tuple[ReservedIds, ...]:
 
 
 def _reserved_by_context(view: View, there: defaultdict[str, list[int]]) -> Iterator[ReservedIds]:
-    origin, spared = view.get("lineage", ("origin",)), view.get("counter", IDS_SPARED)
-    gap = ID_GAP + (origin.gap if isinstance(origin, Lineage) else 0)  # a restore leaves ids free
+    origin, spared = view.get("log_origin", ("origin",)), view.get("counter", IDS_SPARED)
+    gap = ID_GAP + (origin.gap if isinstance(origin, LogOrigin) else 0)  # a restore leaves ids free
     for key in sorted(_id_counters(view)):
         counter, context = view.get("counter", key), str(key[1])
         if not isinstance(counter, Counter):

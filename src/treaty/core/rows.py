@@ -15,8 +15,11 @@ from treaty.core.codec import DecodeError, decode, dumps, encode
 
 Key = tuple[str | int, ...]
 
-ROW_FORMAT = 1
+ROW_FORMAT = 2
 """The newest row format that this version of Treaty understands."""
+UNROOTED = frozenset({"snapshot", "log_origin"})
+"""Tables that describe their own log. They do not count in the state root, so that a log which names its snapshot repeats the
+root of its base."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,8 @@ class Alien:
 Value = Union[  # noqa: UP007 - a name for the type checker and for people
     values.Content, values.Schema, values.Subject, values.Version, values.Name, values.Encoding, values.Codec,
     values.Counter, values.PolicyValue, values.ConfigValue, values.Mode, values.Association, values.Context,
-    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.Lineage, values.Sealing,
-    values.Aside, values.Fold, Alien,
+    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.LogOrigin, values.EncryptionKeyUse,
+    values.QuarantinedRow, values.SnapshotPointer, Alien,
 ]  # fmt: skip
 
 
@@ -73,10 +76,10 @@ SHAPES: Mapping[str, Shape] = {
     "outcome": Shape((("command", str),), values.Outcome),
     "runner": Shape((("runner", str),), values.Runner),
     "topic": Shape((("topic", str),), values.Topic),
-    "sealing": Shape((("key", str),), values.Sealing),
-    "lineage": Shape((("role", str),), values.Lineage),
-    "fold": Shape((("which", str),), values.Fold),
-    "aside": Shape((("table", str), ("key", str)), values.Aside),
+    "encryption_key": Shape((("key", str),), values.EncryptionKeyUse),
+    "log_origin": Shape((("role", str),), values.LogOrigin),
+    "snapshot": Shape((("which", str),), values.SnapshotPointer),
+    "quarantine": Shape((("table", str), ("key", str)), values.QuarantinedRow),
 }
 """Every state table. Adding a member with a default needs no new row format; changing a meaning does."""
 
@@ -91,8 +94,10 @@ class Encoded:
 
     @property
     def digest(self) -> int:
-        """The row's share of the state digest: 256 bits of SHA-256 over table, key and value; 0 for a tombstone."""
-        if self.value is None:
+        """The row's share of the state root: 256 bits of SHA-256 over table, key and value as they stand in the log; 0 for a
+        tombstone, and for tables that describe their own log.
+        """
+        if self.value is None or self.table in UNROOTED:
             return 0
         parts = f"{len(self.table)}:{self.table}{len(self.key)}:{self.key}{self.value}"
         return int.from_bytes(hashlib.sha256(parts.encode("utf-8", "surrogatepass")).digest(), "big")

@@ -21,7 +21,7 @@ FOUND: Mapping[str, How] = {
     "version.content": "rows",
     "schema.guid": "schemas",
     "schema.everywhere": "schemas",
-    "schema.likeness": "schemas",
+    "schema.lookup_digest": "schemas",
     "schema.referrers": "schemas",
     "association.subject": "entry",
     "association.name": "associated",

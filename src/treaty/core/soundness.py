@@ -154,14 +154,14 @@ def _association(view: View, key: Key) -> Iterator[Unsound]:
 
 
 def _fold(view: View, key: Key) -> Iterator[Unsound]:
-    value = view.get("fold", key)
-    if isinstance(value, values.Fold) and value.sequence >= view.sequence and not _moved_here(view):
-        yield Unsound("FOLD_AHEAD", "fold", key, f"it holds the state at sequence {value.sequence}, which is to come")
+    value = view.get("snapshot", key)
+    if isinstance(value, values.SnapshotPointer) and value.sequence >= view.sequence and not _moved_here(view):
+        yield Unsound("SNAPSHOT_AHEAD", "snapshot", key, f"it holds the state at sequence {value.sequence}, which is to come")
 
 
 def _moved_here(view: View) -> bool:
     """Whether rows may speak of sequences of another log."""
-    return view.get("lineage", ("origin",)) is not None
+    return view.get("log_origin", ("origin",)) is not None
 
 
 def _highest(view: View, key: Key) -> int:
@@ -178,6 +178,6 @@ CHECKS: tuple[tuple[str, Callable[[View, Key], Iterator[Unsound]]], ...] = (
     ("subject", _subject),
     ("association", _association),
     ("outcome", _outcome),
-    ("fold", _fold),
+    ("snapshot", _fold),
 )
 """Each table that has laws of its own, and its check."""

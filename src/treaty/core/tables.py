@@ -48,6 +48,10 @@ class DictTables:
         """The sum of all live rows' digests modulo 2**256."""
         return self._digest
 
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        return self._shares.get(table, {}).get(key, 0)
+
     @property
     def quarantine(self) -> Mapping[tuple[str, Key], str]:
         """Rows that this version can't read, and why."""

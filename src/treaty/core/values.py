@@ -31,14 +31,14 @@ class Used:
 class Schema:
     """A schema in its context: canonical text, what identity covers, and the digests that indexes need.
 
-    `likeness` is the digest of the lookup equality: text with all references inlined, metadata without its version
+    `lookup_digest` is the digest of the lookup equality: text with all references inlined, metadata without its version
     property, and rules.
     """
 
     guid: str
     format: str
     text: str
-    likeness: str
+    lookup_digest: str
     references: tuple[Used, ...] = ()
     metadata: Metadata | None = None
     rules: RuleSet | None = None
@@ -253,17 +253,17 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Sealing:
+class EncryptionKeyUse:
     """A key that sealed sensitive metadata in this log. Its row is made with the first value that it sealed."""
 
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
+class LogOrigin:
     """Where a log comes from, or went to: a place in the other log's history. Identity and digest are hex.
 
-    `gap` is what its id counters were raised by, `place` the other log's URL without secrets.
+    `gap` is what its id counters were raised by, `url` the other log's URL without secrets.
     """
 
     identity: str
@@ -271,28 +271,29 @@ class Lineage:
     digest: str
     time: int = 0
     gap: int = 0
-    place: str = ""
+    url: str = ""
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class QuarantinedRow:
     """A row that could not be read and was moved out of the way by a repair, as its JSON text."""
 
     text: str
-    why: str
+    reason: str
     time: int = 0
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
-    """The newest fold of a log on Kafka: the state at a sequence, kept in the log itself as chunks of the digest `told`.
+class SnapshotPointer:
+    """The newest snapshot of a log on Kafka: the state at a sequence, kept in the log itself as chunks.
 
-    It counts because this row names it. `digest` is that of the append that ended at `sequence`; both are hex.
+    It counts because this row names it. `digest` is that of the append that ended at `sequence`, `snapshot_digest` that
+    of the chunks; both are hex.
     """
 
     sequence: int
     digest: str
-    told: str
+    snapshot_digest: str
     extra: Extra = ()

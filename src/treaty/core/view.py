@@ -57,7 +57,11 @@ class Tables(View, Protocol):
 
     @property
     def digest(self) -> int:
-        """The state digest: the sum of all live rows' digests modulo 2**256, in no order, equal on all nodes."""
+        """The state root as a number: the sum of all live rows' digests modulo 2**256, equal on all nodes."""
+        ...
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row as it stands in the log; 0 where there is none."""
         ...
 
     @property
@@ -113,7 +117,7 @@ def _guid_entries(_key: Key, value: Value) -> tuple[Key, ...]:
 
 
 def _likeness_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((key[0], value.likeness),) if isinstance(value, values.Schema) else ()
+    return ((key[0], value.lookup_digest),) if isinstance(value, values.Schema) else ()
 
 
 def _referrer_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -217,7 +221,7 @@ USED_STATES = VERSION_STATES[:3]
 INDEXES: Mapping[str, Index] = {
     "schema.guid": Index("schema", _schema_entries),
     "schema.everywhere": Index("schema", _guid_entries),
-    "schema.likeness": Index("schema", _likeness_entries),
+    "schema.lookup_digest": Index("schema", _likeness_entries),
     "schema.referrers": Index("schema", _referrer_entries),
     "subject.elsewhere": Index("subject", _elsewhere_entries),
     "version.subject": Index("version", _subject_entries, of_key=True),
@@ -235,7 +239,7 @@ INDEXES: Mapping[str, Index] = {
     "config.alias": Index("config", _alias_entries),
     "outcome.sequence": Index("outcome", _outcome_entries, ordered=True, key_of=lambda entry: entry[2:]),
 }
-"""Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
+"""Every index, with its entries: (context, guid) · (guid) · (context, lookup_digest) · (qualified target, number) ·
 (name of a subject outside the default context) · (context, subject) · (state, context, subject, number, ordinal) ·
 (state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, ordinal) · (context, subject,
 ordinal) · (context, subject) · (namespace or ``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle,

@@ -168,7 +168,7 @@ def played(rows: Iterable[Encoded], onto: State | None = None) -> State:
     """Put rows onto a state, as a follower does; what a log writes about itself is not looked at."""
     state = dict(onto or {})
     for one in rows:
-        if one.table == "fold":
+        if one.table == "snapshot":
             continue
         if one.value is None:
             state.pop((one.table, one.key), None)

@@ -8,7 +8,7 @@ import pytest
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
 from treaty.core.commit import START, Append
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.values import IDS_SPARED, Counter, Lineage, Subject
+from treaty.core.values import IDS_SPARED, Counter, LogOrigin, Subject
 from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
 from treaty.log.care.moving import migrate, unseal
 from treaty.log.care.repair import repair, strange
@@ -45,8 +45,8 @@ async def carried(node: Node) -> None:
 
         state = await whole(log)
         before = played((await source.read(START)).rows)
-        origin = decode_row(Encoded("lineage", '["origin"]', state.pop(("lineage", '["origin"]')))).value
-        assert isinstance(origin, Lineage)
+        origin = decode_row(Encoded("log_origin", '["origin"]', state.pop(("log_origin", '["origin"]')))).value
+        assert isinstance(origin, LogOrigin)
         assert (origin.identity, origin.sequence, origin.gap) == (head.position.identity.hex(), 2, 100)
         raised = encode_row(Row("counter", ("ids", ".", "", ""), Counter(107)))
         spared = encode_row(Row("counter", IDS_SPARED, Counter(100)))  # for contexts that the dump does not know
@@ -71,12 +71,12 @@ async def cut_off(node: Node) -> None:
     async with nodes(node, 1) as (log,):
         with pytest.raises(DumpError, match="cut short"):
             await restore(log, head, rows_of(lines[:-1]), time=9, gap=100)
-        assert ("lineage", '["restoring"]') in await whole(log)
+        assert ("log_origin", '["restoring"]') in await whole(log)
         with pytest.raises(RestoreError, match="was cut off"):
             await restore(log, head, rows_of(lines), time=9, gap=101)
         await restore(log, head, rows_of(lines), time=10, gap=100)
         state = await whole(log)
-        assert ("lineage", '["restoring"]') not in state
+        assert ("log_origin", '["restoring"]') not in state
         assert len(state) == len(ROWS) + 2  # where it comes from, and which ids are spared
 
 
@@ -95,11 +95,11 @@ async def moved(node: Node) -> None:
         assert done.rows == len(ROWS)
         assert done.source == await other.tip()
         state = await whole(target)
-        del state["lineage", '["origin"]']
+        del state["log_origin", '["origin"]']
         assert state == played(ROWS)
-        sealed = decode_row(Encoded("lineage", '["successor"]', (await whole(other))["lineage", '["successor"]'])).value
-        assert isinstance(sealed, Lineage)
-        assert sealed.place == target.url
+        sealed = decode_row(Encoded("log_origin", '["successor"]', (await whole(other))["log_origin", '["successor"]'])).value
+        assert isinstance(sealed, LogOrigin)
+        assert sealed.url == target.url
 
         with pytest.raises(RestoreError, match="was moved to"):
             await migrate(old, _Elsewhere(), time=9)
@@ -144,7 +144,7 @@ async def resumed(node: Node) -> None:
         done = await migrate(old, target, time=10)
         assert done.source == await old.tip()
         state = await whole(target)
-        del state["lineage", '["origin"]']
+        del state["log_origin", '["origin"]']
         assert state == played(ROWS)
 
 
@@ -164,7 +164,7 @@ async def mended(node: Node) -> None:
         assert [one.text for one in chosen] == [damaged.value]
         state = await whole(other)
         assert ("schema", '[".",1]') not in state
-        aside = json.loads(state["aside", '["schema","[\\".\\",1]"]'])
+        aside = json.loads(state["quarantine", '["schema","[\\".\\",1]"]'])
         assert aside["text"] == damaged.value
         assert len((await repair(log, time=9, newer=True))[0]) == 2
         assert strange((await other.read(START)).rows) == ()

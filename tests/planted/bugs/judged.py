@@ -77,11 +77,11 @@ JUDGED = (
         'LATEST if one.version == -1 else one.version, "all")',
     ),
     rule(
-        "rule: likeness is not asked",
+        "rule: lookup_digest is not asked",
         "A schema that is another text of a stored one becomes a version of its own.",
         "lookup:same_version",
-        '("schema.likeness", one.likeness)',
-        '("schema.likeness", "")',
+        '("schema.lookup_digest", one.lookup_digest)',
+        '("schema.lookup_digest", "")',
     ),
     rule(
         "rule: a purge leaves the config",

@@ -18,11 +18,11 @@ async def put_back(site: Site, chance: random.Random) -> None:
         return
     history = site.history
     states = {one: history.states[history.places[one]] for one in list(history.path)[-12:]}
-    origin = history.states[-1].get("lineage", ORIGIN)
+    origin = history.states[-1].get("log_origin", ORIGIN)
     whole = [
         one
         for one, state in states.items()
-        if not unfinished(state) and not _spoilt(state) and state.get("lineage", ORIGIN) == origin
+        if not unfinished(state) and not _spoilt(state) and state.get("log_origin", ORIGIN) == origin
     ]
     if not whole:
         return

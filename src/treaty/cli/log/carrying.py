@@ -142,7 +142,7 @@ def _cancel(source: str) -> None:
     async def work() -> str:
         async with opened(source) as found:
             seal = await unseal(found, time=now())
-            return seal.place if seal else ""
+            return seal.url if seal else ""
 
     place = run(work)
     screen.say(f"the seal for {place} is gone" if place else "there was no seal", "green")

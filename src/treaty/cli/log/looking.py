@@ -21,7 +21,7 @@ from treaty.core.reserved import ReservedIds, reserved_ids
 from treaty.core.rows import Encoded, decode_row
 from treaty.core.soundness import Unsound, unsound
 from treaty.core.tables import DictTables
-from treaty.core.values import Lineage
+from treaty.core.values import LogOrigin
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import StateFileError, is_state
 
@@ -56,7 +56,7 @@ def info(*, log: str, as_json: bool) -> None:
                 "appendsRemembered": facts.appends,
                 "oldestRemembered": facts.oldest,
                 "tables": dict(sorted(tables.items())),
-                "lineage": _lineage(delta.rows),
+                "log_origin": _lineage(delta.rows),
             }
 
     told = run(look)
@@ -64,12 +64,12 @@ def info(*, log: str, as_json: bool) -> None:
         screen.say_json(told)
         return
     lines = {
-        name: str(value) for name, value in told.items() if name not in {"tables", "lineage"} and value is not None
+        name: str(value) for name, value in told.items() if name not in {"tables", "log_origin"} and value is not None
     }
     screen.say_facts(lines)
     screen.say("rows by table", bold=True)
     screen.say_facts({name: f"{count:,}" for name, count in told["tables"].items()})
-    for role, mark in told["lineage"].items():
+    for role, mark in told["log_origin"].items():
         screen.say(f"{role}: {mark['place']} at sequence {mark['sequence']} of log {mark['identity']}")
 
 
@@ -78,16 +78,16 @@ def _place(tip: Position) -> dict[str, Any]:
 
 
 def _lineage(rows: tuple[Encoded, ...]) -> dict[str, Any]:
-    decoded = [decode_row(row) for row in rows if row.table == "lineage"]
+    decoded = [decode_row(row) for row in rows if row.table == "log_origin"]
     return {
         str(row.key[0]): {
-            "place": row.value.place,
+            "place": row.value.url,
             "identity": row.value.identity,
             "sequence": row.value.sequence,
             "gap": row.value.gap,
         }
         for row in decoded
-        if isinstance(row.value, Lineage)
+        if isinstance(row.value, LogOrigin)
     }
 
 

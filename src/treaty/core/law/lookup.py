@@ -79,9 +79,9 @@ def matching(view: View, subject: Subject, one: Read, visible: Visible) -> Kept 
 
 
 def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
-    """Return the newest version of the subject that is this schema: by identity, else by likeness."""
+    """Return the newest version of the subject that is this schema: by identity, else by lookup_digest."""
     states = STATES["all" if visible == "all" else "live"]
-    for index, entry in (("schema.guid", one.guid), ("schema.likeness", one.likeness)):
+    for index, entry in (("schema.guid", one.guid), ("schema.lookup_digest", one.lookup_digest)):
         ids = [int(key[1]) for key in islice(view.find(index, (subject.context, entry)), FEW_IDS + 1)]
         if not ids:
             continue
@@ -99,8 +99,8 @@ def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> K
 
 def _fits(view: View, kept: Kept, one: Read, index: str) -> bool:
     schema = schema_row(view, str(kept[0][0]), kept[1].schema_id)
-    if index == "schema.likeness":
-        return schema.likeness == one.likeness
+    if index == "schema.lookup_digest":
+        return schema.lookup_digest == one.lookup_digest
     return (schema.guid, schema.references) == (one.guid, one.used)  # a guid does not cover what stands at a reference
 
 

@@ -165,7 +165,7 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
 
 def _is_younger(view: View, home: Subject, outcome: Outcome) -> bool:
     """Whether a subject was made after a command was done. In a restored log the two may count in different logs."""
-    return home.generation > outcome.sequence and view.get("lineage", ("origin",)) is None
+    return home.generation > outcome.sequence and view.get("log_origin", ("origin",)) is None
 
 
 def _bare(one: answers.VersionFound) -> answers.VersionFound:

@@ -123,7 +123,7 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
         guid=new.guid,
         format=new.draft.format,
         text=new.parsed.canonical,
-        likeness=new.likeness,
+        lookup_digest=new.lookup_digest,
         references=new.used,
         metadata=new.draft.metadata,
         rules=new.draft.rules,

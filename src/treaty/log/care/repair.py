@@ -9,7 +9,7 @@ from treaty.core.commit import START, Position
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
-from treaty.core.values import Aside
+from treaty.core.values import QuarantinedRow
 from treaty.log.care.restore import put
 from treaty.log.log import Log
 
@@ -49,7 +49,7 @@ async def repair(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[Str
     rows = []
     for one in chosen:
         gone = encode_row(Row(one.table, one.key, None))
-        rows += [gone, encode_row(Row("aside", (one.table, gone.key), Aside(one.text, one.why, time)))]
+        rows += [gone, encode_row(Row("quarantine", (one.table, gone.key), QuarantinedRow(one.text, one.why, time)))]
     return chosen, await put(log, delta.tip, rows, time)
 
 

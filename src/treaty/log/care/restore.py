@@ -12,7 +12,7 @@ from dataclasses import replace
 from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.values import IDS_SPARED, Counter, Lineage
+from treaty.core.values import IDS_SPARED, Counter, LogOrigin
 from treaty.log.care.dump import Head
 from treaty.log.log import Fate, Log, LogUnavailableError
 
@@ -50,7 +50,7 @@ async def restore(
     `rows` is read while it is written: where it turns out damaged at its end the log stays unfinished, and refused.
     Raises `RestoreError`, what `rows` raises, `LogUnavailableError` and `LogDamagedError`.
     """
-    mark = Lineage(
+    mark = LogOrigin(
         head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.place
     )
     here = await _begin(log, mark)
@@ -59,17 +59,17 @@ async def restore(
         here = await put(log, here, batch, time)
         written += len(batch)
         told(written)
-    last = (Row("lineage", ORIGIN, mark), Row("lineage", RESTORING, None))
+    last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
     return await put(log, here, [encode_row(row) for row in last], time)
 
 
-async def _begin(log: Log, mark: Lineage) -> Position:
+async def _begin(log: Log, mark: LogOrigin) -> Position:
     """Mark an empty log as one that is being restored; one with another mark, or with rows of its own, is refused."""
     delta = await log.read(START)
     if delta.tip == START:
-        return await put(log, START, [encode_row(Row("lineage", RESTORING, mark))], mark.time)
+        return await put(log, START, [encode_row(Row("log_origin", RESTORING, mark))], mark.time)
     found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
-    if not isinstance(found, Lineage):
+    if not isinstance(found, LogOrigin):
         raise RestoreError(
             f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
             "name an empty database, or a file or topic that is not there"
@@ -87,10 +87,10 @@ async def _begin(log: Log, mark: Lineage) -> Position:
     return delta.tip
 
 
-_RESTORING = (encode_row(Row("lineage", RESTORING, None)).table, encode_row(Row("lineage", RESTORING, None)).key)
+_RESTORING = (encode_row(Row("log_origin", RESTORING, None)).table, encode_row(Row("log_origin", RESTORING, None)).key)
 
 
-PLACED = frozenset({"lineage", "fold"})
+PLACED = frozenset({"log_origin", "snapshot"})
 """State tables that say something of the log that they are in, and mean nothing in another one."""
 
 

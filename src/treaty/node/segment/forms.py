@@ -13,14 +13,14 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from treaty.core.codec import dumps
-from treaty.core.identity import guid, likeness
+from treaty.core.identity import guid, lookup_digest
 from treaty.core.rows import ROW_FORMAT, SHAPES, Encoded, Key, Row, Value, decode_key, decode_row, encode_row
 from treaty.core.values import Content, Outcome, Schema
 
 FAST = "!"
 """Begins a text that msgspec reads as the value's class, and reads whole."""
 SHORT = "~"
-"""Begins the row of a schema without guid and likeness: they follow from its text, and being random they would take most
+"""Begins the row of a schema without guid and lookup_digest: they follow from its text, and being random they would take most
 of the space. JSON begins with neither sign.
 """
 
@@ -37,7 +37,7 @@ class _Full(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defau
 
     format: str
     guid: str
-    likeness: str
+    lookup_digest: str
     text: str
     type_name: str = ""
     v: int
@@ -127,7 +127,7 @@ def _same(struct: Any, text: str) -> None:
 def _quick_schema(text: str) -> Schema:
     full = _FULL.decode(text)
     _same(full, text)
-    return Schema(full.guid, full.format, full.text, full.likeness, type_name=full.type_name)
+    return Schema(full.guid, full.format, full.text, full.lookup_digest, type_name=full.type_name)
 
 
 def _quick_content(text: str) -> Content:
@@ -184,7 +184,7 @@ class _OddError(Exception):
 def _read_schema(row: Encoded, text: str) -> tuple[Row, str]:
     one = _quick_schema(text)
     read = Row("schema", _read_key(row), one)
-    if one.guid == guid(one.text, (), None, None) and one.likeness == likeness(one.format, one.text, None, None):
+    if one.guid == guid(one.text, (), None, None) and one.lookup_digest == lookup_digest(one.format, one.text, None, None):
         short = _Short(format=one.format, text=one.text, type_name=one.type_name, v=ROW_FORMAT)
         return read, SHORT + _ENCODE(short).decode()
     return read, text
@@ -255,6 +255,6 @@ def _schema(form: str) -> Schema:
         guid(short.text, (), None, None),
         short.format,
         short.text,
-        likeness(short.format, short.text, None, None),
+        lookup_digest(short.format, short.text, None, None),
         type_name=short.type_name,
     )

@@ -98,7 +98,7 @@ def _check_rows(
     for place, row in said.items():
         wanted, value = fact(after, place), row
         if isinstance(row, values.Schema):
-            value = replace(row, likeness="")
+            value = replace(row, lookup_digest="")
         if value != wanted:
             law = "4" if place[0] in {"counter", "schema"} or _other_id(value, wanted) else "5"
             raise Broken(
@@ -111,7 +111,7 @@ def _check_rows(
     for place, row in said.items():
         if isinstance(row, values.Schema):
             alike = next(one.alike for one in after.versions if (one.context, one.schema_id) == place[1])
-            wrong = digests.check_likeness(alike, row.likeness)
+            wrong = digests.check_likeness(alike, row.lookup_digest)
             if wrong:
                 raise Broken("5", f"the commit at {commit.sequence} has {place}: {wrong}")
 

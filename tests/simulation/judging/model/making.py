@@ -108,7 +108,7 @@ def _schema(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
         guid=new.guid,
         format=new.draft.format,
         text=new.parsed.canonical,
-        likeness="",
+        lookup_digest="",
         references=new.used,
         metadata=new.draft.metadata,
         rules=new.draft.rules,

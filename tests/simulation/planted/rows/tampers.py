@@ -42,12 +42,12 @@ def _unreadable(row: Row) -> Row | None:
 
 def _fold(row: Row) -> Row | None:
     """A context's row makes room for one of a fold that is to come; only logs on Kafka write such rows."""
-    return Row("fold", ("newest",), values.Fold(1_000, "", "")) if row.table == "context" else row
+    return Row("snapshot", ("newest",), values.SnapshotPointer(1_000, "", "")) if row.table == "context" else row
 
 
 TAMPERS: Mapping[str, Tamper] = {
     "UNREADABLE": _unreadable,
-    "FOLD_AHEAD": _fold,
+    "SNAPSHOT_AHEAD": _fold,
     "SUBJECT_MISSING": _without("subject", gone=False),
     "SCHEMA_MISSING": _with(values.Version, lambda one: replace(one, schema_id=one.schema_id + 1_000)),
     "CONTENT_MISSING": _without("content", gone=False),

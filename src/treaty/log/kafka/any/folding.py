@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.rows import Encoded, Row, encode_row
-from treaty.core.values import Fold
+from treaty.core.values import SnapshotPointer
 from treaty.log.kafka.any.chunks import Chunk, cut
 from treaty.log.kafka.any.reading import FOLD, NEWEST, Held, state
 from treaty.log.kafka.any.scan import Scanned
@@ -67,7 +67,7 @@ async def fold(
             return False
     told = chunks[0].told
     await arrived(told, len(chunks))
-    row = encode_row(Row(FOLD, NEWEST, Fold(chosen.place.sequence, chosen.place.digest.hex(), told.hex())))
+    row = encode_row(Row(FOLD, NEWEST, SnapshotPointer(chosen.place.sequence, chosen.place.digest.hex(), told.hex())))
     if not await _name(row, chosen.place, append=append, tip=tip, knows=knows, attempt=attempt):
         return False
     await link.cut(chosen.rest)

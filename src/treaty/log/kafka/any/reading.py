@@ -8,17 +8,17 @@ from math import inf
 from treaty.core.commit import ENVELOPE_FORMAT, START, Commit, EnvelopeError, Position, Prefix, read_append, undamaged
 from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
 from treaty.core.rows import Encoded, decode_row
-from treaty.core.values import Fold
+from treaty.core.values import SnapshotPointer
 from treaty.log.kafka.any.chunks import AID, Chunk, FoldError, rows_of
 from treaty.log.kafka.any.records import Found, Odd
 from treaty.log.kafka.any.rule import History, Verdict
 from treaty.log.kafka.any.spool import Payload
 from treaty.log.log import Fate, LogDamagedError, LogNewerError
 
-FOLD = "fold"
+FOLD = "snapshot"
 """The state table whose rows name folds."""
 NEWEST = ("newest",)
-_TRACE = b'"fold"'
+_TRACE = b'"snapshot"'
 """What an append that names a fold has in its bytes."""
 
 
@@ -219,10 +219,10 @@ class Reading:
         self._trim()
 
 
-def folds_named(rows: Iterable[Encoded]) -> list[Fold]:
+def folds_named(rows: Iterable[Encoded]) -> list[SnapshotPointer]:
     """The folds that some rows name."""
     values = (decode_row(row).value for row in rows if row.table == FOLD)
-    return [value for value in values if isinstance(value, Fold)]
+    return [value for value in values if isinstance(value, SnapshotPointer)]
 
 
 def changes(appends: Iterable[Held]) -> tuple[Encoded, ...]:

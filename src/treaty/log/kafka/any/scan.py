@@ -121,6 +121,6 @@ def _names(value: bytes) -> bytes:
         return b""
     try:
         rows = (row for commit in read_append(value).commits for row in commit.rows)
-        return next((bytes.fromhex(fold.told) for fold in folds_named(rows)), b"")
+        return next((bytes.fromhex(fold.snapshot_digest) for fold in folds_named(rows)), b"")
     except (EnvelopeError, ValueError):
         return b""
