@@ -3,6 +3,7 @@
 import hashlib
 import json
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treaty.core.codec import dumps
@@ -13,6 +14,7 @@ MAGIC = b"TRTY"
 ENVELOPE_FORMAT = 2
 NO_DIGEST = b"\0" * 32
 NO_IDENTITY = b"\0" * 16
+MODULUS = 2**256
 NO_ROOT = b"\0" * 32
 """The root of a state without rows."""
 _PREFIX = struct.Struct(">4sH16s16s32sQI")
@@ -80,6 +82,8 @@ class Append:
     digest: bytes = field(repr=False)
     root: bytes = field(repr=False)
     """The state root after its last commit."""
+    roots: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """What each table adds to it, for stores that keep this too; empty where the append was read from a record."""
 
     @property
     def last(self) -> int:
@@ -168,10 +172,10 @@ def undamaged(envelope: bytes) -> bool:
     return digest.digest() == envelope[start : start + 32]
 
 
-def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], root: bytes) -> Append:
+def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roots: Mapping[str, int]) -> Append:
     """Build the append of `commits` on `base`; the first append of a log gives it its identity.
 
-    `root` is the state root after it (see `treaty.core.root`).
+    `roots` is what each table adds to the state root after it (see `treaty.core.root`).
     """
     if not commits or any(one.sequence != base.sequence + place for place, one in enumerate(commits, 1)):
         message = "a chain has at least one commit, and its sequences follow the base without a gap"
@@ -179,8 +183,9 @@ def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roo
     identity = base.identity if base.sequence else attempt
     body = dumps([_commit_form(one) for one in commits]).encode("utf-8", "surrogatepass")
     head = _PREFIX.pack(MAGIC, ENVELOPE_FORMAT, identity, attempt, base.digest, base.sequence + 1, len(commits))
+    root = as_root(roots)
     digest = hashlib.sha256(head + root + body).digest()
-    return Append(identity, attempt, base.digest, base.sequence + 1, commits, body, digest, root)
+    return Append(identity, attempt, base.digest, base.sequence + 1, commits, body, digest, root, roots)
 
 
 def read_append(envelope: bytes) -> Append:
@@ -200,6 +205,11 @@ def read_append(envelope: bytes) -> Append:
     return Append(
         claim.identity, claim.attempt, claim.parent, claim.first, commits, body, claim.digest, claim.root
     )
+
+
+def as_root(roots: Mapping[str, int]) -> bytes:
+    """Return the state root of tables that add these numbers to it."""
+    return (sum(roots.values()) % MODULUS).to_bytes(32, "big")
 
 
 def _prefix(one: Append) -> bytes:

@@ -4,12 +4,11 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from treaty.core.commit import START, Position
+from treaty.core.commit import MODULUS, START, Position
 from treaty.core.ordered import Ordered
 from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row
 from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, subject_span
 
-_MODULUS = 2**256
 _COUNTED = {table: entry_of for table, entry_of in COUNTS.items() if table != "version"}
 """Tables whose rows are counted here; an index has the versions together, and they are counted in that."""
 
@@ -17,7 +16,7 @@ _COUNTED = {table: entry_of for table, entry_of in COUNTS.items() if table != "v
 class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
-    __slots__ = ("_counts", "_digest", "_indexes", "_orders", "_position", "_quarantine", "_shares", "_tables")
+    __slots__ = ("_counts", "_indexes", "_orders", "_position", "_quarantine", "_roots", "_shares", "_tables")
 
     def __init__(self) -> None:
         """Hold nothing, at the start of no log."""
@@ -30,7 +29,7 @@ class DictTables:
         self._orders: defaultdict[str, Ordered] = defaultdict(Ordered)
         self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
         self._quarantine: dict[tuple[str, Key], str] = {}
-        self._digest = 0
+        self._roots: dict[str, int] = {}
         self._position = position
 
     @property
@@ -44,9 +43,9 @@ class DictTables:
         return self._position
 
     @property
-    def digest(self) -> int:
-        """The sum of all live rows' digests modulo 2**256."""
-        return self._digest
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root."""
+        return self._roots
 
     def share(self, table: str, key: Key) -> int:
         """Return the digest of a row as it stands in the log; 0 where there is none."""
@@ -134,7 +133,7 @@ class DictTables:
         old = None if table is None else table.pop(row.key, None)
         if old is None:
             return
-        self._digest = (self._digest - self._shares[row.table].pop(row.key)) % _MODULUS
+        self._roots[row.table] = (self._roots[row.table] - self._shares[row.table].pop(row.key)) % MODULUS
         if isinstance(old, Alien):
             del self._quarantine[row.table, row.key]
             return
@@ -159,7 +158,7 @@ class DictTables:
     def _put_in(self, row: Row, value: Value, share: int) -> None:
         self._tables.setdefault(row.table, {})[row.key] = value
         self._shares.setdefault(row.table, {})[row.key] = share
-        self._digest = (self._digest + share) % _MODULUS
+        self._roots[row.table] = (self._roots.get(row.table, 0) + share) % MODULUS
         if isinstance(value, Alien):
             self._quarantine[row.table, row.key] = value.why
             return

@@ -56,8 +56,8 @@ class Tables(View, Protocol):
         ...
 
     @property
-    def digest(self) -> int:
-        """The state root as a number: the sum of all live rows' digests modulo 2**256, equal on all nodes."""
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root: the sum of its rows' digests modulo 2**256. Equal on all nodes."""
         ...
 
     def share(self, table: str, key: Key) -> int:

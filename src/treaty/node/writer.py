@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
-from treaty.core.root import root_after
+from treaty.core.root import roots_after
 from treaty.core.values import Outcome
 from treaty.log.log import Fate, Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.chain import Chain, Decide, build, read_ahead, repeated
@@ -181,8 +181,8 @@ class Writer:
         """Send the append of a chain. Between deciding and sending nothing is awaited."""
         if not chain.commits:
             return None
-        root = root_after(self._follower.tables, (row for one in chain.commits for row in one.rows))
-        append = make_append(chain.base, self._world.random(16), tuple(chain.commits), root)
+        roots = roots_after(self._follower.tables, (row for one in chain.commits for row in one.rows))
+        append = make_append(chain.base, self._world.random(16), tuple(chain.commits), roots)
         look, self._reloads = self._follower.begin(), self._counts.reloads
         for pending, _ in chain.writers:
             pending.sent = True
@@ -264,7 +264,7 @@ class Writer:
                         pending.own = append.last
                         pending.elsewhere = max(pending.elsewhere, append.last)
                     break
-                again = make_append(chain.base, self._world.random(16), append.commits, append.root)
+                again = make_append(chain.base, self._world.random(16), append.commits, append.roots)
                 fate = await self._log.append(again)
                 if fate is Fate.ACCEPTED:
                     return again
