@@ -14,13 +14,14 @@ from tests.simulation.judging.model.commits import Digests, take_commit
 from tests.simulation.judging.model.events import ConfigChanged, Event, ModeChanged, Restored
 from tests.simulation.judging.model.facts import scope_of
 from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.roots import Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.lineage import sealed, unfinished
 from treaty.core.ordered import Ordered
 from treaty.core.registry import Token
 from treaty.core.requests import Request
-from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row, encode_row
+from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row
 from treaty.core.soundness import unsound
 from treaty.core.tables import DictTables
 from treaty.core.view import BY_TABLE, Tables
@@ -48,6 +49,10 @@ class History:
         """What had happened up to every moment, by the model of the rules."""
         self.states: list[DictTables] = [DictTables()]
         """The state at every moment."""
+        self.texts: list[Texts] = [{}]
+        """The texts of all rows at every moment, as they stand in the log."""
+        self.roots: list[Roots] = [{}]
+        """What each table adds to the state root at every moment."""
         self.places: dict[Position, int] = {START: 0}
         """Places where an append ended, and the last moment at which each was the tip."""
         self.tokens: dict[Token, Position] = {START.token: START}
@@ -93,12 +98,28 @@ class History:
         for commit in append.commits:
             before = self.states[-1]
             past = self._past_with(before, commit)
-            self.states.append(after(before, commit.rows, Position(append.identity, commit.sequence, append.digest)))
+            place = Position(append.identity, commit.sequence, append.digest, append.root)
+            self.states.append(after(before, commit.rows, place))
+            self.texts.append(texts_after(self.texts[-1], commit.rows))
+            self.roots.append(roots_of(self.texts[-1]))
             self.pasts.append(past)
             self.commits.append(commit)
             if commit.command_id:
                 self.landed[commit.command_id] = self.now
+        self._check_root(append)
         self._arrive(append.position)
+
+    def _check_root(self, append: Append) -> None:
+        """An append states the root of the rows after it, and what each table adds."""
+        mine = self.roots[-1]
+        if append.root != whole(mine):
+            raise Broken("root", f"the append at {append.last} states {append.root.hex()}, not {whole(mine).hex()}")
+        if append.roots and plain(append.roots) != mine:
+            raise Broken("root", f"the append at {append.last} states other roots of {_unlike(append.roots, mine)}")
+
+    def roots_with(self, rows: Iterable[Encoded]) -> Roots:
+        """What each table would add after some more rows."""
+        return roots_of(texts_after(self.texts[-1], rows))
 
     def _arrive(self, place: Position) -> None:
         self.places[place] = self.now
@@ -133,7 +154,9 @@ class History:
             if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
                 scope = scope_of(row.key)
                 events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
-        if unfinished(before) and any((row.table, row.key, row.value) == ("log_origin", RESTORING, None) for row in rows):
+        if unfinished(before) and any(
+            (row.table, row.key, row.value) == ("log_origin", RESTORING, None) for row in rows
+        ):
             origin = next(row.value for row in rows if (row.table, row.key) == ("log_origin", ORIGIN))
             assert isinstance(origin, values.LogOrigin)
             return self._source.then((Restored(origin.gap),), commit.sequence)
@@ -159,6 +182,8 @@ class History:
         self.left.update((one, self.now + 1) for one in self.path if one.sequence > kept)
         self.path = {one: None for one in self.path if one.sequence <= kept}
         self.states.append(self.states[self.places[place]])
+        self.texts.append(self.texts[self.places[place]])
+        self.roots.append(self.roots[self.places[place]])
         self.pasts.append(self.pasts[self.places[place]])
         self.places[place] = self.now
 
@@ -169,6 +194,8 @@ class History:
         self.left.update((one, self.now + 1) for one in self.path if one != START)
         self.path = {START: None}
         self.states.append(DictTables())
+        self.texts.append({})
+        self.roots.append({})
         self.pasts.append(Past())
         self.places[START] = self.now
         for append in appends:
@@ -187,8 +214,12 @@ class History:
         here = tables.position
         if here not in self.places:
             raise Broken("3", f"{who} stands at {here.sequence}, where no append ended")
-        if tables.digest != self.states[self.places[here]].digest:
-            raise Broken("log", f"{who} holds other rows at {here.sequence} than the log")
+        mine = self.roots[self.places[here]]
+        if plain(tables.roots) != mine:
+            wrong = _unlike(tables.roots, mine)
+            raise Broken("log", f"{who} holds other rows at {here.sequence} than the log, in {wrong}")
+        if here.root != whole(mine):
+            raise Broken("root", f"{who} says that the root at {here.sequence} is {here.root.hex()}")
 
     def check_sound(self) -> None:
         """Every law that rows can show holds now."""
@@ -201,8 +232,7 @@ class History:
     def check_loads(self) -> None:
         """Live, replayed and loaded in bulk are the same state."""
         live = self.states[-1]
-        rows = [encode_row(Row(table, key, live.get(table, key))) for table in live._tables for key in live.keys(table)]
-        rows.sort(key=lambda one: (one.table, one.key), reverse=True)
+        rows = [Encoded(table, key, text) for (table, key), text in sorted(self.texts[-1].items(), reverse=True)]
         loaded = DictTables()
         loaded.load(rows, live.position)
         replayed = DictTables()
@@ -210,8 +240,10 @@ class History:
             replayed.apply(commit.rows, live.position)
         self.check_sound()
         for name, other in (("loaded", loaded), ("replayed", replayed)):
-            if (live.digest, *contents(live)) != (other.digest, *contents(other)):
+            if (plain(live.roots), *contents(live)) != (plain(other.roots), *contents(other)):
                 raise Broken("log", f"the {name} state is not the live one")
+            if plain(other.roots) != self.roots[-1]:
+                raise Broken("root", f"the {name} state has other roots of {_unlike(other.roots, self.roots[-1])}")
 
 
 def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> DictTables:
@@ -231,7 +263,8 @@ def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> Di
     twin._orders.update(
         (name, _twin_of(kept) if name in indexes | touched else kept) for name, kept in tables._orders.items()
     )
-    twin._digest = tables._digest
+    twin._counts.update(tables._counts)
+    twin._roots = dict(tables._roots)
     twin.apply(rows, position)
     return twin
 
@@ -240,6 +273,11 @@ def _twin_of(kept: Ordered) -> Ordered:
     twin = Ordered()
     twin._blocks, twin._last = [list(block) for block in kept._blocks], list(kept._last)
     return twin
+
+
+def _unlike(told: Roots, mine: Roots) -> list[str]:
+    """The tables whose roots differ."""
+    return sorted(table for table in told.keys() | mine.keys() if told.get(table, 0) != mine.get(table, 0))
 
 
 def contents(tables: DictTables) -> tuple[object, object]:

@@ -12,6 +12,7 @@ from tests.simulation.clients.front import Front
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop, end
 from tests.simulation.history import NOVEL, History, contents, of_the_log
 from tests.simulation.judging.broken import Broken
+from tests.simulation.judging.roots import plain
 from tests.simulation.model import Weather
 from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
@@ -240,7 +241,7 @@ class Site:
     def _changed(self, member: Member, node: Node, tables: Tables) -> None:
         """Every time a node has changed its tables, they are a state that was, and a later one."""
         here = tables.position
-        self.say(member.name, f"shows {here.sequence} {tables.digest % 2**32:08x}")
+        self.say(member.name, f"shows {here.sequence} {sum(tables.roots.values()) % 2**32:08x}")
         if member.node is not node:
             return
         if here.sequence < member.highest.sequence and member.highest in self.history.path:
@@ -303,11 +304,11 @@ class Site:
         assert member.node is not None
         tables: Tables = _held(member.node)
         if isinstance(tables, LayeredTables):
-            digest, plain = tables.digest, DictTables()
-            plain.load(tables.rows(), tables.position)
-            tables = plain
-            if tables.digest != digest:
-                raise Broken("log", f"{member.name} holds other rows than its digest says")
+            told, texts, place = plain(tables.roots), list(tables.rows()), tables.position
+            tables = DictTables()
+            tables.load(texts, place)
+            if plain(tables.roots) != told:
+                raise Broken("root", f"{member.name} holds other rows than its roots say")
         assert isinstance(tables, DictTables)
         if tables.position != self.store.tip:
             raise Broken("log", f"{member.name} ends at {tables.sequence}, the log at {self.store.tip.sequence}")

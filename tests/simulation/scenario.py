@@ -358,7 +358,8 @@ class Scenario:
         await self.together([listen(), flood()])
 
     def _empty(self, base: Position) -> Append:
-        return make_append(base, self.chance.randbytes(16), (Commit(base.sequence + 1, ()),))
+        commit = Commit(base.sequence + 1, ())
+        return make_append(base, self.chance.randbytes(16), (commit,), self.history.roots_with(()))
 
     def run(self) -> Run:
         """Run to the end, or to the first broken law."""
