@@ -67,7 +67,7 @@ def without(path: Path, idle: float, name: str) -> Iterator[Row]:
         state.unlink(missing_ok=True)
         if goal is None:
             with closing(sqlite3.connect(path)) as file:
-                file.execute("drop table if exists folded")
+                file.execute("drop table if exists state_copy")
                 file.commit()
         with treaty(f"sqlite://{path}") as server:
             answer = ask(server.port, request("GET", f"/schemas/ids/{COUNT // 2}"))

@@ -129,16 +129,7 @@ def test_what_is_no_file_of_a_log_is_not_copied(log: Path, tmp_path: Path) -> No
     assert "not a log" in run("restore", str(log), f"sqlite://{tmp_path}/new.db").output, "a log is no backup"
 
 
-def test_a_copy_that_an_older_version_made_is_read(tmp_path: Path) -> None:
-    path, copy = tmp_path / "log.db", tmp_path / "copy.db"
-    with connect(f"sqlite://{path}") as registry:
-        registry.register("s", '"string"')
-    back_up(path, copy, lambda _, __: None)
-    with closing(sqlite3.connect(copy)) as file:  # as before there were compressed texts
-        file.executescript("drop table dictionary; pragma user_version = 1")
-    verdict = json.loads(run("verify", str(copy), f"sqlite://{path}", "--json").stdout)
-    assert verdict["sound"]
-    assert run("restore", str(copy), f"sqlite://{tmp_path}/new.db").exit_code == 0
+def test_an_empty_file_is_no_backup(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     with pytest.raises(LogDamagedError, match="is empty, and no backup"):
         read_backup(tmp_path / "empty.db")

@@ -1,9 +1,10 @@
 """`Log`: what every backend of the log does."""
 
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from treaty.core.commit import Append, Position
 from treaty.core.rows import Encoded
@@ -81,6 +82,27 @@ class LogNewerError(LogDamagedError):
     def told(self) -> str:
         """What to say to those who ask."""
         return f"the log is {self}"
+
+
+class LogOlderError(LogDamagedError):
+    """The log is whole, and has a format that this version reads only to carry it into a new log: nothing is served from it."""
+
+    @property
+    def told(self) -> str:
+        """What to say to those who ask."""
+        return f"the log is {self}"
+
+
+@runtime_checkable
+class TableRoots(Protocol):
+    """A log that keeps, beside its rows, what each state table adds to the state root."""
+
+    async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
+        """Return the tip, and what each table adds to the state root there as the store has it: both in one consistent cut.
+
+        A table that is missing adds nothing. Raises `LogUnavailableError` or `LogDamagedError`.
+        """
+        ...
 
 
 class Log(Protocol):

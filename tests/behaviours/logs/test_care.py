@@ -97,7 +97,9 @@ async def moved(node: Node) -> None:
         state = await whole(target)
         del state["log_origin", '["origin"]']
         assert state == played(ROWS)
-        sealed = decode_row(Encoded("log_origin", '["successor"]', (await whole(other))["log_origin", '["successor"]'])).value
+        sealed = decode_row(
+            Encoded("log_origin", '["successor"]', (await whole(other))["log_origin", '["successor"]'])
+        ).value
         assert isinstance(sealed, LogOrigin)
         assert sealed.url == target.url
 

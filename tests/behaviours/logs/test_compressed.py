@@ -12,8 +12,7 @@ import pytest
 from tests.behaviours.logs.backends import told
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.rows import Encoded
-from treaty.log import layout
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import Fate, LogDamagedError
 from treaty.log.sqlite import SqliteLog
 from treaty.log.texts.compressed import LEARNED_FROM
 
@@ -49,7 +48,7 @@ def file(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def packed(tmp_path: Path) -> int:
     with file(tmp_path) as connection:
-        found: int = connection.execute("select count(*) from entry where typeof(value) = 'blob'").fetchone()[0]
+        found: int = connection.execute("select count(*) from state_row where typeof(value) = 'blob'").fetchone()[0]
         return found
 
 
@@ -86,13 +85,16 @@ def test_texts_are_compressed_and_read_as_they_were(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        ("update entry set value = substr(value, 1, 40) where key = '[\".\",11]'", r'row \[".",11\] in table schema'),
         (
-            "update entry set value = cast(substr(value, 1, 40) || x'00' || substr(value, 42) as blob) where key = '[\".\",11]'",
+            "update state_row set value = substr(value, 1, 40) where key = '[\".\",11]'",
+            r'row \[".",11\] in table schema',
+        ),
+        (
+            "update state_row set value = cast(substr(value, 1, 40) || x'00' || substr(value, 42) as blob) where key = '[\".\",11]'",
             "11",
         ),
-        ("update entry set value = x'' where key = '[\".\",11]'", "dictionary 0 is missing"),
-        ("update entry set value = cast(value || x'00' as blob) where key = '[\".\",11]'", r"\[\".\",11\]"),
+        ("update state_row set value = x'' where key = '[\".\",11]'", "dictionary 0 is missing"),
+        ("update state_row set value = cast(value || x'00' as blob) where key = '[\".\",11]'", r"\[\".\",11\]"),
         ("delete from dictionary", "its dictionary 1 is missing"),
         ("update dictionary set data = substr(data, length(data) / 2)", "can't be read"),
     ],
@@ -113,41 +115,5 @@ def test_a_text_that_is_damaged_is_told_by_name(tmp_path: Path, harm: str, messa
             await log.read(START)
         assert await log.tip() == place
         await log.close()
-
-    story()
-
-
-def test_an_older_layout_is_brought_to_this_one_or_stays_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def older(*, half: bool) -> None:
-        with file(tmp_path) as connection:
-            connection.execute("pragma user_version = 1")
-            if not half:
-                connection.execute("drop table dictionary")
-
-    def number() -> int:
-        with file(tmp_path) as connection:
-            found: int = connection.execute("pragma user_version").fetchone()[0]
-            return found
-
-    @told
-    async def story() -> None:
-        log = await SqliteLog.open(str(tmp_path / "log.db"))
-        await append(log, texts(0, 20))
-        before = await state(log)
-        await log.close()
-        older(half=False)
-        with monkeypatch.context() as patch:
-            patch.setattr(layout, "MIGRATIONS", (*layout.MIGRATIONS[:1], "this is the moment of a crash"))
-            with pytest.raises(LogUnavailableError, match="syntax error"):
-                await SqliteLog.open(str(tmp_path / "log.db"))
-        assert number() == 1
-        for half in (False, True):
-            older(half=half) if half else None
-            log = await SqliteLog.open(str(tmp_path / "log.db"))
-            assert number() == layout.LAYOUT == (await log.facts()).layout
-            assert await state(log) == before
-            await log.close()
 
     story()

@@ -110,12 +110,12 @@ def test_who_may_not_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "harm",
     [
-        "delete from folded",
-        "update fold set data = zeroblob(9000)",
-        "update fold set data = substr(data, 1, 9000)",
-        "delete from fold",
-        "update folded set pieces = 7",
-        "drop table folded",
+        "delete from state_copy",
+        "update state_copy_piece set data = zeroblob(9000)",
+        "update state_copy_piece set data = substr(data, 1, 9000)",
+        "delete from state_copy_piece",
+        "update state_copy set pieces = 7",
+        "drop table state_copy",
     ],
     ids=["unfinished", "strange", "cut", "gone", "short", "no-head"],
 )
@@ -167,7 +167,7 @@ def test_where_nothing_helps_the_log_is_read(tmp_path: Path) -> None:
     async def story() -> None:
         async with made(tmp_path):
             with sqlite3.connect(tmp_path / "log.db") as file:
-                file.execute("drop table fold")
+                file.execute("drop table state_copy_piece")
             file.close()
             for waits, writer in ((True, None), (False, fails)):
                 async with started(tmp_path, waits=waits, writer=writer) as (node, _):
@@ -227,7 +227,7 @@ def test_a_fold_that_is_kept_while_others_write_takes_the_place_of_the_last(tmp_
             with pytest.raises(LogUnavailableError):
                 await log.keep_fold(tmp_path / "missing", START, 1)
             with sqlite3.connect(tmp_path / "log.db") as file:
-                assert file.execute("select count(*) from fold").fetchone() == (1,)
+                assert file.execute("select count(*) from state_copy_piece").fetchone() == (1,)
             file.close()
 
     story()

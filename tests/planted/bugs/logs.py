@@ -31,7 +31,7 @@ LOGS = (
             Edit(
                 "treaty.log.sqlfile:SqlFile._write",
                 "self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))",
-                'self._db.execute(_SWEEP.replace("and sequence <= (select min(last) from append)", ""), (PRUNED_AT_ONCE,))',
+                'self._db.execute(_SWEEP.replace("and sequence <= (select min(last) from log_append)", ""), (PRUNED_AT_ONCE,))',
             ),
         ),
         by_tests("behaviours/logs/test_read.py::test_whoever_reads_on_from_any_place_comes_to_the_same_state[sqlite]"),

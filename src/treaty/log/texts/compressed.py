@@ -19,17 +19,17 @@ LEVEL = 3
 AT_ONCE = 500
 """Rows that one transaction compresses, so that writers never wait for long."""
 
-TABLE = "create table if not exists dictionary (number integer primary key, data blob not null)"
+TABLE = "create table dictionary (number integer primary key, data blob not null)"
 _KNOWN = "select number, data from dictionary where number > ? order by number"
 _SAMPLES = (
-    "select value from entry not indexed where kind = 'schema' and typeof(value) = 'text' "
+    "select value from state_row not indexed where state_table = 'schema' and typeof(value) = 'text' "
     "and (rowid / 8) % ? = 0 limit ?"
 )
 _LOOSE = (
-    "select rowid, value from entry not indexed where rowid > ? and kind = 'schema' and typeof(value) = 'text' "
+    "select rowid, value from state_row not indexed where rowid > ? and state_table = 'schema' and typeof(value) = 'text' "
     "and length(value) >= ? order by rowid limit ?"
 )
-_PACK = "update entry set value = ? where rowid = ?"
+_PACK = "update state_row set value = ? where rowid = ?"
 
 
 class Texts:
@@ -87,7 +87,7 @@ class Texts:
         one, or too few rows.
         """
         self.refresh()
-        highest = self._db.execute("select coalesce(max(rowid), 0) from entry").fetchone()[0]
+        highest = self._db.execute("select coalesce(max(rowid), 0) from state_row").fetchone()[0]
         if self.packs or highest < LEARNED_FROM:
             return False
         step = max(1, highest // (4 * LEARNED_FROM))

@@ -1,0 +1,69 @@
+"""What a SQL store keeps of the state root beside its rows: the share of each state table, as of the last append."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from treaty.core.commit import NO_DIGEST, Append, Position, as_root
+from treaty.core.root import roots_of
+from treaty.core.rows import Encoded
+
+log = logging.getLogger("treaty.log")
+
+
+def stored_place(row: Sequence[Any]) -> Position:
+    """Build a position of identity, sequence, digest and root as they stand in a store, whatever somebody made of the root."""
+    identity, sequence, digest, root = row
+    return Position(identity, sequence, digest, root if isinstance(root, bytes) else str(root).encode())
+
+
+def stored_roots(rows: Iterable[tuple[str, object]]) -> Mapping[str, int]:
+    """Build the table roots of names and roots as they stand in a store; one that is not 32 bytes is no table's root."""
+    return {
+        table: int.from_bytes(root, "big") if isinstance(root, bytes) and len(root) == 32 else -1
+        for table, root in rows
+    }
+
+
+class WrittenRoots:
+    """The roots that one connection wrote last, so that its next append writes only those that it changes."""
+
+    def __init__(self) -> None:
+        """Know none: the first append writes all."""
+        self._digest = b""
+        self._roots: Mapping[str, int] = {}
+
+    def follows(self, append: Append) -> bool:
+        """Tell whether the append follows the one that was written last, and its table roots are there with it."""
+        return append.parent == self._digest
+
+    def changed(self, append: Append) -> list[tuple[str, bytes]]:
+        """Return the table roots that an append changes, as they are stored; all, where it does not follow."""
+        before = self._roots if self.follows(append) else {}
+        return [(table, root.to_bytes(32, "big")) for table, root in append.roots.items() if before.get(table) != root]
+
+    def wrote(self, append: Append) -> None:
+        """Remember what is in the store now."""
+        self._digest, self._roots = append.digest, append.roots
+
+
+def compare(url: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:
+    """Warn where the table roots do not add up to the root of the last append, and name the tables whose rows say otherwise.
+
+    Nodes compare the rows with the root by themselves; this tells which of the store's copies was changed.
+    """
+    if tip.digest == NO_DIGEST or as_root(stored) == tip.root:
+        return
+    found = roots_of(rows)
+    wrong = sorted(table for table in {*stored, *found} if stored.get(table, 0) != found.get(table, 0))
+    what = (
+        f"rows and root differ in {', '.join(wrong)}"
+        if wrong
+        else "the rows fit them, so the append's root was changed"
+    )
+    log.warning(
+        "%s: the table roots do not add up to the root of the append at sequence %s (%s): run `treaty log verify`",
+        url,
+        tip.sequence,
+        what,
+    )
