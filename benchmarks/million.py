@@ -24,7 +24,9 @@ from benchmarks.register import schema
 from benchmarks.row import Row, against
 from treaty.core import values
 from treaty.core.commit import Commit, make_append
+from treaty.core.counters import ids_key, ordinals_key, types_key
 from treaty.core.identity import guid, lookup_digest
+from treaty.core.names import Subject
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.log.open import open_log
@@ -196,13 +198,13 @@ def rows(count: int, above: int = 0) -> Iterator[Encoded]:
         subject = f"{name.lower()}-{group}-value"
         made = 1_760_000_000_000 + number * 37
         version = values.Version(ordinal + 1, number + 1, "AVRO", stored.type_name, ordinal, policy=POLICY, time=made)
-        yield encode_row(TableRow("version", (".", subject, ordinal), version))
+        yield encode_row(TableRow("version", (".", subject, 1, ordinal), version))
         if ordinal == 0:
             last = values.Counter(min(VERSIONS, above + count - number) - 1)
             yield encode_row(TableRow("subject", (".", subject), values.Subject(1)))
-            yield encode_row(TableRow("counter", ("ordinals", ".", subject, ""), last))
-            yield encode_row(TableRow("counter", ("types", ".", subject, f"AVRO:{stored.type_name}"), last))
-    yield encode_row(TableRow("counter", ("ids", ".", "", ""), values.Counter(above + count)))
+            yield encode_row(TableRow("counter", ordinals_key(Subject(".", subject), 1), last))
+            yield encode_row(TableRow("counter", types_key(Subject(".", subject), 1, "AVRO", stored.type_name), last))
+    yield encode_row(TableRow("counter", ids_key("."), values.Counter(above + count)))
 
 
 def _field(chance: random.Random, words: list[str]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.laws.toy import Bench, S, lacking, toy
+from tests.laws.toy import Bench, S, lacking, toy, version_row
 from treaty.core.answers import Checked, Config
 from treaty.core.commit import Position
 from treaty.core.policy import LEVELS, STRICTNESS
@@ -143,7 +143,7 @@ def test_the_strictness_of_the_root_fills_that_of_a_subject(bench: Bench) -> Non
 def test_a_version_keeps_the_strictness_that_it_passed(bench: Bench) -> None:
     bench.do(SetConfig(Scope(*S), Config(policy="LENIENT")))
     bench.do(Register(S, toy("a")))
-    row = bench.tables.get("version", (*S, 0))
+    row = version_row(bench, S, 0)
 
     assert row.policy == replace(LEVELS["BACKWARD"], strictness="LENIENT")  # type: ignore[union-attr]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.laws.toy import Bench
+from tests.laws.toy import Bench, version_row
 from treaty.core import limits
 from treaty.core.answers import Config, VersionFound
 from treaty.core.command import Command, Decision
@@ -39,7 +39,7 @@ from treaty.core.requests import (
 )
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
-from treaty.core.values import Outcome, Version
+from treaty.core.values import Outcome
 
 S, T, AWAY = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
 
@@ -58,8 +58,8 @@ def put(
 
 
 def state(bench: Bench, subject: Subject, ordinal: int) -> str:
-    row = bench.tables.get("version", (*subject, ordinal))
-    return row.state if isinstance(row, Version) else "gone"
+    row = version_row(bench, subject, ordinal)
+    return row.state if row is not None else "gone"
 
 
 def test_an_imported_version_replaces_the_one_with_its_number_and_keeps_their_schema(bench: Bench) -> None:

@@ -149,7 +149,7 @@ def test_purging_a_subject_costs_the_same_among_few_and_many_encodings() -> None
         bench = Bench()
         put(bench, S, "a")
         put(bench, T, "a")
-        rows = [Row("encoding", (*T, number), values.Encoding(number, 0)) for number in range(count)]
+        rows = [Row("encoding", (*T, number), values.Encoding(number, 1, 0)) for number in range(count)]
         bench.tables.apply([encode_row(row) for row in rows], bench.position)
         bench.do(DeleteSubject(S))
         work.append(work_of(bench, DeleteSubject(S, permanent=True)))

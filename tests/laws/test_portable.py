@@ -45,7 +45,7 @@ configs = st.builds(
 )
 rows = st.one_of(
     st.builds(Row, st.just("schema"), st.tuples(texts, numbers), st.none() | schemas),
-    st.builds(Row, st.just("version"), st.tuples(texts, texts, numbers), st.none() | versions),
+    st.builds(Row, st.just("version"), st.tuples(texts, texts, numbers, numbers), st.none() | versions),
     st.builds(Row, st.just("config"), st.tuples(texts, texts, texts), st.none() | configs),
     st.builds(Row, st.just("content"), st.tuples(texts), st.builds(values.Content, st.binary(max_size=20))),
 )
@@ -66,7 +66,7 @@ def test_equal_rows_have_equal_bytes_and_digests(row: Row) -> None:
 
 @given(versions, st.dictionaries(texts.filter(lambda name: name not in {"v", ""}), pairs.map(dict), min_size=1))
 def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[str, dict[str, str]]) -> None:
-    encoded = encode_row(Row("version", (".", "s", 0), version))
+    encoded = encode_row(Row("version", (".", "s", 1, 0), version))
     members = {f"x-{name}": value for name, value in strange.items()} | json.loads(encoded.value or "")
     newer = Encoded(
         "version", encoded.key, json.dumps(members, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -79,12 +79,12 @@ def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[st
     ("table", "key", "value", "why"),
     [
         ("dreams", '["x"]', "{}", "unknown table"),
-        ("version", '[".","s",0]', '{"v":2,"number":1}', "row format 2"),
-        ("version", '[".","s",0]', '{"v":1}', "lacks its member"),
-        ("version", '[".","s",0]', '{"v":1,"number":"1","schema_id":1,"format":"AVRO"}', "must be int"),
-        ("version", '[".","s",0]', "[]", "row format"),
-        ("version", '[".","s",0]', "{", "Expecting"),
-        ("version", '[".","s"]', '{"v":1}', "key"),
+        ("version", '[".","s",1,0]', '{"v":2,"number":1}', "row format 2"),
+        ("version", '[".","s",1,0]', '{"v":1}', "lacks its member"),
+        ("version", '[".","s",1,0]', '{"v":1,"number":"1","schema_id":1,"format":"AVRO"}', "must be int"),
+        ("version", '[".","s",1,0]', "[]", "row format"),
+        ("version", '[".","s",1,0]', "{", "Expecting"),
+        ("version", '[".","s",0]', '{"v":1}', "key"),
         ("content", '["00"]', '{"v":1,"data":"§"}', "ASCII"),
     ],
 )

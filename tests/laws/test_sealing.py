@@ -18,7 +18,7 @@ from treaty.core.requests import GetConfig, GetVersion, Register, Request, Scope
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import SEALED, Metadata
 from treaty.core.tables import DictTables
-from treaty.core.values import ConfigValue, Outcome, Schema, EncryptionKeyUse
+from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.node.sealing.keys import KeyFileError, read_keys
 from treaty.node.sealing.opened import behind
 from treaty.node.sealing.vault import NO_KEYS, Vault

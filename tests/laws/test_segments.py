@@ -115,7 +115,7 @@ def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPa
     chance = random.Random(9)
     names = [f"{chance.choice('abc')}{number % 700}é" for number in range(3_000)]
     rows = [
-        encode_row(Row("version", (".", name, number), values.Version(number % 40 + 1, number, "TOY")))
+        encode_row(Row("version", (".", name, 1, number), values.Version(number % 40 + 1, number, "TOY")))
         for number, name in enumerate(names)
     ] + [encode_row(Row("subject", (".", name), values.Subject(1))) for name in set(names)]
     plain, layered = DictTables(), LayeredTables(small=0)

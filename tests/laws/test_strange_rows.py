@@ -50,7 +50,7 @@ def test_a_tombstone_takes_the_same_row_out(key: str) -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_cannot_be_read_is_written_back_as_it_was(text: str) -> None:
-    row = decode_row(Encoded("version", '[".","s",0]', text))
+    row = decode_row(Encoded("version", '[".","s",1,0]', text))
 
     assert isinstance(row.value, Alien)
     assert encode_row(row).value == text
@@ -108,7 +108,7 @@ NAMED = {
     "outcome": ('["c"]', "[1]", '["c","d"]', '["\ud800"]', "[ ]", "no"),
     "content": ('["c"]', '["\\u0041"]'),
     "schema": ('[".",1]', '[".",1.0]', '[".","1"]', '[".",true]'),
-    "version": ('[".","s",0]', '[".","s"]'),
+    "version": ('[".","s",1,0]', '[".","s",0]'),
 }
 
 

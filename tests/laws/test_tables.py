@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from treaty.core import values
 from treaty.core.commit import START, Position
+from treaty.core.counters import IDS, KINDS_OF_SUBJECT
 from treaty.core.ordered import Ordered
 from treaty.core.overlay import Overlay
 from treaty.core.rows import ROW_FORMAT, SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
@@ -21,6 +22,7 @@ contexts = st.sampled_from([".", ".x"])
 subjects = st.sampled_from(["s", "t"])
 small = st.integers(0, 3)
 words = st.sampled_from(["", "a", "b"])
+kinds = st.sampled_from([IDS, *KINDS_OF_SUBJECT])
 used = st.builds(values.Used, st.just("n"), st.sampled_from(["s", "t", ":.x:s"]), st.integers(1, 2), small)
 readable = st.one_of(
     st.builds(
@@ -33,7 +35,7 @@ readable = st.one_of(
     st.builds(
         Row,
         st.just("version"),
-        st.tuples(contexts, subjects, small),
+        st.tuples(contexts, subjects, small, small),
         st.none()
         | st.builds(
             values.Version,
@@ -45,14 +47,17 @@ readable = st.one_of(
         ),
     ),
     st.builds(
-        Row, st.just("name"), st.tuples(contexts, subjects, words, words), st.none() | st.builds(values.Name, small)
+        Row,
+        st.just("name"),
+        st.tuples(contexts, subjects, small, words, words),
+        st.none() | st.builds(values.Name, small),
     ),
     st.builds(Row, st.just("outcome"), st.tuples(words), st.none() | st.builds(values.Outcome, small, words)),
     st.builds(Row, st.just("subject"), st.tuples(contexts, subjects), st.none() | st.builds(values.Subject, small)),
     st.builds(
         Row,
         st.just("counter"),
-        st.tuples(words, contexts, subjects, words),
+        st.tuples(kinds, contexts, subjects, small, words),
         st.none() | st.builds(values.Counter, small),
     ),
 )
@@ -62,7 +67,7 @@ aliens = st.one_of(
     st.builds(
         Encoded,
         st.sampled_from(["schema", "version", "outcome"]),
-        st.sampled_from(['[".",1]', '[".","s",0]', '["a"]', '["."]', "[]", '[1,"."]']),
+        st.sampled_from(['[".",1]', '[".","s",1,0]', '["a"]', '["."]', "[]", '[1,"."]']),
         st.sampled_from([NEWER, "{}", "[]", "7", '{"guid":1}', '{"sequence":"x","kind":"a"}', "not json"]),
     ),
     st.builds(

@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from treaty.core.counters import IDS, IDS_SPARED, ids_key
 from treaty.core.limits import ID_GAP
 from treaty.core.rows import Key, Row
-from treaty.core.values import IDS_SPARED, Counter, LogOrigin
+from treaty.core.values import Counter, LogOrigin
 from treaty.core.view import View
 
 
@@ -61,7 +62,7 @@ def _reserved_by_context(view: View, there: defaultdict[str, list[int]]) -> Iter
 
 
 def _id_counters(view: View) -> Iterator[Key]:
-    return (key for key in view.keys("counter") if key[0] == "ids" and key != IDS_SPARED)
+    return (key for key in view.keys("counter") if key[0] == IDS and key != IDS_SPARED)
 
 
 def _is_reserved(counter: Counter, schema_id: int) -> bool:
@@ -85,7 +86,7 @@ def _ranges(ids: list[int], gap: int) -> Iterator[tuple[int, int]]:
 
 def healing_row(view: View, found: ReservedIds) -> Row:
     """Return the row that lowers the counter of a context and keeps what is reserved."""
-    key: Key = ("ids", found.context, "", "")
+    key = ids_key(found.context)
     counter = view.get("counter", key)
     assert isinstance(counter, Counter)
     ranges = tuple(sorted({*counter.reserved, *found.ranges}))

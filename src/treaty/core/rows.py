@@ -56,16 +56,17 @@ class Shape:
 
 
 _SUBJECT = (("context", str), ("subject", str))
+_GENERATION = (*_SUBJECT, ("generation", int))
 _SCOPE = (("scope", str), ("context", str), ("subject", str))
 SHAPES: Mapping[str, Shape] = {
     "content": Shape((("sha256", str),), values.Content),
     "schema": Shape((("context", str), ("id", int)), values.Schema),
     "subject": Shape(_SUBJECT, values.Subject),
-    "version": Shape((*_SUBJECT, ("ordinal", int)), values.Version),
-    "name": Shape((*_SUBJECT, ("scheme", str), ("name", str)), values.Name),
+    "version": Shape((*_GENERATION, ("ordinal", int)), values.Version),
+    "name": Shape((*_GENERATION, ("scheme", str), ("name", str)), values.Name),
     "encoding": Shape((*_SUBJECT, ("encoding", int)), values.Encoding),
     "codec": Shape((*_SUBJECT, ("name", str)), values.Codec),
-    "counter": Shape((("kind", str), ("context", str), ("subject", str), ("part", str)), values.Counter),
+    "counter": Shape((("kind", str), *_GENERATION, ("part", str)), values.Counter),
     "policy": Shape((("name", str),), values.PolicyValue),
     "config": Shape(_SCOPE, values.ConfigValue),
     "mode": Shape(_SCOPE, values.Mode),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
+from treaty.core.counters import IDS
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.rights import Access
 from treaty.core.rows import Key, Value
@@ -64,7 +65,7 @@ class Seen:
 
     def get(self, table: str, key: Key) -> Value | None:
         """Return the value of a row, or None; of the highest id of a context only what may be read shows."""
-        if table == "counter" and key[0] == "ids" and not self._access.may_whole("read", str(key[1])):
+        if table == "counter" and key[0] == IDS and not self._access.may_whole("read", str(key[1])):
             return Counter(self._highest(str(key[1])))
         return self._base.get(table, key)
 

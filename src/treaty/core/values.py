@@ -52,8 +52,6 @@ class Subject:
 
     `types`: across (any version may be compared with any other), one, many. `order`: registration, schemaver.
     `identity`: canonical, normalised, exact. An empty `policy` follows the config chain.
-    `purged_parts` are the formats and types (``FORMAT:type``) of versions that were deleted for good while the subject
-    stayed: counters of their own are left of them.
     """
 
     generation: int
@@ -65,7 +63,6 @@ class Subject:
     validators: tuple[str, ...] = ()
     schemes: tuple[str, ...] = ()
     properties: Pairs = ()
-    purged_parts: tuple[str, ...] = ()
     extra: Extra = ()
 
 
@@ -90,7 +87,7 @@ class PolicyValue:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a subject. Its key is the ordinal, never reused; `number` is Confluent's version number.
+    """A version of a subject. Its key ends with the ordinal, never given again in one generation of the subject; `number` is Confluent's version number.
 
     `state`: live, soft (deleted, may come back), hidden (re-registered elsewhere), purged (deleted for good).
     `policy` is the one in force when it was admitted; `forced` or `imported` say that it did not have to pass.
@@ -122,9 +119,13 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoding id (Pravega): which schema and codec a payload has. Never given to another pair."""
+    """An encoding id (Pravega): which schema and codec a payload has. Never given to another pair.
+
+    `generation` and `ordinal` are those of the version that it was made for.
+    """
 
     schema_id: int
+    generation: int
     ordinal: int
     codec: str = ""
     extra: Extra = ()
@@ -140,7 +141,8 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The highest number ever given. It only rises; those of ordinals and types go together with their subject.
+    """The highest number ever given. It only rises; those of ordinals and types go together with their subject (see
+    `core.counters`).
 
     `reserved` are ranges of ids above it, lowest and highest, that count as given: a repair by hand leaves them
     (see `core.reserved`).
@@ -149,10 +151,6 @@ class Counter:
     highest: int
     reserved: tuple[tuple[int, int], ...] = ()
     extra: Extra = ()
-
-
-IDS_SPARED = ("ids", "", "", "")
-"""Key of the counter that a restore leaves: ids up to it are given in no context, known ones and new ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from treaty.core import values
 from treaty.core.commit import Position
+from treaty.core.counters import KINDS_OF_SUBJECT
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.rows import Alien, Encoded, Key, Row, Value
 
@@ -137,11 +138,11 @@ def _elsewhere_entries(key: Key, _value: Value) -> tuple[Key, ...]:
 
 
 def _number_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((_state(value), key[0], key[1], value.number, key[2]),) if isinstance(value, values.Version) else ()
+    return ((_state(value), key[0], key[1], value.number, *key[2:]),) if isinstance(value, values.Version) else ()
 
 
 def _numbered_key(entry: Key) -> Key:
-    return (entry[1], entry[2], entry[4])
+    return (entry[1], entry[2], entry[4], entry[5])
 
 
 def _state(value: values.Version) -> str:
@@ -158,7 +159,7 @@ def _content_entries(_key: Key, value: Value) -> tuple[Key, ...]:
 
 
 def _named_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((key[0], key[1], value.ordinal),) if isinstance(value, values.Name) else ()
+    return ((*key[:3], value.ordinal),) if isinstance(value, values.Name) else ()
 
 
 def _use_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -172,7 +173,12 @@ def _use_state(value: values.Version) -> str:
 
 
 def _encoded_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((key[0], key[1], value.ordinal),) if isinstance(value, values.Encoding) else ()
+    return ((key[0], key[1], value.generation, value.ordinal),) if isinstance(value, values.Encoding) else ()
+
+
+def _counter_entries(key: Key, _value: Value) -> tuple[Key, ...]:
+    """Counters that go with their subject are found by its name."""
+    return (key,) if key[0] in KINDS_OF_SUBJECT else ()
 
 
 def _associated_entries(_key: Key, value: Value) -> tuple[Key, ...]:
@@ -231,6 +237,7 @@ INDEXES: Mapping[str, Index] = {
     "version.content": Index("version", _content_entries),
     "name.version": Index("name", _named_entries),
     "encoding.version": Index("encoding", _encoded_entries),
+    "counter.subject": Index("counter", _counter_entries, ordered=True, key_of=lambda entry: entry),
     "association.subject": Index("association", _associated_entries),
     "association.name": Index("association", _named_resource_entries),
     "association.listed": Index("association", _place_entries, ordered=True),
@@ -240,10 +247,11 @@ INDEXES: Mapping[str, Index] = {
     "outcome.sequence": Index("outcome", _outcome_entries, ordered=True, key_of=lambda entry: entry[2:]),
 }
 """Every index, with its entries: (context, guid) · (guid) · (context, lookup_digest) · (qualified target, number) ·
-(name of a subject outside the default context) · (context, subject) · (state, context, subject, number, ordinal) ·
-(state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, ordinal) · (context, subject,
-ordinal) · (context, subject) · (namespace or ``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle,
-type) · (resource id) · (guid) · (context, subject) · (an empty text, sequence, command)."""
+(name of a subject outside the default context) · (context, subject) · (state, context, subject, number, generation,
+ordinal) · (state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, generation, ordinal) ·
+(context, subject, generation, ordinal) · (kind, context, subject, generation, part) · (context, subject) · (namespace or
+``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle, type) · (resource id) · (guid) · (context,
+subject) · (an empty text, sequence, command)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))

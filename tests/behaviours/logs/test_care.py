@@ -6,9 +6,11 @@ from collections.abc import Iterable
 import pytest
 
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
+from treaty.core import names
 from treaty.core.commit import START, Append
+from treaty.core.counters import IDS_SPARED, ids_key, ordinals_key
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.values import IDS_SPARED, Counter, LogOrigin, Subject
+from treaty.core.values import Counter, LogOrigin, Subject
 from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
 from treaty.log.care.moving import migrate, unseal
 from treaty.log.care.repair import repair, strange
@@ -17,8 +19,8 @@ from treaty.log.log import Fate, Log, LogUnavailableError
 from treaty.log.memory import MemoryLog
 
 ROWS = [
-    encode_row(Row("counter", ("ids", ".", "", ""), Counter(7))),
-    encode_row(Row("counter", ("ordinals", ".", "s", ""), Counter(3))),
+    encode_row(Row("counter", ids_key("."), Counter(7))),
+    encode_row(Row("counter", ordinals_key(names.Subject(".", "s"), 1), Counter(3))),
     encode_row(Row("subject", (".", "half \ud83d a character"), Subject(1))),
 ]
 
@@ -48,7 +50,7 @@ async def carried(node: Node) -> None:
         origin = decode_row(Encoded("log_origin", '["origin"]', state.pop(("log_origin", '["origin"]')))).value
         assert isinstance(origin, LogOrigin)
         assert (origin.identity, origin.sequence, origin.gap) == (head.position.identity.hex(), 2, 100)
-        raised = encode_row(Row("counter", ("ids", ".", "", ""), Counter(107)))
+        raised = encode_row(Row("counter", ids_key("."), Counter(107)))
         spared = encode_row(Row("counter", IDS_SPARED, Counter(100)))  # for contexts that the dump does not know
         assert state == {**before, **played((raised, spared))}
         assert end == await log.tip()

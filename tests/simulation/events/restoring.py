@@ -7,11 +7,12 @@ from tests.simulation.events.building import PATIENCE, Building
 from tests.simulation.judging.broken import Broken
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import START
+from treaty.core.counters import IDS_SPARED
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.lineage import unfinished
 from treaty.core.rows import Key
 from treaty.core.tables import DictTables
-from treaty.core.values import IDS_SPARED, Counter
+from treaty.core.values import Counter
 from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
 from treaty.log.care.restore import PLACED, restore
 from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError

@@ -13,7 +13,7 @@ from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid, Par
 from treaty.core.law.references import meaning_of
 from treaty.core.law.reserved import reserved_findings
 from treaty.core.law.schemas import Read, answers
-from treaty.core.law.versions import Kept, latest_version, newest_first, schema_row
+from treaty.core.law.versions import Kept, latest_version, newest_first, ordinal_of, schema_row
 from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
 from treaty.core.names import Subject
 from treaty.core.policy import STRICTNESS, level_of
@@ -84,7 +84,7 @@ def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) 
     if policy.range == "latest":
         return [*islice(candidates, 1)]
     if policy.range == "till":
-        return [one for one in candidates if int(one[0][2]) >= policy.till]
+        return [one for one in candidates if ordinal_of(one[0]) >= policy.till]
     return [*candidates]
 
 

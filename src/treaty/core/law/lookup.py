@@ -22,6 +22,7 @@ from treaty.core.law.versions import (
     latest_version,
     newest_first,
     no_subject,
+    ordinal_of,
     same_name_elsewhere,
     schema_row,
     select,
@@ -105,7 +106,7 @@ def _fits(view: View, kept: Kept, one: Read, index: str) -> bool:
 
 
 def _place(one: Kept) -> tuple[int, int]:
-    return one[1].number, int(one[0][2])
+    return one[1].number, ordinal_of(one[0])
 
 
 def _with_latest_extras(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:

@@ -152,9 +152,12 @@ def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.V
 def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
     """Fill in what is not remembered of a version; itself where the version is gone, or another one has its ordinal."""
     subject = subject_of(bare.subject)
-    key: Key = (*subject, bare.ordinal)
-    home, value = view.get("subject", tuple(subject)), view.get("version", key)
-    if not isinstance(home, Subject) or not isinstance(value, Version) or _is_younger(view, home, outcome):
+    home = view.get("subject", tuple(subject))
+    if not isinstance(home, Subject) or _is_younger(view, home, outcome):
+        return bare
+    key: Key = (*subject, home.generation, bare.ordinal)
+    value = view.get("version", key)
+    if not isinstance(value, Version):
         return bare
     if not isinstance(view.get("schema", (key[0], value.schema_id)), Schema):
         return bare

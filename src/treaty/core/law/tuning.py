@@ -135,7 +135,7 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
 def _purge(view: View, scope: Scope, versions: list[Kept]) -> list[Row]:
     rows = remove_versions(view, versions)
     for subject in _subjects(view, scope):
-        rows.extend(remove_subject(view, subject, kept(view, subject)))
+        rows.extend(remove_subject(view, subject))
     return rows
 
 

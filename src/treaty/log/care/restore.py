@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from treaty.core.commit import START, Commit, Position, make_append
+from treaty.core.counters import IDS, IDS_SPARED
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.values import IDS_SPARED, Counter, LogOrigin
+from treaty.core.values import Counter, LogOrigin
 from treaty.log.care.dump import Head
 from treaty.log.log import Fate, Log, LogUnavailableError
 
@@ -105,7 +106,7 @@ def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
             continue
         if row.table == "counter" and gap:
             decoded = decode_row(row)
-            if isinstance(decoded.value, Counter) and decoded.key[0] == "ids":
+            if isinstance(decoded.value, Counter) and decoded.key[0] == IDS:
                 spared = spared and decoded.key != IDS_SPARED
                 raised = replace(decoded.value, highest=min(decoded.value.highest + gap, COUNTER))
                 yield encode_row(Row("counter", decoded.key, raised))
