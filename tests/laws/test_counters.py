@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.laws.toy import Bench, ToyGrammar, toy
+from tests.laws.toy import Bench, Typed, toy
 from treaty.core import associating as tied
 from treaty.core.commit import Position
 from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key, types_key
-from treaty.core.grammar import Answer, Parsed, Question
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
@@ -91,14 +90,6 @@ def test_the_last_version_takes_its_subject_and_the_counters_along(bench: Bench)
     purge_version(bench, S, 2)
 
     assert counters(bench) == [IDS]
-
-
-class Typed(ToyGrammar):
-    """Toys whose type is their text."""
-
-    def ask(self, question: Question) -> Answer | None:
-        answer = super().ask(question)
-        return replace(answer, type_name=answer.canonical) if isinstance(answer, Parsed) else answer
 
 
 def test_types_that_were_purged_before_their_subject_leave_no_counter(bench: Bench) -> None:

@@ -86,6 +86,14 @@ def toy_answer(question: Question) -> Answer:
     return Compared(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))
 
 
+class Typed(ToyGrammar):
+    """Toys whose type is their text."""
+
+    def ask(self, question: Question) -> Answer | None:
+        answer = super().ask(question)
+        return replace(answer, type_name=answer.canonical) if isinstance(answer, Parsed) else answer
+
+
 class Bench:
     """Tables, a grammar, and a history of appends; commands are decided and applied one by one."""
 

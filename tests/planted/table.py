@@ -1,9 +1,10 @@
 """All planted bugs, by name."""
 
 from tests.planted.bugs.further import FURTHER
+from tests.planted.bugs.generations import GENERATIONS
 from tests.planted.bugs.judged import JUDGED
 from tests.planted.bugs.logs import LOGS
 from tests.planted.bugs.nodes import NODES
 from tests.planted.bugs.rules import RULES
 
-BUGS = (*RULES, *NODES, *LOGS, *FURTHER, *JUDGED)
+BUGS = (*RULES, *NODES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS)

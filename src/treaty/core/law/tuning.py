@@ -1,6 +1,7 @@
 """Changing settings: config and mode."""
 
 from dataclasses import replace
+from itertools import chain
 
 from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
@@ -21,7 +22,7 @@ from treaty.core.law.settings import (
     refuse_if_readonly,
     scope_key,
 )
-from treaty.core.law.versions import Kept, kept, subject_of_key
+from treaty.core.law.versions import kept, subject_of_key
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS, STRICTNESS
@@ -119,7 +120,9 @@ def set_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Deci
 
 
 def _empty_scope(view: View, scope: Scope) -> list[Row]:
-    """Rows that purge softly deleted versions of a scope; refuses where live ones are there."""
+    """Rows that purge what is softly deleted in a scope; refuses where live versions are there. A subject without versions
+    stays.
+    """
     versions = [one for subject in _subjects(view, scope) for one in kept(view, subject)]
     if any(version.state == "live" for _, version in versions):
         raise NotPermitted.of(
@@ -129,14 +132,7 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
     for one in versions:
         if one[1].state == "soft":
             refuse_if_referenced(view, one, deleted=True, inside=inside)
-    return _purge(view, scope, versions)
-
-
-def _purge(view: View, scope: Scope, versions: list[Kept]) -> list[Row]:
-    rows = remove_versions(view, versions)
-    for subject in _subjects(view, scope):
-        rows.extend(remove_subject(view, subject))
-    return rows
+    return [*remove_versions(view, versions), *chain.from_iterable(remove_subject(view, one) for one in sorted(inside))]
 
 
 def _subjects(view: View, scope: Scope) -> list[Subject]:

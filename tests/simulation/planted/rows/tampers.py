@@ -36,6 +36,14 @@ def _later(row: Row) -> Row | None:
     return None if row.table == "counter" and row.key[0] in {"ordinals", "ids"} else row
 
 
+def _of_another(row: Row) -> Row | None:
+    """Versions of a generation that their subject is not."""
+    if row.table != "version" or row.value is None:
+        return row
+    context, subject, generation, ordinal = row.key
+    return replace(row, key=(context, subject, int(generation) + 1, ordinal))
+
+
 def _unreadable(row: Row) -> Row | None:
     return replace(row, value=Alien("{", "broken")) if isinstance(row.value, values.Mode) else row
 
@@ -61,6 +69,7 @@ TAMPERS: Mapping[str, Tamper] = {
     "CONTENT_WRONG": _with(values.Content, lambda one: replace(one, data=one.data + b" ")),
     "CONTENT_UNUSED": _without("content", gone=True),
     "VERSION_MISSING": _with(values.Name, lambda one: replace(one, ordinal=one.ordinal + 100)),
+    "GENERATION_WRONG": _of_another,
     "GENERATION_AHEAD": _with(values.Subject, lambda one: replace(one, generation=one.generation + 1_000)),
     "OUTCOME_AHEAD": _with(values.Outcome, lambda one: replace(one, sequence=one.sequence + 1_000)),
     "ASSOCIATION_KEY": _with(
