@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.commit import NO_DIGEST, Append, Position, as_root
+from treaty.core.commit import NO_DIGEST, NO_ROOT, Append, Position, as_root
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 
@@ -25,26 +26,47 @@ def stored_roots(rows: Iterable[tuple[str, object]]) -> Mapping[str, int]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class RootChanges:
+    """What an append changes in the table roots of its store."""
+
+    put: tuple[tuple[str, bytes], ...] = ()
+    """Tables, and what each adds now, as it is stored."""
+    gone: tuple[str, ...] = ()
+    """Tables that add nothing any more."""
+    others_go: bool = False
+    """Whether all tables that `put` does not name add nothing."""
+
+
 class WrittenRoots:
-    """The roots that one connection wrote last, so that its next append writes only those that it changes."""
+    """The table roots that one connection wrote last, so that its next append writes only those that it changes."""
 
     def __init__(self) -> None:
         """Know none: the first append writes all."""
         self._digest = b""
         self._roots: Mapping[str, int] = {}
 
-    def follows(self, append: Append) -> bool:
-        """Tell whether the append follows the one that was written last, and its table roots are there with it."""
-        return append.parent == self._digest
-
-    def changed(self, append: Append) -> list[tuple[str, bytes]]:
-        """Return the table roots that an append changes, as they are stored; all, where it does not follow."""
-        before = self._roots if self.follows(append) else {}
-        return [(table, root.to_bytes(32, "big")) for table, root in append.roots.items() if before.get(table) != root]
+    def changes(self, append: Append) -> RootChanges:
+        """Return what an append changes; all, where somebody else wrote before it."""
+        if _repeats(append):
+            return RootChanges()
+        known = append.parent == self._digest
+        before = self._roots if known else {}
+        roots = append.roots
+        put = tuple((table, root.to_bytes(32, "big")) for table, root in roots.items() if before.get(table) != root)
+        return RootChanges(put, tuple(table for table in before if table not in roots), others_go=not known)
 
     def wrote(self, append: Append) -> None:
         """Remember what is in the store now."""
-        self._digest, self._roots = append.digest, append.roots
+        if not _repeats(append):
+            self._digest, self._roots = append.digest, append.roots
+        elif append.parent == self._digest:
+            self._digest = append.digest
+
+
+def _repeats(append: Append) -> bool:
+    """Whether an append states the root of its base, and not what each table adds."""
+    return not append.roots and append.root != NO_ROOT
 
 
 def compare(url: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:

@@ -41,6 +41,7 @@ _PUT = (
 _NOTE = "insert into log_append (last, first, identity, attempt, digest, root) values (?, ?, ?, ?, ?, ?)"
 _ROOTS = "select state_table, root from table_root"
 _PUT_ROOT = "insert or replace into table_root (state_table, root) values (cast(? as text), ?)"
+_CUT_ROOT = "delete from table_root where state_table = cast(? as text)"
 _FORGET = (
     "delete from log_append where last in (select last from log_append where last <= "
     "(select last from log_append order by last desc limit 1 offset ?) order by last limit ?)"
@@ -204,9 +205,12 @@ class SqlFile:
         )
         self._db.executemany(_PUT, rows)
         self._db.execute(_NOTE, (last, append.first, append.identity, append.attempt, append.digest, append.root))
-        if not self._roots.follows(append):
+        roots = self._roots.changes(append)
+        if roots.others_go:
             self._db.execute("delete from table_root")
-        self._db.executemany(_PUT_ROOT, ((to_bytes(table), root) for table, root in self._roots.changed(append)))
+        if roots.gone:
+            self._db.executemany(_CUT_ROOT, ((to_bytes(table),) for table in roots.gone))
+        self._db.executemany(_PUT_ROOT, ((to_bytes(table), root) for table, root in roots.put))
         if last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
             self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE))
             self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))

@@ -67,16 +67,18 @@ fits as (
   insert into table_root (state_table, root)
   select state_table, root from fits, unnest($13::bytea[], $14::bytea[]) as row (state_table, root)
   on conflict (state_table) do update set root = excluded.root
-), other_root as (
-  delete from table_root where $15 and state_table <> all($13) and exists (select from fits)
+), cut_root as (
+  delete from table_root
+  where (state_table = any($15::bytea[]) or $16 and state_table <> all($13)) and exists (select from fits)
 ), note as (
   insert into log_append (last, first, identity, attempt, digest, root)
   select $4, $5, $6, $7, $8, $12::bytea from fits returning last
 )
 select pg_notify($11, '') from note
 """
-"""Write an append, and the table roots that it changes (all, where $15), if its parent is the tip; a row where it was, none
-where it was not."""
+"""Write an append and the table roots that it changes, if its parent is the tip: a row where it was, none where it was not.
+Table roots of $15 go, and where $16 all that $13 does not name.
+"""
 FORGET = """
 delete from log_append where last in (
   select last from log_append where last <= (select last from log_append order by last desc limit 1 offset $1)

@@ -180,7 +180,7 @@ class PostgresLog:
 
     async def _write(self, connection: Connection, append: Append) -> tuple[Encoded, ...] | None:
         """Write the rows if the parent is the last append; None where it is not, and nothing was written."""
-        rows, roots = append.rows, self._roots.changed(append)
+        rows, roots = append.rows, self._roots.changes(append)
         written = await connection.fetchrow(
             WRITE,
             [to_bytes(row.table) for row in rows],
@@ -195,9 +195,10 @@ class PostgresLog:
             NO_DIGEST,
             self._channel,
             append.root,
-            [to_bytes(table) for table, _ in roots],
-            [root for _, root in roots],
-            not self._roots.follows(append),
+            [to_bytes(table) for table, _ in roots.put],
+            [root for _, root in roots.put],
+            [to_bytes(table) for table in roots.gone],
+            roots.others_go,
         )
         if written is None:
             return None
