@@ -27,6 +27,7 @@ from treaty.core.commit import Commit, make_append
 from treaty.core.counters import ids_key, ordinals_key, types_key
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.names import Subject
+from treaty.core.policy import LATEST
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.log.open import open_log
@@ -38,7 +39,7 @@ VERSIONS = 20
 BATCH = 20_000
 REGISTERED = 200
 TRANSITIVE = 100
-POLICY = values.PolicyValue(backward=True)
+POLICY = values.PolicyValue(backward=LATEST)
 
 
 def run() -> list[Row]:

@@ -5,6 +5,7 @@ import pytest
 from tests.laws.toy import OTHER, Bench, S, put, toy, version_row
 from treaty.core.answers import Config
 from treaty.core.names import Subject
+from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import (
     AlreadyDeleted,
     Incompatible,
@@ -111,7 +112,7 @@ def test_a_version_keeps_the_policy_it_passed(bench: Bench) -> None:
     row = version_row(bench, S, 0)
 
     assert isinstance(row, Version)
-    assert row.policy == PolicyValue(backward=True, forward=True)
+    assert row.policy == PolicyValue(NEWEST, NEWEST)
 
 
 def test_force_is_written_down(bench: Bench) -> None:

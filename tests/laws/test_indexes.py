@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treaty.core import values
-from treaty.core.answers import Config
 from treaty.core.commit import Position
 from treaty.core.counters import encodings_key, ids_key, ordinals_key, types_key
 from treaty.core.names import Subject
@@ -77,7 +76,7 @@ VALUES: Mapping[str, Sequence[Value]] = {
         replace(BOUND, kind="key", lifecycle="STRONG"),
         replace(BOUND, subject="t", resource="r2", namespace="-", guid=""),
     ),
-    "config": tuple(values.ConfigValue(Config(alias=alias)) for alias in ("s", "b", ":.x:a", None)),
+    "config": tuple(values.ConfigValue(alias=alias) for alias in ("s", "b", ":.x:a", None)),
     "mode": (values.Mode("IMPORT"), values.Mode("READONLY")),
     "outcome": (values.Outcome(1, "Deleted"), values.Outcome(2, "Deleted")),
     "subject": (values.Subject(1), values.Subject(2)),

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core import values
-from treaty.core.answers import Config, Forced
+from treaty.core.answers import Forced
+from treaty.core.policy import RANGES, Level, Range
 from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
 
@@ -29,6 +30,7 @@ schemas = st.builds(
     st.none() | rules,
     texts,
 )
+ranges = st.builds(Range, st.sampled_from(RANGES), numbers)
 versions = st.builds(
     values.Version,
     numbers,
@@ -36,12 +38,15 @@ versions = st.builds(
     texts,
     state=st.sampled_from(["live", "soft", "hidden", "purged"]),
     forced=st.none() | st.builds(Forced, texts, texts),
-    policy=st.none() | st.builds(values.PolicyValue, st.booleans(), st.booleans(), validators=st.just(("a", "b"))),
+    policy=st.none() | st.builds(values.PolicyValue, ranges, ranges, st.booleans(), validators=st.just(("a", "b"))),
     properties=pairs,
 )
 configs = st.builds(
     values.ConfigValue,
-    st.builds(Config, st.none() | texts, normalize=st.none() | st.booleans(), default_metadata=st.none() | metadatas),
+    st.none() | st.builds(Level, ranges, ranges, st.booleans()),
+    st.none() | texts,
+    normalize=st.none() | st.booleans(),
+    default_metadata=st.none() | metadatas,
 )
 rows = st.one_of(
     st.builds(Row, st.just("schema"), st.tuples(texts, numbers), st.none() | schemas),

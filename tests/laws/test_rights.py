@@ -181,7 +181,7 @@ def test_who_takes_ids_from_a_context_could_set_its_mode() -> None:
 
 
 def test_who_chooses_a_policy_could_set_the_config() -> None:
-    chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.Creation(policy="NONE"))
+    chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.Creation(policy=Config(level="NONE")))
     wish = associating.Wish("value", chosen.subject, schema=chosen)
     for request in (chosen, associating.Associate(Resource("n", "-", "r"), (wish,))):
         assert allowed(access("register", "config"), request)

@@ -61,7 +61,7 @@ def rows(draw: st.DrawFn) -> Row:
             (
                 Row("schema", (".", 1), Schema("g", "TOY", "[]", "l", metadata=one)),
                 Row(
-                    "config", ("subject", ".", "s"), ConfigValue(Config(default_metadata=one, override_metadata=other))
+                    "config", ("subject", ".", "s"), ConfigValue(default_metadata=one, override_metadata=other)
                 ),
                 Row("outcome", ("c",), Outcome(1, "ConfigStored", (("answer", answer), ("request", "ab")))),
             )

@@ -86,8 +86,8 @@ def _register(request: q.Register) -> tuple[Need, ...]:
     """A registration that skips the policy or chooses one does what needs the right to change the config; one that gives an id
     or a time does what is for who may set the mode of the whole context, whose ids all share.
     """
-    chosen = request.create_with.policy
-    paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * bool(chosen)
+    chosen = request.create_with.policy is not None
+    paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * chosen
     config = tuple(Need(("config",), request.subject, path=path) for path in paths)
     given = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
     importing = tuple(Need(("mode",), request.subject, whole=True, path=path) for path in given)

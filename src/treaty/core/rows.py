@@ -32,7 +32,7 @@ class Alien:
 
 Value = Union[  # noqa: UP007 - a name for the type checker and for people
     values.Content, values.Schema, values.Subject, values.Version, values.Name, values.Encoding, values.Codec,
-    values.Counter, values.PolicyValue, values.ConfigValue, values.Mode, values.Association, values.Context,
+    values.Counter, values.ConfigValue, values.Mode, values.Association, values.Context,
     values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.LogOrigin, values.EncryptionKeyUse,
     values.QuarantinedRow, values.SnapshotPointer, Alien,
 ]  # fmt: skip
@@ -67,7 +67,6 @@ SHAPES: Mapping[str, Shape] = {
     "encoding": Shape((*_SUBJECT, ("encoding", int)), values.Encoding),
     "codec": Shape((*_SUBJECT, ("name", str)), values.Codec),
     "counter": Shape((("kind", str), *_GENERATION, ("part", str)), values.Counter),
-    "policy": Shape((("name", str),), values.PolicyValue),
     "config": Shape(_SCOPE, values.ConfigValue),
     "mode": Shape(_SCOPE, values.Mode),
     "association": Shape((("resource", str), ("kind", str), ("subject", str)), values.Association),

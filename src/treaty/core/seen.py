@@ -107,7 +107,7 @@ class Seen:
             return (key for key in keys if self._reads(subject_of(str(key[-1]))))
         if table == "context":
             return (key for key in keys if self._access.enters(str(key[0])))
-        return keys if table == "policy" else ()
+        return ()
 
     def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
         """Return in order, up or down, the keys or entries of subjects that may be read.

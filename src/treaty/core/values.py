@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from treaty.core.answers import Config, Forced
+from treaty.core.answers import Forced
+from treaty.core.policy import Level
 from treaty.core.schema import Metadata, Pairs, RuleSet
 
 Extra = tuple[tuple[str, str], ...]
@@ -51,7 +52,7 @@ class Subject:
     """A subject. `generation` is the sequence of the commit that made it: made again, it is somebody else.
 
     `types`: across (any version may be compared with any other), one, many. `order`: registration, schemaver.
-    `identity`: canonical, normalised, exact. An empty `policy` follows the config chain.
+    `identity`: canonical, normalised, exact. Its policy is that of the config at its scope.
     """
 
     generation: int
@@ -59,30 +60,22 @@ class Subject:
     types: str = "across"
     order: str = "registration"
     identity: str = "canonical"
-    policy: str = ""
-    validators: tuple[str, ...] = ()
     schemes: tuple[str, ...] = ()
     properties: Pairs = ()
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyValue:
-    """A policy as stored in rows: directions × range × partition (see `core.policy`)."""
+class PolicyValue(Level):
+    """The policy that was in force when a version was admitted: its level, and what goes with it in the config.
 
-    backward: bool = False
-    forward: bool = False
-    range: str = "latest"
-    """latest, all, or till (then `till` is the ordinal of the oldest version compared)."""
-    till: int = 0
+    `partition`: empty, ``type`` (same format and type) or ``property:NAME`` (same value of a metadata property).
+    `strictness`: STRICT, LENIENT or LOGICAL; empty means STRICT.
+    """
+
     partition: str = ""
-    """Empty, ``type``, ``property:NAME`` or ``model``."""
-    deny: bool = False
-    """Refuse every change."""
-    validators: tuple[str, ...] = ()
     strictness: str = ""
-    """How strictly differences are judged: STRICT, LENIENT or LOGICAL; empty leaves it to the config, else STRICT."""
-    extra: Extra = ()
+    validators: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +148,25 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """The config at a scope."""
+    """The config at a scope, the one home of a policy; None means not set here.
 
-    config: Config
+    The level is one member: both directions, or denial. `partition` and `strictness` are those of a `PolicyValue`.
+    """
+
+    level: Level | None = None
+    partition: str | None = None
+    strictness: str | None = None
+    validators: tuple[str, ...] | None = None
+    alias: str | None = None
+    alias_for_deks: str | None = None
+    normalize: bool | None = None
+    validate_fields: bool | None = None
+    validate_new_schemas: bool | None = None
+    validate_rules: bool | None = None
+    default_metadata: Metadata | None = None
+    override_metadata: Metadata | None = None
+    default_rules: RuleSet | None = None
+    override_rules: RuleSet | None = None
     extra: Extra = ()
 
 

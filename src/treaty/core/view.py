@@ -210,9 +210,9 @@ def _resource_entries(key: Key, _value: Value) -> tuple[Key, ...]:
 
 def _alias_entries(key: Key, value: Value) -> tuple[Key, ...]:
     """The subject that another one stands for."""
-    if not isinstance(value, values.ConfigValue) or not value.config.alias or key[0] != "subject":
+    if not isinstance(value, values.ConfigValue) or not value.alias or key[0] != "subject":
         return ()
-    return (tuple(Subject(str(key[1]), str(key[2])).sibling(value.config.alias)),)
+    return (tuple(Subject(str(key[1]), str(key[2])).sibling(value.alias)),)
 
 
 def _outcome_entries(key: Key, value: Value) -> tuple[Key, ...]:

@@ -13,7 +13,7 @@ from treaty.core.law.inspection import as_finding, inspect
 from treaty.core.law.places import next_number
 from treaty.core.law.reserved import internal_names
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.law.settings import config_in_force, policy_in_force
+from treaty.core.law.settings import config_in_force, policy_of
 from treaty.core.law.versions import (
     STATES,
     Kept,
@@ -127,7 +127,7 @@ def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Deci
     assert isinstance(request, Check)
     subject = request.subject
     config = config_in_force(view, Scope(*subject))
-    policy = policy_in_force(view, subject, config)
+    policy = policy_of(config)
     latest = latest_version(view, subject)
     only = _named(view, request, latest)
     _refuse_unknown_format(view, subject, request.draft, grammar)

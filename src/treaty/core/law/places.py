@@ -11,14 +11,15 @@ from treaty.core.law.ids import id_counter, next_id, raised, refuse_far_id
 from treaty.core.law.references import is_used, referrers, refuse_if_referenced
 from treaty.core.law.removal import remove_versions, with_hidden
 from treaty.core.law.schemas import Read
+from treaty.core.law.settings import scope_key
 from treaty.core.law.versions import Kept, as_sent, highest_number, numbered, with_schema
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
-from treaty.core.requests import Creation, Register
+from treaty.core.requests import Creation, Register, Scope
 from treaty.core.rows import Key, Row
 from treaty.core.seen import Seen
-from treaty.core.values import Content, Context, Counter, Name, PolicyValue, Schema, Version
+from treaty.core.values import ConfigValue, Content, Context, Counter, Name, PolicyValue, Schema, Version
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
@@ -29,9 +30,18 @@ def next_number(view: View, subject: Subject) -> int:
 
 
 def new_version(
-    view: View, command: Command[Registered], new: Read, *, imported: bool, policy: PolicyValue
+    view: View,
+    command: Command[Registered],
+    new: Read,
+    *,
+    imported: bool,
+    policy: PolicyValue,
+    made: ConfigValue | None = None,
 ) -> Decision[Registered]:
-    """Return the commit that makes a schema a version of its subject, and the answer."""
+    """Return the commit that makes a schema a version of its subject, and the answer.
+
+    `made` is the config row that the subject is made with; it has then no row of its own yet, or one that this completes.
+    """
     request = command.request
     assert isinstance(request, Register)
     number = _number(view, request, imported=imported)
@@ -60,6 +70,7 @@ def new_version(
     key: Key = (*request.subject, generation, ordinal)
     rows = (
         *home,
+        *_own_config(view, request.subject, made),
         *schema_rows,
         *vanishing,
         *remove_versions(view, removed, spare_schema=schema_id),
@@ -213,10 +224,15 @@ def _home(view: View, subject: Subject, creation: Creation) -> tuple[tuple[Row, 
         types=creation.types,
         order=creation.order,
         identity=creation.identity,
-        policy=creation.policy,
         properties=creation.properties,
     )
     return (*rows, Row("subject", tuple(subject), made)), made.generation
+
+
+def _own_config(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
+    """The row of the config that a subject is made with, unless it stands there already."""
+    key = scope_key(Scope(*subject))
+    return () if config is None or view.get("config", key) == config else (Row("config", key, config),)
 
 
 def _names(view: View, request: Register, generation: int, ordinal: int) -> tuple[Row, ...]:

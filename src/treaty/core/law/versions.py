@@ -12,6 +12,7 @@ from treaty.core.requests import LATEST, Visible
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
 from treaty.core.values import Schema, Used, Version
+from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View, subject_span
 
 Kept = tuple[Key, Version]
@@ -77,6 +78,16 @@ def numbered(view: View, subject: Subject, number: int, visible: Visible = "live
             if one is not None:
                 return one
     return None
+
+
+def with_ordinal(view: View, subject: Subject, ordinal: int) -> Kept | None:
+    """Return the version of a subject with an ordinal, whether it may be seen or not; None where there is none."""
+    there = view.get("subject", tuple(subject))
+    if not isinstance(there, SubjectValue):
+        return None
+    key = (*subject, there.generation, ordinal)
+    value = view.get("version", key)
+    return (key, value) if isinstance(value, Version) else None
 
 
 def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[str]) -> Iterator[Kept]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from treaty.core.refusals import NotPermitted
 from treaty.core.rows import Row, Value
 from treaty.core.schema import SEALED, Metadata, Pairs
-from treaty.core.values import ConfigValue, Outcome, Schema, EncryptionKeyUse
+from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.core.view import View
 from treaty.node.sealing.keys import Key
 
@@ -118,8 +118,8 @@ def _is_sensitive(value: Value) -> bool:
     match value:
         case Schema(metadata=metadata):
             return metadata is not None and bool(metadata.sensitive)
-        case ConfigValue(config=config):
-            return any(one is not None and one.sensitive for one in (config.default_metadata, config.override_metadata))
+        case ConfigValue(default_metadata=under, override_metadata=over):
+            return any(one is not None and one.sensitive for one in (under, over))
         case Outcome(members=members):
             return any(
                 name == "answer" and ('"sensitive"' in text or text.startswith(SEALED)) for name, text in members
@@ -131,11 +131,9 @@ def _changed(value: Value, change: Change) -> Value:
     match value:
         case Schema(metadata=Metadata() as metadata):
             return replace(value, metadata=_metadata(metadata, change))
-        case ConfigValue(config=config):
-            under, over = (
-                one and _metadata(one, change) for one in (config.default_metadata, config.override_metadata)
-            )
-            return replace(value, config=replace(config, default_metadata=under, override_metadata=over))
+        case ConfigValue(default_metadata=under, override_metadata=over):
+            under, over = (one and _metadata(one, change) for one in (under, over))
+            return replace(value, default_metadata=under, override_metadata=over)
         case Outcome(members=members):
             return replace(value, members=_pairs(members, frozenset({"answer"}), lambda _, text: change(OUTCOME, text)))
     return value

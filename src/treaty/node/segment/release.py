@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from treaty.core import values
-from treaty.core.answers import Config
 from treaty.core.counters import ids_key, types_key
 from treaty.core.names import Subject
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, encode_row
@@ -38,7 +37,7 @@ SAMPLES = (
     Row("counter", types_key(_SUBJECT, 1, "TOY", ""), values.Counter(3)),
     Row("association", ("r", "topic", "s"), values.Association(":.x:s", "r", "ns", "k", guid="g")),
     Row("association", ("r", "topic", "t"), values.Association("t", "r", "-", "k", lifecycle="STRONG")),
-    Row("config", ("subject", *_SUBJECT), values.ConfigValue(Config(alias="a"))),
+    Row("config", ("subject", *_SUBJECT), values.ConfigValue(alias="a")),
     Row("outcome", ("c",), values.Outcome(3, "Registered")),
 )  # fmt: skip
 """A row for every index, and for what its entries depend on."""
