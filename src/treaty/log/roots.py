@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.commit import NO_DIGEST, NO_ROOT, Append, Position, as_root
+from treaty.core.commit import NO_ROOT, Append, Position, as_root
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 
@@ -69,23 +69,27 @@ def _repeats(append: Append) -> bool:
     return not append.roots and append.root != NO_ROOT
 
 
-def compare(url: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:
-    """Warn where the table roots do not add up to the root of the last append, and name the tables whose rows say otherwise.
+def differing(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the tables, in order, of which the two say different things; a table that is missing adds nothing."""
+    return tuple(sorted(table for table in {*one, *other} if one.get(table, 0) != other.get(table, 0)))
 
-    Nodes compare the rows with the root by themselves; this tells which of the store's copies was changed.
+
+def warn_where_unequal(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:
+    """Warn where the table roots of a store do not add up to the root of its last append, and name what is wrong.
+
+    Nodes compare the rows with that root by themselves. This tells them which of the store's own copies was changed.
     """
-    if tip.digest == NO_DIGEST or as_root(stored) == tip.root:
+    if as_root(stored) == tip.root:
         return
-    found = roots_of(rows)
-    wrong = sorted(table for table in {*stored, *found} if stored.get(table, 0) != found.get(table, 0))
+    tables = differing(stored, roots_of(rows))
     what = (
-        f"rows and root differ in {', '.join(wrong)}"
-        if wrong
-        else "the rows fit them, so the append's root was changed"
+        f"those of {', '.join(tables)} do not fit the rows"
+        if tables
+        else "they fit the rows, the append's root does not"
     )
     log.warning(
-        "%s: the table roots do not add up to the root of the append at sequence %s (%s): run `treaty log verify`",
-        url,
+        "%s: the roots of the tables do not add up to the root of the append at sequence %s; %s. See `treaty log verify`",
+        where,
         tip.sequence,
         what,
     )

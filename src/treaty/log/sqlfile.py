@@ -12,7 +12,7 @@ from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log import layout
 from treaty.log.log import Delta, Fate, LogDamagedError
-from treaty.log.roots import WrittenRoots, compare, stored_place, stored_roots
+from treaty.log.roots import WrittenRoots, stored_place, stored_roots, warn_where_unequal
 from treaty.log.texts.compressed import Texts
 from treaty.log.texts.plain import to_bytes, to_text
 from treaty.log.trouble import code, told
@@ -298,5 +298,5 @@ class SqlFile:
         if self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root)).fetchone():
             return Delta(tip, tuple(self._rows(self._db.execute(_SINCE, (after.sequence,)))))
         rows = tuple(self.live())
-        compare(self.path, tip, self._table_roots(), rows)
+        warn_where_unequal(self.path, tip, self._table_roots(), rows)
         return Delta(tip, rows, reload=True)

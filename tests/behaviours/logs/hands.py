@@ -1,5 +1,6 @@
 """A hand in the database of a SQL log: runs statements beside the nodes, as somebody does who mends or harms it."""
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -15,6 +16,9 @@ from treaty.log.sqlite import SqliteLog
 from treaty.log.texts.plain import to_bytes
 
 Value = str | bytes | int
+
+_CAST = re.compile(r"text\((\$\d)\)")
+"""Bytes that stand where the log has texts: SQLite tells the two apart."""
 
 
 class Hand(Protocol):
@@ -33,7 +37,8 @@ class SqliteHand:
 
     async def run(self, statement: str, *values: Value) -> int:
         with closing(sqlite3.connect(self._path)) as file, file:
-            return file.execute(statement, {str(place): value for place, value in enumerate(values, 1)}).rowcount
+            bound = {str(place): value for place, value in enumerate(values, 1)}
+            return file.execute(_CAST.sub(r"cast(\1 as text)", statement), bound).rowcount
 
 
 class PostgresHand:
@@ -47,7 +52,7 @@ class PostgresHand:
         try:
             await connection.execute("select set_config('search_path', quote_ident($1), false)", self._schema)
             bound = [to_bytes(value) if isinstance(value, str) else value for value in values]
-            done: str = await connection.execute(statement, *bound)
+            done: str = await connection.execute(_CAST.sub(r"\1", statement), *bound)
             return int(done.rpartition(" ")[2])
         finally:
             await connection.close()

@@ -36,7 +36,7 @@ from treaty.log.postgres.layout import (
 )
 from treaty.log.postgres.link import LOOK_SECONDS, Link, Pauses
 from treaty.log.postgres.trouble import LOST, silent, told
-from treaty.log.roots import WrittenRoots, compare, stored_place, stored_roots
+from treaty.log.roots import WrittenRoots, stored_place, stored_roots, warn_where_unequal
 from treaty.log.texts.plain import to_bytes, to_text
 
 POLL = 1.0
@@ -306,7 +306,7 @@ class PostgresLog:
         while batch := await cursor.fetch(BATCH):
             rows += map(_encoded, batch)
         tip = stored_place(row) if row else START
-        compare(self.url, tip, await _table_roots(connection), rows)
+        warn_where_unequal(self.url, tip, await _table_roots(connection), rows)
         return Delta(tip, tuple(rows), reload=True)
 
     async def wait(self, after: Position, timeout: float) -> None:
