@@ -1,0 +1,67 @@
+"""A SQL log that somebody changes by hand: who reads it can tell, and which table it was."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.behaviours.logs.backends import Node, nodes, told
+from tests.behaviours.logs.hands import SQL, Hand
+from tests.behaviours.logs.tampers import ROOTS, ROWS, TABLE_ROOTS, Tamper
+from tests.behaviours.nodes.lives import living, post
+from treaty.core.answers import Config
+from treaty.core.commit import START, as_root
+from treaty.core.requests import Scope, SetConfig
+from treaty.core.root import roots_of
+from treaty.log.log import Log, TableRoots
+from treaty.log.roots import differing
+
+
+@pytest.fixture(params=[pytest.param(one, marks=pytest.mark.slow) if one == "postgres" else one for one in SQL])
+def sql(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Node, Hand]:
+    return SQL[request.param](tmp_path)
+
+
+@asynccontextmanager
+async def filled(node: Node) -> AsyncIterator[Log]:
+    """A log with rows of some tables, which a node has written and that is gone."""
+    async with nodes(node, 1) as (log,):
+        async with living(await node()) as writer:
+            for number in range(1, 4):
+                await writer.ask(post(f"s{number}", f'["a{number}"]'))
+                await writer.ask(SetConfig(Scope(".", f"s{number}"), Config(level="BACKWARD")))
+        yield log
+
+
+async def looked(log: Log) -> tuple[bool, tuple[str, ...]]:
+    """Whether rows and root of a log agree, and the tables whose root does not fit their rows."""
+    assert isinstance(log, TableRoots)
+    delta, (tip, stored) = await log.read(START), await log.table_roots()
+    assert tip == delta.tip
+    found = roots_of(delta.rows)
+    return as_root(found) == delta.tip.root, differing(stored, found)
+
+
+@pytest.mark.parametrize("tamper", (ROWS | ROOTS | TABLE_ROOTS).values(), ids=[*ROWS, *ROOTS, *TABLE_ROOTS])
+def test_what_was_changed_by_hand_is_seen_and_its_table_named(
+    sql: tuple[Node, Hand], tamper: Tamper, caplog: pytest.LogCaptureFixture
+) -> None:
+    @told
+    async def story() -> None:
+        async with filled(sql[0]) as log:
+            assert await looked(log) == (True, ())
+            assert not caplog.records
+            await tamper.by(sql[1])
+            agrees, tables = await looked(log)
+            assert agrees == (tamper in TABLE_ROOTS.values())
+            assert set(tables) == tamper.tables
+            warned = [one.getMessage() for one in caplog.records if one.name == "treaty.log"]
+            assert bool(warned) == (tamper not in ROWS.values())
+            for one in warned:
+                assert all(table in one for table in tables)
+                assert bool(tables) == ("do not fit the rows" in one)
+
+    with caplog.at_level(logging.WARNING):
+        story()
