@@ -119,7 +119,9 @@ def test_who_may_not_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     ],
     ids=["unfinished", "strange", "cut", "gone", "short", "no-head"],
 )
-def test_a_fold_that_is_not_whole_is_left_aside(tmp_path: Path, harm: str) -> None:
+def test_a_fold_that_is_not_whole_is_left_aside_and_replaced(
+    tmp_path: Path, harm: str, caplog: pytest.LogCaptureFixture
+) -> None:
     @told
     async def story() -> None:
         async with made(tmp_path) as log:
@@ -129,6 +131,8 @@ def test_a_fold_that_is_not_whole_is_left_aside(tmp_path: Path, harm: str) -> No
             async with started(tmp_path) as (node, tables):
                 assert await everything(node) == await truth(tmp_path)
                 assert (node.counts.reloads, tables.changed) == (0, 0)
+            whole = harm in {"delete from state_copy", "drop table state_copy"}  # as while it is being written
+            assert ("`treaty log state` replaces it" in caplog.text) == (not whole)
             async with started(tmp_path, writer=written_by(log, tmp_path / "state")) as (node, tables):
                 assert await everything(node) == await truth(tmp_path)
                 assert (node.counts.reloads, tables.changed) == (0, 0)
@@ -138,6 +142,7 @@ def test_a_fold_that_is_not_whole_is_left_aside(tmp_path: Path, harm: str) -> No
                 assert await everything(node) == await truth(tmp_path)
                 assert (node.counts.reloads, tables.changed) == (0, 0)
                 assert open_state(tmp_path / "state").written == 9
+            assert await log.take_fold(tmp_path / "back", 1)
 
     story()
 

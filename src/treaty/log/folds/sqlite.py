@@ -1,5 +1,6 @@
 """The fold of a log in SQLite: its bytes in pieces, in the log's own file, and so in every copy of it."""
 
+import logging
 import os
 import sqlite3
 import zlib
@@ -12,6 +13,8 @@ from treaty.core.rows import Encoded
 from treaty.log.sqlcare import pack
 from treaty.log.sqlfile import SqlFile
 from treaty.log.trouble import told
+
+log = logging.getLogger("treaty.log")
 
 T = TypeVar("T")
 PIECE = 1_048_576
@@ -76,7 +79,12 @@ def take(path: str, target: Path) -> bool:
             if file.connection.execute(_THERE).fetchone()[0] != 2:
                 return False
             known = file.connection.execute("select pieces, crc from state_copy").fetchall()
-            if len(known) != 1 or _copied(file.connection, half) != known[0]:
+            if not known:  # it is being written, or who wrote it has died
+                return False
+            if [_copied(file.connection, half)] != known:
+                log.warning(
+                    "%s: the copy of the state file in it is damaged and not used; `treaty log state` replaces it", path
+                )
                 return False
             half.replace(target)
             return True
