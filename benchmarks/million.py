@@ -23,11 +23,12 @@ from benchmarks.load import Server, ask, request, treaty
 from benchmarks.register import schema
 from benchmarks.row import Row, against
 from treaty.core import values
-from treaty.core.commit import Commit, make_append
+from treaty.core.commit import START, Commit, make_append
 from treaty.core.counters import ids_key, ordinals_key, types_key
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST
+from treaty.core.root import RowDigests
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.log.open import open_log
@@ -173,12 +174,18 @@ async def fill(url: str, count: int, above: int = 0) -> None:
     """Write the rows of so many schemas into a log that has those with ids up to `above`."""
     log = await open_log(url)
     assert isinstance(log, SqliteLog)
-    here, batch = await log.tip(), [encode_row(TableRow("context", (".",), values.Context()))]
+    delta = await log.read(START)
+    here, digests, batch = (
+        delta.tip,
+        RowDigests(delta.rows),
+        [encode_row(TableRow("context", (".",), values.Context()))],
+    )
     for row in itertools.chain(rows(count, above), (None,)):
         if row is not None:
             batch.append(row)
         if row is None or len(batch) >= BATCH:
-            append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),))
+            digests.put(batch)
+            append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),), digests.roots)
             await log.append(append)
             here, batch = append.position, []
     await log.close()

@@ -63,7 +63,7 @@ def test_a_sound_log_and_its_dump_have_one_state(log: str, tmp_path: Path) -> No
     assert verdict.exit_code == 0
     told = json.loads(verdict.stdout)
     assert told["sound"]
-    assert len({one["stateDigest"] for one in told["logs"]}) == 1
+    assert len({one["stateRoot"] for one in told["logs"]}) == 1
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_state_file_has_the_state_of_the_log_and_can_be_removed(log: str, tmp_
     file = tmp_path / "log.db-state"
 
     assert (told["file"], told["bytes"], file.stat().st_mode & 0o777) == (str(file), file.stat().st_size, 0o600)
-    assert told["stateDigest"] == json.loads(run("log", "verify", log, "--json").stdout)["logs"][0]["stateDigest"]
+    assert told["stateRoot"] == json.loads(run("log", "verify", log, "--json").stdout)["logs"][0]["stateRoot"]
     assert run("log", "state", log, "--file", str(tmp_path / "other")).exit_code == 0
     assert not list(tmp_path.glob("*.part"))
     file.unlink()

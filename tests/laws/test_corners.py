@@ -223,7 +223,7 @@ def empty_commits(bench: Bench, count: int) -> None:
     for _ in range(count):
         bench.clock += 1
         commit = Commit(bench.position.sequence + 1, ())
-        bench.position = make_append(bench.position, bench.clock.to_bytes(16, "big"), (commit,)).position
+        bench.position = make_append(bench.position, bench.clock.to_bytes(16, "big"), (commit,), None).position
         bench.tables.apply((), bench.position)
 
 

@@ -45,7 +45,7 @@ class World:
         chance = self.chance
         keys = chance.sample("abcdefg", chance.randint(0, 4))
         rows = tuple(Encoded("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
-        return make_append(self.tip, chance.randbytes(16), (Commit(self.tip.sequence + 1, rows),))
+        return make_append(self.tip, chance.randbytes(16), (Commit(self.tip.sequence + 1, rows),), {})
 
     def happen(self) -> None:
         """Something happens, or nothing. Writing has an end, so that readers come to it."""
@@ -297,7 +297,7 @@ def test_a_topic_without_a_mark_is_known_up_to_where_it_was_read() -> None:
     view = View()
     assert view.end == 0
     assert not view.covers(1)
-    (key, value), *_ = transaction(make_append(START, bytes(16), (Commit(1, ()),)))
+    (key, value), *_ = transaction(make_append(START, bytes(16), (Commit(1, ()),), {}))
     view.feed(Batch((Record(0, key, value),), 1))
     assert view.end == 2
     assert view.covers(2)

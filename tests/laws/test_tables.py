@@ -12,6 +12,7 @@ from treaty.core.commit import START, Position
 from treaty.core.counters import IDS, KINDS_OF_SUBJECT
 from treaty.core.ordered import Ordered
 from treaty.core.overlay import Overlay
+from treaty.core.root import roots_of
 from treaty.core.rows import ROW_FORMAT, SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
 from treaty.core.view import INDEXES, ORDERED_TABLES, ORDERS, Tables, View, after, counted, index_entries, past, span
@@ -141,7 +142,7 @@ def seen(view: View, rows: Sequence[Encoded]) -> dict[object, object]:
 def whole(tables: Tables, rows: Sequence[Encoded]) -> dict[object, object]:
     """Everything that can be seen of the rows in tables."""
     return seen(tables, rows) | {
-        "digest": tables.digest,
+        "roots": dict(tables.roots),
         "quarantine": dict(tables.quarantine),
         "position": tables.position,
         "sequence": tables.sequence,
@@ -184,7 +185,7 @@ def test_what_tables_show_is_what_their_rows_say(rows: list[Encoded]) -> None:
         assert tables.count(*group) == groups.count(group)
     for order in ORDERS:
         assert list(tables.walk(order, *EVERYTHING)) == walked(order, live)
-    assert tables.digest == sum(row.digest for row in last(rows)) % 2**256
+    assert tables.roots == roots_of(last(rows))
     assert dict(tables.quarantine) == {
         (row.table, row.key): row.value.why for row in live if isinstance(row.value, Alien)
     }
@@ -216,7 +217,7 @@ def test_an_overlay_shows_what_tables_with_its_rows_would(base: list[Encoded], o
 def test_tables_that_lost_every_row_are_as_new(rows: list[Encoded]) -> None:
     tables = applied([rows, [Encoded(row.table, row.key, None) for row in rows]], START)
     assert whole(tables, rows) == whole(DictTables(), rows)
-    assert tables.digest == 0
+    assert tables.roots == {}
 
 
 @given(histories)

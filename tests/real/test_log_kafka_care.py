@@ -275,7 +275,7 @@ def commands(where: str, folder: Path) -> None:
     assert run("dump", where, file).exit_code == 0
     verdict = json.loads(run("verify", where, file, "--json").stdout)
     assert verdict["sound"]
-    assert len({one["stateDigest"] for one in verdict["logs"]}) == 1
+    assert len({one["stateRoot"] for one in verdict["logs"]}) == 1
     full = run("restore", file, where)
     assert full.exit_code == 2
     assert "is not empty" in full.output

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from treaty.core.codec import dumps
 from treaty.core.registry import Token
-from treaty.core.rows import Encoded
+from treaty.core.rows import UNROOTED, Encoded
 
 MAGIC = b"TRTY"
 ENVELOPE_FORMAT = 2
@@ -44,6 +44,10 @@ class Position:
     sequence: int = 0
     digest: bytes = NO_DIGEST
     root: bytes = field(default=NO_ROOT, compare=False)
+
+    def agrees(self, other: "Position") -> bool:
+        """Tell whether the other is this place with this root too."""
+        return self == other and self.root == other.root
 
     @property
     def token(self) -> Token:
@@ -83,7 +87,8 @@ class Append:
     root: bytes = field(repr=False)
     """The state root after its last commit."""
     roots: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
-    """What each table adds to it, for stores that keep this too; empty where the append was read from a record."""
+    """What each table adds to it, for stores that keep this too. Empty where the append was read from a record, and where it
+    repeats the root of its base."""
 
     @property
     def last(self) -> int:
@@ -172,20 +177,25 @@ def undamaged(envelope: bytes) -> bool:
     return digest.digest() == envelope[start : start + 32]
 
 
-def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roots: Mapping[str, int]) -> Append:
+def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roots: Mapping[str, int] | None) -> Append:
     """Build the append of `commits` on `base`; the first append of a log gives it its identity.
 
-    `roots` is what each table adds to the state root after it (see `treaty.core.root`).
+    `roots` is what each table adds to the state root after it (see `treaty.core.root`). None repeats the root of the base:
+    for commits without rows that count. Raises `ValueError` for sequences that do not follow the base, and for rows that
+    count where `roots` is None.
     """
     if not commits or any(one.sequence != base.sequence + place for place, one in enumerate(commits, 1)):
         message = "a chain has at least one commit, and its sequences follow the base without a gap"
         raise ValueError(message)
+    if roots is None and any(row.table not in UNROOTED for one in commits for row in one.rows):
+        message = "the root of the base is not that of these rows: say what each table adds to it"
+        raise ValueError(message)
     identity = base.identity if base.sequence else attempt
     body = dumps([_commit_form(one) for one in commits]).encode("utf-8", "surrogatepass")
     head = _PREFIX.pack(MAGIC, ENVELOPE_FORMAT, identity, attempt, base.digest, base.sequence + 1, len(commits))
-    root = as_root(roots)
+    root = base.root if roots is None else as_root(roots)
     digest = hashlib.sha256(head + root + body).digest()
-    return Append(identity, attempt, base.digest, base.sequence + 1, commits, body, digest, root, roots)
+    return Append(identity, attempt, base.digest, base.sequence + 1, commits, body, digest, root, roots or {})
 
 
 def read_append(envelope: bytes) -> Append:
@@ -202,9 +212,7 @@ def read_append(envelope: bytes) -> Append:
     if len(commits) != claim.length:
         message = f"the append at sequence {claim.first} says {claim.length} commits and has {len(commits)}"
         raise EnvelopeError(message, magic=True)
-    return Append(
-        claim.identity, claim.attempt, claim.parent, claim.first, commits, body, claim.digest, claim.root
-    )
+    return Append(claim.identity, claim.attempt, claim.parent, claim.first, commits, body, claim.digest, claim.root)
 
 
 def as_root(roots: Mapping[str, int]) -> bytes:

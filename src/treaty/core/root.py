@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from treaty.core.commit import MODULUS
-from treaty.core.rows import Encoded, Key, decode_key
+from treaty.core.rows import Encoded, Key, decode_key, key_text
 
 
 class Rooted(Protocol):
@@ -25,20 +25,54 @@ class Rooted(Protocol):
         ...
 
 
+class RowDigests:
+    """The digests of a state's rows without the rows: for who writes rows and holds no tables."""
+
+    def __init__(self, rows: Iterable[Encoded] = ()) -> None:
+        """Begin with the rows of a state."""
+        self.roots: Mapping[str, int] = {}
+        self._shares: dict[tuple[str, str], int] = {}
+        self.put(rows)
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row; 0 where there is none."""
+        return self._shares.get((table, key_text(key)), 0)
+
+    def put(self, rows: Iterable[Encoded]) -> None:
+        """Take rows into the state; tombstones take out."""
+        last = {(row.table, row.key): row for row in rows}
+        self.roots = roots_after(self, last.values())
+        for place, row in last.items():
+            if row.value is None:
+                self._shares.pop(place, None)
+            else:
+                self._shares[place] = row.digest
+
+
 def roots_after(tables: Rooted, rows: Iterable[Encoded]) -> Mapping[str, int]:
-    """Return what each table adds to the root after some rows were applied; of rows that change again the last state counts."""
+    """Return what each table adds to the root after some rows were applied; of rows that change again the last state counts.
+
+    A table that adds nothing is missing.
+    """
     roots = dict(tables.roots)
     for row in {(row.table, row.key): row for row in rows}.values():
-        change = row.digest - tables.share(row.table, decode_key(row.key))
-        if change:
-            roots[row.table] = (roots.get(row.table, 0) + change) % MODULUS
+        add(roots, row.table, row.digest - tables.share(row.table, decode_key(row.key)))
     return roots
+
+
+def add(roots: dict[str, int], table: str, change: int) -> None:
+    """Change what a table adds; one that adds nothing any more is left out."""
+    if change:
+        total = (roots.get(table, 0) + change) % MODULUS
+        if total:
+            roots[table] = total
+        else:
+            del roots[table]
 
 
 def roots_of(rows: Iterable[Encoded]) -> Mapping[str, int]:
     """Return what each table adds to the root of a state that has just these rows, each once."""
     roots: dict[str, int] = {}
     for row in rows:
-        if row.digest:
-            roots[row.table] = (roots.get(row.table, 0) + row.digest) % MODULUS
+        add(roots, row.table, row.digest)
     return roots

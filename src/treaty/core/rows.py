@@ -106,7 +106,7 @@ class Encoded:
 def encode_row(row: Row) -> Encoded:
     """Return the portable form of a row; `decode_row` gives the same row back."""
     if row.value is None or isinstance(row.value, Alien):
-        return Encoded(row.table, _key_text(row.key), row.value.text if row.value else None)
+        return Encoded(row.table, key_text(row.key), row.value.text if row.value else None)
     members = encode(row.value)
     members["v"] = ROW_FORMAT
     for name, text in row.value.extra:
@@ -136,7 +136,8 @@ def decode_key(text: str) -> Key:
     return (0, text)
 
 
-def _key_text(key: Key) -> str:
+def key_text(key: Key) -> str:
+    """Return the text of a key; `decode_key` gives the same key back."""
     return str(key[1]) if key[0] == 0 else dumps(key)
 
 

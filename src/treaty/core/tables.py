@@ -4,8 +4,9 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from treaty.core.commit import MODULUS, START, Position
+from treaty.core.commit import START, Position
 from treaty.core.ordered import Ordered
+from treaty.core.root import add
 from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row
 from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, subject_span
 
@@ -133,7 +134,7 @@ class DictTables:
         old = None if table is None else table.pop(row.key, None)
         if old is None:
             return
-        self._roots[row.table] = (self._roots[row.table] - self._shares[row.table].pop(row.key)) % MODULUS
+        add(self._roots, row.table, -self._shares[row.table].pop(row.key))
         if isinstance(old, Alien):
             del self._quarantine[row.table, row.key]
             return
@@ -158,7 +159,7 @@ class DictTables:
     def _put_in(self, row: Row, value: Value, share: int) -> None:
         self._tables.setdefault(row.table, {})[row.key] = value
         self._shares.setdefault(row.table, {})[row.key] = share
-        self._roots[row.table] = (self._roots.get(row.table, 0) + share) % MODULUS
+        add(self._roots, row.table, share)
         if isinstance(value, Alien):
             self._quarantine[row.table, row.key] = value.why
             return

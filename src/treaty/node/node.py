@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from treaty.core.calls import FRESH, refuse_bad_call
 from treaty.core.command import Command, Needs
+from treaty.core.commit import as_root
 from treaty.core.decide import decide, is_command, looks
 from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.lineage import unfinished
@@ -279,7 +280,7 @@ class Node:
             identity=here.token.identity,
             sequence=here.sequence,
             digest=here.digest.hex(),
-            state_digest=f"{self._tables.digest:064x}",
+            state_root=as_root(self._tables.roots).hex(),
             behind=max(0, follower.tip.sequence - here.sequence),
             looked=looked,
             queue=self._queue.waiting,

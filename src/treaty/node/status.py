@@ -90,8 +90,8 @@ class Status:
     sequence: int
     digest: str
     """Digest of the append at `sequence`: it proves the history."""
-    state_digest: str
-    """Digest of all live rows: equal on all nodes at the same sequence."""
+    state_root: str
+    """The order-free digest of all live rows (see `treaty.core.root`): equal on all nodes at the same sequence."""
     behind: int
     """Commits between the tables and the last tip that was seen."""
     looked: float

@@ -11,6 +11,7 @@ import pytest
 
 from tests.behaviours.logs.backends import told
 from treaty.core.commit import START, Commit, make_append
+from treaty.core.root import RowDigests, roots_after
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate, LogDamagedError
 from treaty.log.sqlite import SqliteLog
@@ -32,8 +33,14 @@ def texts(first: int, count: int) -> list[Encoded]:
 
 async def append(log: SqliteLog, rows: list[Encoded]) -> None:
     here = await log.tip()
-    one = make_append(here, CHANCE.randbytes(16), (Commit(here.sequence + 1, tuple(rows)),))
+    one = make_append(
+        here, CHANCE.randbytes(16), (Commit(here.sequence + 1, tuple(rows)),), roots_after(await digests(log), rows)
+    )
     assert await log.append(one) is Fate.ACCEPTED
+
+
+async def digests(log: SqliteLog) -> RowDigests:
+    return RowDigests((await log.read(START)).rows)
 
 
 async def state(log: SqliteLog) -> set[Encoded]:

@@ -19,6 +19,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
+from treaty.core.root import RowDigests, roots_after
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.values import Outcome
 from treaty.core.view import View
@@ -84,7 +85,7 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     disk = Disk(9)
     log = way(disk)
     of_newer = Outcome(1, "Subscribed", (("answer", "{}"),))
-    await put(log, START, [encode_row(Row("outcome", ("theirs",), of_newer))], 0)
+    await put(log, START, RowDigests(), [encode_row(Row("outcome", ("theirs",), of_newer))], 0)
     async with living(way(disk, seed=1)) as node:
         await node.ask(ListSubjects())
         asked = [
@@ -236,7 +237,10 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
     async with living(way(disk)) as node:
         await node.ask(post("s"))
         strange = Commit(2, (Encoded("dreams", '["x"]', '{"v":1}'), Encoded("subject", '[".","t"]', '{"v":9}')))
-        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,))) is Fate.ACCEPTED
+        assert (
+            disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots_after(node.follower.tables, strange.rows)))
+            is Fate.ACCEPTED
+        )
         assert (await node.ask(ListSubjects())).answer.names == ("s",)
         for _ in range(2):
             with pytest.raises(Unavailable, match=r"read-only: 2 rows.*'dreams'.*upgrade") as refused:
@@ -246,7 +250,10 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
         assert "upgrade" in status.read_only
         assert len(status.quarantine) == 2
         mended = Commit(3, (Encoded("dreams", '["x"]', None), Encoded("subject", '[".","t"]', None)))
-        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,))) is Fate.ACCEPTED
+        assert (
+            disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots_after(node.follower.tables, mended.rows)))
+            is Fate.ACCEPTED
+        )
         await node.ask(ListSubjects())
         assert (await node.ask(post("u"))).token.sequence == 4
 

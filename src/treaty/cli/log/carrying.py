@@ -48,7 +48,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
     size = run(write)
     if as_json:
         told = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
-        screen.say_json({**told, "identity": head.position.identity.hex(), "stateDigest": head.state})
+        screen.say_json({**told, "identity": head.position.identity.hex(), "stateRoot": head.state})
     else:
         place = f"sequence {head.position.sequence:,} of log {head.position.identity.hex()}"
         screen.say(f"{head.rows:,} rows, {place}, {size:,} bytes, to {file}", "green")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.core.commit import Position
+from treaty.core.commit import Position, as_root
 from treaty.core.indexes import wrong_indexes
 from treaty.core.soundness import Unsound, unsound
 from treaty.core.tables import DictTables
@@ -40,9 +40,10 @@ def check_state(path: Path) -> CheckedState:
 
 
 def _wrong_digest(layered: LayeredTables, rows: DictTables) -> Iterator[Unsound]:
-    if layered.digest != rows.digest:
-        message = f"its rows come to {rows.digest:064x}, it says {layered.digest:064x}; {REMEDY}"
-        yield Unsound("STATE_DIGEST", "", (), message)
+    if layered.roots != rows.roots:
+        found, stated = as_root(rows.roots).hex(), as_root(layered.roots).hex()
+        message = f"its rows come to {found}, it says {stated}; {REMEDY}"
+        yield Unsound("STATE_ROOT", "", (), message)
 
 
 def _stray(segment: Segment) -> Iterator[Unsound]:

@@ -15,7 +15,7 @@ from treaty.cli.log.opened import log, opened, run, set_up
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
-from treaty.core.commit import START, Position
+from treaty.core.commit import START, Position, as_root
 from treaty.core.indexes import wrong_indexes
 from treaty.core.reserved import ReservedIds, reserved_ids
 from treaty.core.rows import Encoded, decode_row
@@ -111,9 +111,9 @@ class Verdict:
 @as_json
 def verify(*, sources: tuple[str, ...], as_json: bool) -> None:
     """Check every law that the rows of a LOG (or of a dump, or of a state file) can show, build every index again and compare, and
-    print its chain and its state digest.
+    print its chain and its state root.
 
-    Nodes at one sequence of one log have one state digest; compare it with `node.state_digest` in their /status.
+    Nodes at one sequence of one log have one state root; compare it with `node.state_root` in their /status.
     Ids that lie far above the rest and hold the counter of ids up are listed; they break no rule.
 
     \b
@@ -143,7 +143,7 @@ def _checked(source: str) -> Verdict:
     tables = DictTables()
     tables.load(rows, tip)
     faults = (*unsound(tables), *wrong_indexes(tables))
-    return Verdict(place, tip, f"{tables.digest:064x}", len(rows), faults, reserved_ids(tables))
+    return Verdict(place, tip, as_root(tables.roots).hex(), len(rows), faults, reserved_ids(tables))
 
 
 def _checked_state(path: Path) -> Verdict:
@@ -153,7 +153,12 @@ def _checked_state(path: Path) -> Verdict:
     except (StateFileError, SegmentDamagedError) as error:
         raise UnusableError(f"{error}; remove the file: nodes read the log where there is none") from error
     return Verdict(
-        str(path), state.position, f"{state.rows.digest:064x}", state.rows.size, state.faults, reserved_ids(state.rows)
+        str(path),
+        state.position,
+        as_root(state.rows.roots).hex(),
+        state.rows.size,
+        state.faults,
+        reserved_ids(state.rows),
     )
 
 
@@ -175,7 +180,7 @@ def _told(one: Verdict) -> dict[str, Any]:
         {"rule": fault.rule, "table": fault.table, "key": list(fault.key), "message": fault.message}
         for fault in one.faults
     ]
-    return {"log": one.source, **_place(one.tip), "stateDigest": one.state, "rows": one.rows, "faults": faults,
+    return {"log": one.source, **_place(one.tip), "stateRoot": one.state, "rows": one.rows, "faults": faults,
             "reserved": [*map(reserved_members, one.reserved)]}  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class DumpError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a dump says of itself. `state` is the state digest (hex) that its rows must come to; `time` is in ms."""
+    """What a dump says of itself. `state` is the state root (hex) that its rows must come to; `time` is in ms."""
 
     place: str
     position: Position
@@ -38,11 +38,11 @@ class Head:
 
 def head_of(delta: Delta, place: str, time: int) -> Head:
     """Return the head for the whole state of a log, as `Log.read` of the start gave it."""
-    return Head(place, delta.tip, f"{state_digest(delta.rows):064x}", len(delta.rows), time)
+    return Head(place, delta.tip, f"{state_root(delta.rows):064x}", len(delta.rows), time)
 
 
-def state_digest(rows: Iterable[Encoded]) -> int:
-    """Return the state digest of rows: the sum of their digests modulo 2**256."""
+def state_root(rows: Iterable[Encoded]) -> int:
+    """Return the state root of rows: the sum of their digests modulo 2**256."""
     return sum(row.digest for row in rows) % _MODULUS
 
 
@@ -124,7 +124,7 @@ def _refuse_end(head: Head, end: dict[str, object], seen: tuple[int, str, str], 
     if end.get("sha256") != sha256:
         raise DumpError("the dump was changed: the SHA-256 of its lines is another one; copy it again")
     if state != head.state:
-        raise DumpError("the rows of the dump do not come to the state digest that its head names")
+        raise DumpError("the rows of the dump do not come to the state root that its head names")
 
 
 def _row(value: object, number: int) -> Encoded:

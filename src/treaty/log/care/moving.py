@@ -7,6 +7,7 @@ What was acknowledged by the old log is in the new one, and nothing else can be:
 from dataclasses import dataclass
 
 from treaty.core.commit import START, Position
+from treaty.core.root import RowDigests
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.values import LogOrigin
 from treaty.log.care.dump import Head, head_of
@@ -67,7 +68,7 @@ async def _seal(source: Log, place: str, time: int) -> None:
         raise RestoreError(f"{source.url} was moved to {seal.url} already; take that seal away with --cancel first")
     if seal is None:
         mark = LogOrigin(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
-        await put(source, delta.tip, [encode_row(Row("log_origin", SUCCESSOR, mark))], time)
+        await put(source, delta.tip, RowDigests(delta.rows), [encode_row(Row("log_origin", SUCCESSOR, mark))], time)
 
 
 def seal_of(delta: Delta) -> LogOrigin | None:
@@ -82,5 +83,5 @@ async def unseal(source: Log, *, time: int) -> LogOrigin | None:
     delta = await source.read(START)
     seal = seal_of(delta)
     if seal is not None:
-        await put(source, delta.tip, [encode_row(Row("log_origin", SUCCESSOR, None))], time)
+        await put(source, delta.tip, RowDigests(delta.rows), [encode_row(Row("log_origin", SUCCESSOR, None))], time)
     return seal

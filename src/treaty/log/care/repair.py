@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from treaty.core.commit import START, Position
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
+from treaty.core.root import RowDigests
 from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
 from treaty.core.values import QuarantinedRow
@@ -50,7 +51,7 @@ async def repair(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[Str
     for one in chosen:
         gone = encode_row(Row(one.table, one.key, None))
         rows += [gone, encode_row(Row("quarantine", (one.table, gone.key), QuarantinedRow(one.text, one.why, time)))]
-    return chosen, await put(log, delta.tip, rows, time)
+    return chosen, await put(log, delta.tip, RowDigests(delta.rows), rows, time)
 
 
 def reserved_in(rows: Iterable[Encoded]) -> tuple[ReservedIds, ...]:
@@ -71,4 +72,5 @@ async def repair_ids(log: Log, *, time: int) -> tuple[tuple[ReservedIds, ...], P
     found = reserved_ids(tables)
     if not found:
         return (), delta.tip
-    return found, await put(log, delta.tip, [encode_row(healing_row(tables, one)) for one in found], time)
+    rows = [encode_row(healing_row(tables, one)) for one in found]
+    return found, await put(log, delta.tip, RowDigests(delta.rows), rows, time)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.counters import IDS, IDS_SPARED
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
+from treaty.core.root import RowDigests
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin
 from treaty.log.care.dump import Head
@@ -54,21 +55,22 @@ async def restore(
     mark = LogOrigin(
         head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.place
     )
-    here = await _begin(log, mark)
+    here, digests = await _begin(log, mark)
     written = 0
     for batch in _batches(_fitted(rows, gap)):
-        here = await put(log, here, batch, time)
+        here = await put(log, here, digests, batch, time)
         written += len(batch)
         told(written)
     last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
-    return await put(log, here, [encode_row(row) for row in last], time)
+    return await put(log, here, digests, [encode_row(row) for row in last], time)
 
 
-async def _begin(log: Log, mark: LogOrigin) -> Position:
+async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, RowDigests]:
     """Mark an empty log as one that is being restored; one with another mark, or with rows of its own, is refused."""
     delta = await log.read(START)
     if delta.tip == START:
-        return await put(log, START, [encode_row(Row("log_origin", RESTORING, mark))], mark.time)
+        digests = RowDigests()
+        return await put(log, START, digests, [encode_row(Row("log_origin", RESTORING, mark))], mark.time), digests
     found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
     if not isinstance(found, LogOrigin):
         raise RestoreError(
@@ -85,7 +87,7 @@ async def _begin(log: Log, mark: LogOrigin) -> Position:
             f"another restore into {log.url} was cut off (of sequence {found.sequence} of log {found.identity}, with gap "
             f"{found.gap}): go on with that dump, or take a new place"
         )
-    return delta.tip
+    return delta.tip, RowDigests(delta.rows)
 
 
 _RESTORING = (encode_row(Row("log_origin", RESTORING, None)).table, encode_row(Row("log_origin", RESTORING, None)).key)
@@ -129,15 +131,16 @@ def _batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
         yield batch
 
 
-async def put(log: Log, base: Position, rows: list[Encoded], time: int) -> Position:
-    """Append rows as one commit on a base that nobody else may have left.
+async def put(log: Log, base: Position, digests: RowDigests, rows: list[Encoded], time: int) -> Position:
+    """Append rows as one commit on a base that nobody else may have left. `digests` are those of the rows there, and get these.
 
     Raises `OvertakenError` where somebody has, and `LogUnavailableError` where the log stays away.
     """
     reason: Exception | None = None
     sent: set[Position] = set()
+    digests.put(rows)
     for _ in range(TRIES):
-        append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),))
+        append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),), digests.roots)
         try:
             fate = await log.append(append)
         except LogUnavailableError as error:

@@ -184,7 +184,9 @@ class _OddError(Exception):
 def _read_schema(row: Encoded, text: str) -> tuple[Row, str]:
     one = _quick_schema(text)
     read = Row("schema", _read_key(row), one)
-    if one.guid == guid(one.text, (), None, None) and one.lookup_digest == lookup_digest(one.format, one.text, None, None):
+    if one.guid == guid(one.text, (), None, None) and one.lookup_digest == lookup_digest(
+        one.format, one.text, None, None
+    ):
         short = _Short(format=one.format, text=one.text, type_name=one.type_name, v=ROW_FORMAT)
         return read, SHORT + _ENCODE(short).decode()
     return read, text

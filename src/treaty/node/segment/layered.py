@@ -6,6 +6,7 @@ from heapq import merge
 
 from treaty.core.codec import dumps
 from treaty.core.commit import START, Position
+from treaty.core.root import add
 from treaty.core.rows import Encoded, Key, Row, Value, decode_row
 from treaty.core.tables import DictTables
 from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES, counted
@@ -14,7 +15,6 @@ from treaty.node.segment.build import Built, Changed, build
 from treaty.node.segment.forms import quick_row
 from treaty.node.segment.segment import Segment
 
-_MODULUS = 2**256
 _TABLE_OF = {name: one.table for name, one in INDEXES.items()}
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
@@ -25,7 +25,7 @@ def open_built(built: Built) -> Segment:
     columns = {
         name: memoryview(parts[0] if len(parts) == 1 else b"".join(parts)) for name, parts in built.columns.items()
     }
-    return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.digest)
+    return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.roots)
 
 
 def _read(row: Encoded) -> Row:
@@ -55,8 +55,8 @@ class LayeredTables:
         outcomes are, would else be passed over anew by each walk."""
         self._fewer: defaultdict[tuple[str, Key], int] = defaultdict(int)
         """By table and entry: how many of the base's counted rows are covered."""
-        self._left = 0 if base is None else base.digest
-        """Sum of the digests of the base's rows that are not covered."""
+        self._left: dict[str, int] = {} if base is None else dict(base.roots)
+        """What the base's rows that are not covered add to the state root, by table."""
         if over is None:
             self._over.load(() if base is None else base.odd(), position)
 
@@ -75,9 +75,20 @@ class LayeredTables:
         return self._over.position
 
     @property
-    def digest(self) -> int:
-        """The sum of all live rows' digests modulo 2**256."""
-        return (self._left + self._over.digest) % _MODULUS
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root; a table that adds nothing is missing."""
+        roots = dict(self._left)
+        for table, total in self._over.roots.items():
+            add(roots, table, total)
+        return roots
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        share = self._over.share(table, key)
+        if share or self._base is None or key in self._covered.get(table, ()):
+            return share
+        number = self._base.number(table, key)
+        return 0 if number is None else self._base.encoded(table, number).digest
 
     @property
     def quarantine(self) -> Mapping[tuple[str, Key], str]:
@@ -216,7 +227,7 @@ class LayeredTables:
         if number is not None:
             self._covered.setdefault(table, set()).add(key)
             self._doubt(base.row(table, number))
-            self._left = (self._left - base.encoded(table, number).digest) % _MODULUS
+            add(self._left, table, -base.encoded(table, number).digest)
 
     def _doubt(self, row: Row) -> None:
         entry = counted(row)

@@ -41,10 +41,11 @@ class SegmentDamagedError(Unavailable):
 class Segment:
     """Rows by key, by index entry and in order. Frozen: what is asked twice is answered alike."""
 
-    def __init__(self, columns: Columns, counts: Mapping[str, int], digest: int) -> None:
+    def __init__(self, columns: Columns, counts: Mapping[str, int], roots: Mapping[str, int]) -> None:
         """Take columns as `build` made them; they are looked at when they are needed."""
         self.counts = counts
-        self.digest = digest
+        self.roots = roots
+        """What its live rows add to the state root, by table."""
         self.damage = ""
         """What is damaged; empty as long as nothing was found."""
         self._columns = columns

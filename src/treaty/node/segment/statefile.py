@@ -21,7 +21,7 @@ from treaty.node.segment.release import LEVEL, RELEASE
 from treaty.node.segment.segment import Segment, SegmentDamagedError
 
 MAGIC = b"TRTYSTAT"
-FORMAT = 3
+FORMAT = 4
 """The layout of files that this version writes and reads."""
 _HEAD = struct.Struct(">8sII")
 """Magic, format, bytes of the JSON that follows."""
@@ -61,7 +61,8 @@ def write_state(path: Path, built: Built, position: Position, written: int, book
         "identity": position.identity.hex(),
         "sequence": position.sequence,
         "digest": position.digest.hex(),
-        "rows": f"{built.digest:064x}",
+        "root": position.root.hex(),
+        "roots": {table: f"{total:064x}" for table, total in built.roots.items()},
         "written": written,
         "counts": built.counts,
         "columns": columns,
@@ -118,10 +119,12 @@ def open_state(path: Path) -> StateFile:
         raise StateFileError(f"{path} can't be read: {error}") from None
     head, start = _head(path, memory)
     try:
-        place = Position(bytes.fromhex(head["identity"]), int(head["sequence"]), bytes.fromhex(head["digest"]))
+        identity, digest, root = (bytes.fromhex(head[name]) for name in ("identity", "digest", "root"))
+        place = Position(identity, int(head["sequence"]), digest, root)
         columns = {str(name): (int(at), int(size), int(crc)) for name, (at, size, crc) in head["columns"].items()}
         counts = {str(name): int(count) for name, count in head["counts"].items()}
-        digest, written = int(head["rows"], 16), int(head["written"])
+        roots = {str(table): int(total, 16) for table, total in head["roots"].items()}
+        written = int(head["written"])
         bookmark = int(head["bookmark"]) if "bookmark" in head else None
     except (KeyError, TypeError, ValueError) as error:
         raise StateFileError(f"{path}: its head is damaged: {error!r}") from None
@@ -129,7 +132,7 @@ def open_state(path: Path) -> StateFile:
         raise StateFileError(f"{path} was cut short")
     whole = memoryview(memory)
     parts = {name: (whole[start + at : start + at + size], crc) for name, (at, size, crc) in columns.items()}
-    segment = Segment(_column(path, parts), counts, digest)
+    segment = Segment(_column(path, parts), counts, roots)
     return StateFile(segment, place, written, len(memory), lambda: _check(path, parts), bookmark)
 
 

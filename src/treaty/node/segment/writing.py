@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.core.commit import Position
-from treaty.log.care.dump import state_digest
+from treaty.core.commit import Position, as_root
+from treaty.core.root import roots_of
 from treaty.log.folds.fold import Bookmarked, Folding, pour
 from treaty.log.log import Log
 from treaty.node.segment.build import Built, build
@@ -25,7 +25,7 @@ class Written:
     rows: int
     bytes: int
     state: str
-    """The state digest, hex."""
+    """The state root, hex."""
 
 
 async def write(source: Log, path: Path, time: int) -> Written:
@@ -39,8 +39,9 @@ async def write(source: Log, path: Path, time: int) -> Written:
     size = write_state(path, built, position, time, bookmark)
     if isinstance(source, Folding) and built.rows >= FOLDED:
         await source.keep_fold(path, position, KIND)
-    state = (built.digest + state_digest(built.odd)) % 2**256
-    return Written(position, built.rows + len(built.odd), size, f"{state:064x}")
+    odd = roots_of(built.odd)
+    state = as_root({table: built.roots.get(table, 0) + odd.get(table, 0) for table in built.roots.keys() | odd.keys()})
+    return Written(position, built.rows + len(built.odd), size, state.hex())
 
 
 async def _newest(source: Log, path: Path) -> tuple[Position, Built]:

@@ -97,7 +97,7 @@ async def _name(
         if not knows(place):
             return False  # another history stands there now, or a newer fold counts already
         commits: Sequence[Commit] = (Commit(base.sequence + 1, (row,)),)
-        fate = await append(make_append(base, attempt(), tuple(commits)))
+        fate = await append(make_append(base, attempt(), tuple(commits), None))
         if fate is Fate.ACCEPTED:
             return True
         if fate is Fate.UNKNOWN:
