@@ -41,7 +41,7 @@ async def carried(node: Node) -> None:
         await put(MemoryLog(), *ROWS)
         source = MemoryLog()
         await put(source, *ROWS)
-        await put(source, row("s", '{"generation":1,"v":1}'))
+        await put(source, row("s", '{"generation":1,"v":2}'))
         head, lines = await dumped(source)
         end = await restore(log, head, rows_of(lines), time=9, gap=100)
 
@@ -158,9 +158,9 @@ def test_a_move_that_was_cut_off_goes_through_though_the_old_log_was_packed_mean
 
 @told
 async def mended(node: Node) -> None:
-    damaged = Encoded("schema", '[".",1]', '{"guid":7,"v":1}')
-    newer = Encoded("schema", '[".",2]', '{"v":2}')
-    unknown = Encoded("planet", '["mars"]', '{"v":1}')
+    damaged = Encoded("schema", '[".",1]', '{"guid":7,"v":2}')
+    newer = Encoded("schema", '[".",2]', '{"v":9}')
+    unknown = Encoded("planet", '["mars"]', '{"v":2}')
     async with nodes(node, 2) as (log, other):
         await put(log, *ROWS, damaged, newer, unknown)
         assert {one.table for one in strange((await other.read(START)).rows)} == {"schema", "planet"}
