@@ -10,14 +10,23 @@ from typing import Any
 
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model.asking import Asking
-from tests.simulation.judging.model.commits import Digests, take_commit
-from tests.simulation.judging.model.events import ConfigChanged, Event, ModeChanged, Restored
+from tests.simulation.judging.model.commits import Digests, name_in, take_commit
+from tests.simulation.judging.model.events import (
+    ConfigChanged,
+    ContextMade,
+    Event,
+    ModeChanged,
+    Name,
+    Restored,
+    SubjectMade,
+)
 from tests.simulation.judging.model.facts import scope_of
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.roots import Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.lineage import sealed, unfinished
+from treaty.core.names import Subject
 from treaty.core.ordered import Ordered
 from treaty.core.registry import Token
 from treaty.core.requests import Request
@@ -36,6 +45,12 @@ def of_the_log(commit: Commit) -> bool:
     return not commit.command_id and {row.table for row in commit.rows} == {"snapshot"}
 
 
+def name_in_commit(commit: Commit) -> Name:
+    """The name of the command that a commit is of, as the row of its outcome says."""
+    rows = (decode_row(row) for row in commit.rows if row.table == "outcome" and row.value is not None)
+    return next((name for name in map(name_in, rows) if name is not None), ("", commit.command_id))
+
+
 class History:
     """Everything that is durable, or was."""
 
@@ -43,8 +58,8 @@ class History:
     """Whether commits and answers are held against the model of the rules. Without it only the laws of rows judge."""
 
     def __init__(self) -> None:
-        self.commands: dict[str, list[Asking]] = {}
-        """What was asked under each command id: one request, unless somebody used the id again."""
+        self.commands: dict[Name, list[Asking]] = {}
+        """What was asked under the name of each command: one request, unless somebody used the id again."""
         self.pasts: list[Past] = [Past()]
         """What had happened up to every moment, by the model of the rules."""
         self.states: list[DictTables] = [DictTables()]
@@ -60,18 +75,20 @@ class History:
         """The places of the log as it is now."""
         self.commits: list[Commit] = []
         """The commits of the log as it is now."""
-        self.landed: dict[str, int] = {}
+        self.landed: dict[Name, int] = {}
         """Moment of a command's commit."""
-        self.answers: dict[str, Any] = {}
+        self.answers: dict[Name, Any] = {}
         """What a command's decision answers."""
-        self.done: dict[str, tuple[Request[Any], ...]] = {}
+        self.done: dict[Name, tuple[Request[Any], ...]] = {}
         """The requests that a command's commit may be of: one, unless it fits several that were sent under its id."""
-        self.lost: dict[str, list[Any]] = {}
+        self.lost: dict[Name, list[Any]] = {}
         """Answers of commits that were durable, and are not any more."""
         self.left: dict[Position, int] = {}
         """Places that are lost, and the moment since when."""
         self.garbage: set[tuple[str, str]] = set()
         """Rows that somebody has spoilt: tables and keys."""
+        self.by_hand: set[tuple[str, str]] = set()
+        """Rows of subjects and contexts that somebody has put without a command."""
         self._digests = Digests()
         self._source = Past()
         """What is being restored into the log."""
@@ -105,7 +122,7 @@ class History:
             self.pasts.append(past)
             self.commits.append(commit)
             if commit.command_id:
-                self.landed[commit.command_id] = self.now
+                self.landed[name_in_commit(commit)] = self.now
         self._check_root(append)
         self._arrive(append.position)
 
@@ -137,14 +154,17 @@ class History:
             return self._past_with_tool(past, before, commit, rows)
         if sealed(before) or unfinished(before):
             raise Broken("log", f"{commit.command_id} was written to a log that is not whole, or was moved")
-        if commit.command_id in self.landed and (not self.judged or commit.command_id in past.outcomes):
-            raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[commit.command_id]} and now")
+        name = name_in_commit(commit)
+        if name in self.landed and (not self.judged or name in past.outcomes):
+            raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[name]} and now")
         if not self.judged:
             return past
-        self._lose({commit.command_id})  # what is not remembered any more is a new command
-        later, answered = take_commit(past, self.commands[commit.command_id], commit, rows, self._digests)
-        self.answers[commit.command_id] = answered.answer
-        self.done[commit.command_id] = answered.requests
+        self._lose({name})  # what is not remembered any more is a new command
+        if name not in self.commands:
+            raise Broken("2", f"the commit at {commit.sequence} is of {name}, who sent nothing under this id")
+        later, answered = take_commit(past, self.commands[name], commit, rows, self._digests)
+        self.answers[name] = answered.answer
+        self.done[name] = answered.requests
         return later
 
     def _past_with_tool(self, past: Past, before: DictTables, commit: Commit, rows: tuple[Row, ...]) -> Past:
@@ -154,6 +174,8 @@ class History:
             if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
                 scope = scope_of(row.key)
                 events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
+            if (encoded.table, encoded.key) in self.by_hand and not unfinished(before):
+                events.append(_put(row))
         if unfinished(before) and any(
             (row.table, row.key, row.value) == ("log_origin", RESTORING, None) for row in rows
         ):
@@ -169,7 +191,8 @@ class History:
         gone = [row for row in commit.rows if row.table not in {*PLACED, "quarantine"}]
         if any(row.value is None and (row.table, decode_key(row.key)) not in before.quarantine for row in gone):
             raise Broken("5", f"a repair at {commit.sequence} moves rows aside that can be read: {gone}")
-        if any(row.value is not None and (row.table, row.key) not in self.garbage for row in gone):
+        allowed = self.garbage | self.by_hand
+        if any(row.value is not None and (row.table, row.key) not in allowed for row in gone):
             raise Broken("5", f"the commit at {commit.sequence} has {gone}, and no command asked for it")
 
     # ---------------------------------------------------------------------------------------------------- turns
@@ -177,7 +200,7 @@ class History:
     def put_back(self, place: Position) -> None:
         """From now on the log is as it was at an earlier place of its: what came after that is lost."""
         kept = place.sequence
-        self._lose({one.command_id for one in self.commits[kept:]})
+        self._lose({name_in_commit(one) for one in self.commits[kept:]})
         del self.commits[kept:]
         self.left.update((one, self.now + 1) for one in self.path if one.sequence > kept)
         self.path = {one: None for one in self.path if one.sequence <= kept}
@@ -201,7 +224,7 @@ class History:
         for append in appends:
             self.take(append)
 
-    def _lose(self, commands: set[str]) -> None:
+    def _lose(self, commands: set[Name]) -> None:
         for name in sorted(commands & self.landed.keys()):
             self.landed.pop(name)
             self.done.pop(name, None)
@@ -244,6 +267,14 @@ class History:
                 raise Broken("log", f"the {name} state is not the live one")
             if plain(other.roots) != self.roots[-1]:
                 raise Broken("root", f"the {name} state has other roots of {_unlike(other.roots, self.roots[-1])}")
+
+
+def _put(row: Row) -> Event:
+    """What a row comes to that somebody has put without a command."""
+    if isinstance(row.value, values.Context):
+        return ContextMade(str(row.key[0]))
+    assert isinstance(row.value, values.Subject)
+    return SubjectMade(Subject(str(row.key[0]), str(row.key[1])), row.value)
 
 
 def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> DictTables:

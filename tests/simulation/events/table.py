@@ -5,7 +5,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from tests.simulation.events import levels, moving, putting_back, repairing, restoring, troubles
+from tests.simulation.events import levels, moving, putting_back, putting_subjects, repairing, restoring, troubles
 from tests.simulation.judging.broken import Broken
 from tests.simulation.members import Site
 
@@ -28,6 +28,7 @@ EVENTS: Mapping[str, Kind] = {
     "moved": Kind(0.12, 1, moving.move),
     "levels": Kind(0.15, 1, levels.upgrade),
     "repaired": Kind(0.12, 2, repairing.damage_and_repair),
+    "subjects put": Kind(0.3, 2, putting_subjects.put_subject),
     "compacted": Kind(0.3, 3, troubles.compact),
     "full": Kind(0.12, 2, troubles.fill),
     "damaged": Kind(0.06, 1, troubles.damage),

@@ -180,7 +180,7 @@ def get_config(past: Past, asking: Asking, request: q.GetConfig) -> Yes:
 
 
 def set_mode(past: Past, asking: Asking, request: q.SetMode) -> Yes:
-    """IMPORT wants a scope without live versions, and purges what is softly deleted there."""
+    """IMPORT wants a scope without live versions, and purges what is softly deleted there; empty subjects stay."""
     scope, mode = request.scope, request.mode
     _refuse_bad_scope(scope)
     old = own_mode(past, scope)
@@ -200,7 +200,7 @@ def _emptied(past: Past, scope: q.Scope) -> list[Event]:
     inside = [
         subject
         for subject in past.subjects
-        if scope.context in {"*", subject.context} and scope.name in {None, subject.name}
+        if scope.context in {"*", subject.context} and scope.name in {None, subject.name} and past.of(subject)
     ]
     versions = [one for subject in inside for one in past.of(subject)]
     if any(one.state == "live" for one in versions):

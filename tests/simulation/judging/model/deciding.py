@@ -89,7 +89,7 @@ def decide(past: Past, asking: Asking) -> Yes | No:
     """What a request comes to."""
     rule = rule_of(asking.request)
     try:
-        if rule.writes and asking.command_id in past.outcomes:
+        if rule.writes and asking.name in past.outcomes:
             return outcomes.recall(past, asking)
         request = follow_alias(past, asking)
         refuse_unless_allowed(asking, request)
@@ -112,7 +112,7 @@ def same_answer(mine: Any, told: Any) -> bool:
         return _same_check(mine, told)
     if isinstance(mine, Answered):
         kind = "AssociationResults" if isinstance(mine.answer, Entries) else type(mine.answer).__name__
-        return bool(told == answers.Outcome(mine.command_id, mine.sequence, kind, mine.members))
+        return bool(told == answers.Outcome(mine.name[1], mine.sequence, kind, mine.members))
     return bool(mine == told)
 
 

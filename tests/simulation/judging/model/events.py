@@ -13,6 +13,9 @@ Alike = tuple[str, str, Metadata | None, RuleSet | None]
 """What two schemas have in common that are the same for a look-up: format, text with its references inlined, metadata
 without the version property, rules."""
 
+Name = tuple[str, str]
+"""Of a command: who sent it, and its id."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextMade:
@@ -53,9 +56,13 @@ class SubjectPurged:
 
 @dataclass(frozen=True, slots=True)
 class VersionMade:
-    """A schema became a version. `content` holds the bytes as sent where they are not the canonical text."""
+    """A schema became a version. `content` holds the bytes as sent where they are not the canonical text.
+
+    `generation` is that of its subject.
+    """
 
     subject: Subject
+    generation: int
     ordinal: int
     version: values.Version
     schema: values.Schema
@@ -109,7 +116,7 @@ class Associated:
 class Answered:
     """A command was decided in the commit with this sequence; asked again it gets the same answer."""
 
-    command_id: str
+    name: Name
     sequence: int
     requests: tuple[Request[Any], ...]
     """Its request; more than one where somebody used the id again, and the commit fits either."""
@@ -122,7 +129,7 @@ class Answered:
 class OutcomeDropped:
     """A command's outcome is too old to be remembered."""
 
-    command_id: str
+    name: Name
 
 
 @dataclass(frozen=True, slots=True)

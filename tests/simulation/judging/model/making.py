@@ -82,9 +82,11 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
         time=case.time if request.time < 0 else request.time,
     )
     ordinal = past.highest_ordinal(request.subject) + 1
-    made = VersionMade(request.subject, ordinal, version, schema, new.alike, content, request.names)
+    there = past.subjects.get(request.subject)
+    generation = past.sequence + 1 if there is None else there.generation
+    made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, request.names)
     events: list[Event] = [*home, *going, made]
-    told = describe(VersionNow(request.subject, ordinal, version, schema, new.alike, content, request.names))
+    told = describe(VersionNow.of(made))
     told = replace(told, metadata=new.draft.metadata, rules=new.draft.rules, references=as_sent(new.used))
     return Yes(tuple(events), Registered(told, created=True))
 
