@@ -165,4 +165,5 @@ def test_another_format_fits_only_where_nothing_is_asked(old: str, new: str) -> 
 
     assert made.do(Check(S, draft)).messages[0] == "Incompatible because of different schema type"
     made.do(SetConfig(Scope(*S), Config(level="NONE")))
+    assert made.do(Check(S, draft, 1)).compatible
     assert made.do(Register(S, draft)).version.format == new

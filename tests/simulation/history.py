@@ -15,13 +15,15 @@ from tests.simulation.judging.model.events import (
     ConfigChanged,
     ContextMade,
     Event,
+    IdsReserved,
     ModeChanged,
     Name,
     Restored,
     SubjectMade,
 )
-from tests.simulation.judging.model.facts import scope_of
+from tests.simulation.judging.model.facts import fact, scope_of
 from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.reserving import freed
 from tests.simulation.judging.roots import Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
@@ -87,8 +89,8 @@ class History:
         """Places that are lost, and the moment since when."""
         self.garbage: set[tuple[str, str]] = set()
         """Rows that somebody has spoilt: tables and keys."""
-        self.by_hand: set[tuple[str, str]] = set()
-        """Rows of subjects and contexts that somebody has put without a command."""
+        self.by_hand: set[tuple[str, str, str | None]] = set()
+        """Rows that somebody has put without a command: subjects with their contexts, counters of ids."""
         self._digests = Digests()
         self._source = Past()
         """What is being restored into the log."""
@@ -117,8 +119,8 @@ class History:
             past = self._past_with(before, commit)
             place = Position(append.identity, commit.sequence, append.digest, append.root)
             self.states.append(after(before, commit.rows, place))
-            self.texts.append(texts_after(self.texts[-1], commit.rows))
-            self.roots.append(roots_of(self.texts[-1]))
+            self.texts.append(texts_after(self.texts[-1], commit.rows) if commit.rows else self.texts[-1])
+            self.roots.append(roots_of(self.texts[-1]) if commit.rows else self.roots[-1])
             self.pasts.append(past)
             self.commits.append(commit)
             if commit.command_id:
@@ -174,8 +176,12 @@ class History:
             if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
                 scope = scope_of(row.key)
                 events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
-            if (encoded.table, encoded.key) in self.by_hand and not unfinished(before):
+            if unfinished(before):
+                continue
+            if (encoded.table, encoded.key, encoded.value) in self.by_hand:
                 events.append(_put(row))
+            elif row.table == "counter":
+                events += self._freed(past, row)
         if unfinished(before) and any(
             (row.table, row.key, row.value) == ("log_origin", RESTORING, None) for row in rows
         ):
@@ -184,6 +190,13 @@ class History:
             return self._source.then((Restored(origin.gap),), commit.sequence)
         return past.then(events, commit.sequence)
 
+    def _freed(self, past: Past, row: Row) -> list[Event]:
+        """A counter of ids that a repair has lowered."""
+        event = freed(past, str(row.key[1])) if row.key[0] == "ids" else None
+        if event is None or fact(past.then([event]), (row.table, row.key)) != row.value:
+            raise Broken("4", f"a repair lowers {row}; the model says {event}")
+        return [event]
+
     def _check_tool(self, before: DictTables, commit: Commit) -> None:
         """Rows that no command asked for: of a restore, a seal, a repair, or spoilt by somebody."""
         if before.position == START or unfinished(before):
@@ -191,8 +204,8 @@ class History:
         gone = [row for row in commit.rows if row.table not in {*PLACED, "quarantine"}]
         if any(row.value is None and (row.table, decode_key(row.key)) not in before.quarantine for row in gone):
             raise Broken("5", f"a repair at {commit.sequence} moves rows aside that can be read: {gone}")
-        allowed = self.garbage | self.by_hand
-        if any(row.value is not None and (row.table, row.key) not in allowed for row in gone):
+        gone = [row for row in gone if (row.table, row.key, row.value) not in self.by_hand and row.table != "counter"]
+        if any(row.value is not None and (row.table, row.key) not in self.garbage for row in gone):
             raise Broken("5", f"the commit at {commit.sequence} has {gone}, and no command asked for it")
 
     # ---------------------------------------------------------------------------------------------------- turns
@@ -271,6 +284,8 @@ class History:
 
 def _put(row: Row) -> Event:
     """What a row comes to that somebody has put without a command."""
+    if isinstance(row.value, values.Counter):
+        return IdsReserved(str(row.key[1]), row.value.highest)
     if isinstance(row.value, values.Context):
         return ContextMade(str(row.key[0]))
     assert isinstance(row.value, values.Subject)

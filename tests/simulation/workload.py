@@ -10,7 +10,7 @@ from treaty.core import associating as tied
 from treaty.core import requests as asked
 from treaty.core.answers import Config
 from treaty.core.names import Subject
-from treaty.core.policy import LEVELS
+from treaty.core.policy import LEVELS, Level, Range
 from treaty.core.requests import Creation, Expected, Force, Request, Scope
 from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Pairs, Reference, Tagged
@@ -110,8 +110,9 @@ def register(ask: Asker) -> Request[Any]:
 
 def creation(ask: Asker) -> Creation:
     """How a subject is made: with a policy of its own or one that is nowhere, with properties, at times not as Confluent's are."""
-    policy = ask.chance.choice(["", "FULL_TRANSITIVE", "NONE", "BACKWARD", "NOWHERE"])
-    made = Creation(policy=policy, properties=ask.properties())
+    words = [Config(level=word) for word in ("FULL_TRANSITIVE", "NONE", "BACKWARD")]
+    exact = Config(exact_level=level(ask), group=ask.chance.choice([None, "major"]))
+    made = Creation(policy=ask.chance.choice([None, *words, exact]), properties=ask.properties())
     return replace(made, origin="other", types="one") if ask.often(0.1) else made
 
 
@@ -123,15 +124,27 @@ def derive(ask: Asker) -> Request[Any]:
     return asked.Derive(ask.subject(), ask.number(), number, add, remove)
 
 
+def level(ask: Asker) -> Level:
+    """A level that mostly has no word: each direction has a range of its own, or everything is denied."""
+    if ask.often(0.1):
+        return Level(deny=True)
+    ranges = [Range("none"), Range("latest"), Range("all"), Range("till", ask.chance.choice([0, 1, 1, 2, 5]))]
+    return Level(ask.chance.choice(ranges), ask.chance.choice(ranges))
+
+
 def set_config(ask: Asker) -> Request[Any]:
     """Levels most of all, so that what is compared with what keeps changing."""
     if ask.often(0.15):
         alias = SUBJECTS[3] if ask.often(0.7) else ask.subject()
         return asked.SetConfig(Scope(*alias), Config(alias=ask.alias()))
-    if ask.often(0.8):
+    if ask.often(0.25):
+        return asked.SetConfig(ask.scope(), Config(exact_level=level(ask)))
+    if ask.often(0.75):
         return asked.SetConfig(ask.scope(), Config(level=ask.chance.choice([*LEVELS, "SIDEWAYS"])))
-    change = ask.chance.choice([Config(normalize=True), Config(group="major"), Config(validate_fields=True)])
-    return asked.SetConfig(ask.scope(), change, (ask.chance.choice(["level", "alias"]),) if ask.often(0.3) else ())
+    parts = [Config(group="major"), Config(group=""), Config(partition="type"), Config(policy="LENIENT")]
+    change = ask.chance.choice([Config(normalize=True), Config(validate_fields=True), *parts])
+    cleared = ask.chance.choice(["level", "alias", "group", "policy"])
+    return asked.SetConfig(ask.scope(), change, (cleared,) if ask.often(0.3) else ())
 
 
 def set_mode(ask: Asker) -> Request[Any]:

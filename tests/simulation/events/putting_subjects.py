@@ -25,7 +25,7 @@ async def put_subject(site: Site, chance: random.Random) -> None:
         if made and state.get("context", (absent[0].context,)) is None:
             made.append(Row("context", (absent[0].context,), values.Context()))
         rows = tuple(map(encode_row, made))
-        site.history.by_hand.update((row.table, row.key) for row in rows)
+        site.history.by_hand.update((row.table, row.key, row.value) for row in rows)
         site.count["empty subjects"] += bool(rows)
         commit = Commit(base.sequence + 1, rows)
         return make_append(base, chance.randbytes(16), (commit,), site.history.roots_with(rows))

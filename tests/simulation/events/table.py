@@ -5,7 +5,16 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from tests.simulation.events import levels, moving, putting_back, putting_subjects, repairing, restoring, troubles
+from tests.simulation.events import (
+    freeing_ids,
+    levels,
+    moving,
+    putting_back,
+    putting_subjects,
+    repairing,
+    restoring,
+    troubles,
+)
 from tests.simulation.judging.broken import Broken
 from tests.simulation.members import Site
 
@@ -29,6 +38,7 @@ EVENTS: Mapping[str, Kind] = {
     "levels": Kind(0.15, 1, levels.upgrade),
     "repaired": Kind(0.12, 2, repairing.damage_and_repair),
     "subjects put": Kind(0.3, 2, putting_subjects.put_subject),
+    "ids freed": Kind(0.12, 1, freeing_ids.hold_up_and_free),
     "compacted": Kind(0.3, 3, troubles.compact),
     "full": Kind(0.12, 2, troubles.fill),
     "damaged": Kind(0.06, 1, troubles.damage),

@@ -59,7 +59,8 @@ def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar
     if bar.policy.deny and latest is not None:
         return Checked(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
     if only is not None:
-        against = [Against(only, bar.policy.backward != NONE, bar.policy.forward != NONE)]
+        chosen = Against(only, bar.policy.backward != NONE, bar.policy.forward != NONE)
+        against = [chosen] if chosen.backward or chosen.forward else []
     else:
         against = compared_with(view, bar.policy, new, subject) if latest is not None else []
     first: tuple[Finding, ...] = ()

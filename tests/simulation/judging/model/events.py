@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.core import values
-from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.requests import Request, Scope
 from treaty.core.schema import Metadata, Pairs, RuleSet
@@ -37,6 +36,15 @@ class IdsReserved:
 
     context: str
     highest: int
+
+
+@dataclass(frozen=True, slots=True)
+class IdsFreed:
+    """A repair lowered the counter of a context's ids; ids in these ranges above it count as given."""
+
+    context: str
+    highest: int
+    aside: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,7 @@ class ConfigChanged:
     """The config at a scope is this one now; None: there is none."""
 
     scope: Scope
-    config: Config | None
+    config: values.ConfigValue | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +148,6 @@ class Restored:
 
 
 Event = (
-    ContextMade | ContextDeleted | IdsReserved | SubjectMade | SubjectPurged | VersionMade | VersionTurned | VersionPurged
+    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectPurged | VersionMade | VersionTurned | VersionPurged
     | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

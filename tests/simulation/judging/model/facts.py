@@ -58,8 +58,7 @@ def fact(past: Past, place: Place) -> object:
     if table == "context":
         return values.Context() if key[0] in past.contexts else None
     if table == "config":
-        config = past.configs.get(scope_of(key))
-        return None if config is None else values.ConfigValue(config)
+        return past.configs.get(scope_of(key))
     if table == "mode":
         mode = past.modes.get(scope_of(key))
         return None if mode is None else values.Mode(mode)
@@ -67,7 +66,8 @@ def fact(past: Past, place: Place) -> object:
         return past.associations.get(key)  # type: ignore[arg-type]
     if table == "counter":
         highest = _highest(past, key)
-        return None if highest is None else values.Counter(highest)
+        aside = past.ids_aside(str(key[1])) if key[0] == "ids" else ()
+        return None if highest is None else values.Counter(highest, aside)
     return "no rule of the model makes such a row"
 
 

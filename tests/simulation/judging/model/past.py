@@ -12,6 +12,7 @@ from tests.simulation.judging.model.events import (
     ContextDeleted,
     ContextMade,
     Event,
+    IdsFreed,
     IdsReserved,
     ModeChanged,
     Name,
@@ -24,7 +25,6 @@ from tests.simulation.judging.model.events import (
     VersionTurned,
 )
 from treaty.core import values
-from treaty.core.answers import Config
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
@@ -174,12 +174,12 @@ class Past:
     # ------------------------------------------------------------------------------------------------- settings
 
     @property
-    def configs(self) -> dict[Scope, Config]:
+    def configs(self) -> dict[Scope, values.ConfigValue]:
         """What is set where."""
         return self._once("configs", self._configs)
 
-    def _configs(self) -> dict[Scope, Config]:
-        there: dict[Scope, Config] = {}
+    def _configs(self) -> dict[Scope, values.ConfigValue]:
+        there: dict[Scope, values.ConfigValue] = {}
         for event in self.events:
             if type(event) is ConfigChanged:
                 if event.config is None:
@@ -208,14 +208,23 @@ class Past:
     def highest_id(self, context: str) -> int | None:
         """The highest id that a context ever gave or counts as given; None where it never had one."""
         highest: int | None = None
+        aside: tuple[tuple[int, int], ...] = ()
         for event in self.events:
             if type(event) is VersionMade and event.subject.context == context:
-                highest = max(highest or 0, event.version.schema_id)
+                if not any(low <= event.version.schema_id <= high for low, high in aside):
+                    highest = max(highest or 0, event.version.schema_id)
+            elif type(event) is IdsFreed and event.context == context:
+                highest, aside = event.highest, event.aside
             elif type(event) is IdsReserved and event.context == context:
                 highest = max(highest or 0, event.highest)
             elif type(event) is Restored and highest is not None:
                 highest = min(highest + event.gap, COUNTER)
         return highest
+
+    def ids_aside(self, context: str) -> tuple[tuple[int, int], ...]:
+        """Ranges of ids above the highest one that count as given."""
+        freed = [event.aside for event in self.events if type(event) is IdsFreed and event.context == context]
+        return freed[-1] if freed else ()
 
     @property
     def spared_ids(self) -> int | None:

@@ -91,7 +91,7 @@ def _references(subject: Subject, draft: Draft, *, anywhere: bool = False) -> li
 
 def _register(request: q.Register) -> list[Need]:
     """Who skips the policy, or chooses one, must be allowed to change it; who gives an id takes it from the whole context."""
-    changing = request.force is not None or request.create_with.policy
+    changing = request.force is not None or request.create_with.policy is not None
     config = [Need(("config",), *request.subject)] if changing else []
     imported = request.schema_id >= 0 or request.time >= 0
     mode = [Need(("mode",), request.subject.context)] if imported else []
