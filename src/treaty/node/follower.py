@@ -170,11 +170,13 @@ class Follower:
         raise LogUnavailableError(message)
 
     def shows(self, target: Position) -> bool:
-        """Tell whether the tables are at a place or after it, as far as can be told from here."""
+        """Tell whether the tables are at a place or after it, as far as can be told from here. A state file may have put them at
+        the place with another root.
+        """
         here = self.position
         if here.identity != target.identity:
             return target == START
-        return here.sequence > target.sequence or here == target
+        return here.sequence > target.sequence or here.agrees(target)
 
     def remembers(self, sequence: int) -> bytes | None:
         """Digest of the append that ended at a sequence, if it is known here."""

@@ -104,6 +104,7 @@ def test_what_came_after_the_file_is_read_from_the_log(tmp_path: Path) -> None:
         async with standing(log, path) as (node, tables):
             assert await everything(node) == found
             assert tables.changed == 0
+            assert node.counts.reloads == 0
 
     story()
 

@@ -157,6 +157,7 @@ class _Table:
         writer = BlockWriter(reader.dictionary, reader.data, level)
         writer.ends.frombytes(bytes(reader.ends))
         writer.firsts.frombytes(bytes(reader.firsts))
+        writer.sums.frombytes(bytes(reader.sums))
         writer.count = base.counts[name]
         table = cls(name, writer, odd, base, dead)
         if name in GROUPED:
@@ -197,6 +198,7 @@ class _Table:
         columns[f"data:{self.name}"] = (self.writer.prior, self.writer.data)
         columns[f"ends:{self.name}"] = (self.writer.ends.tobytes(),)
         columns[f"firsts:{self.name}"] = (self.writer.firsts.tobytes(),)
+        columns[f"sums:{self.name}"] = (self.writer.sums.tobytes(),)
         columns[f"dictionary:{self.name}"] = (self.writer.dictionary,)
         columns[f"dead:{self.name}"] = (array("I", sorted(self.dead)).tobytes(),)
         columns[f"keys:{self.name}"] = (self._marks(f"keys:{self.name}", self.keys),)

@@ -14,14 +14,19 @@ import msgspec
 
 from treaty.core.codec import dumps
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.rows import ROW_FORMAT, SHAPES, Encoded, Key, Row, Value, decode_key, decode_row, encode_row
+from treaty.core.rows import ROW_FORMAT, SHAPES, Encoded, Key, Row, Value, decode_key, decode_row
+from treaty.core.schema import Reference
 from treaty.core.values import Content, Outcome, Schema
 
 FAST = "!"
 """Begins a text that msgspec reads as the value's class, and reads whole."""
 SHORT = "~"
 """Begins the row of a schema without guid and lookup_digest: they follow from its text, and being random they would take most
-of the space. JSON begins with neither sign.
+of the space.
+"""
+PROVEN = "#"
+"""Begins the text of any other schema whose guid follows from its content: that is tried again when it is read. JSON begins
+with none of these signs.
 """
 
 
@@ -174,7 +179,8 @@ def read_row(row: Encoded) -> tuple[Row, str]:
             return Row(row.table, _read_key(row), _QUICK[row.table](text)), FAST + text
     except (msgspec.DecodeError, UnicodeEncodeError, _OddError):  # members of its own, half characters
         pass
-    return decode_row(row), text
+    read = decode_row(row)
+    return read, PROVEN + text if isinstance(read.value, Schema) and has_its_guid(read.value) else text
 
 
 class _OddError(Exception):
@@ -189,7 +195,16 @@ def _read_schema(row: Encoded, text: str) -> tuple[Row, str]:
     ):
         short = _Short(format=one.format, text=one.text, type_name=one.type_name, v=ROW_FORMAT)
         return read, SHORT + _ENCODE(short).decode()
-    return read, text
+    return read, PROVEN + text if has_its_guid(one) else text
+
+
+def has_its_guid(one: Schema) -> bool:
+    """Whether the guid of a schema follows from its content. It need not: sealed metadata hide what it was taken over."""
+    try:
+        sent = tuple(Reference(used.name, used.subject, used.version) for used in one.references)
+        return one.guid == guid(one.text, sent, one.metadata, one.rules)
+    except (UnicodeEncodeError, OverflowError):  # references that nobody could have sent
+        return False
 
 
 def _read_key(row: Encoded) -> Key:
@@ -228,23 +243,30 @@ def _slow(text: bytes) -> Key:
 
 def text_of(form: str) -> str:
     """Return the value's text as it stands in the log."""
-    if form.startswith(FAST):
+    if form.startswith((FAST, PROVEN)):
         return form[1:]
     if not form.startswith(SHORT):
         return form
-    text = encode_row(Row("schema", (".", 0), _schema(form))).value
-    assert text is not None
-    return text
+    one = _schema(form)
+    full = _Full(
+        format=one.format,
+        guid=one.guid,
+        lookup_digest=one.lookup_digest,
+        text=one.text,
+        type_name=one.type_name,
+        v=ROW_FORMAT,
+    )
+    return _ENCODE(full).decode()  # as `_same` has compared it
 
 
 def value_of(table: str, form: str) -> Value | None:
-    """Return the value."""
+    """Return the value. Raises `ValueError` or `msgspec.DecodeError` for what no segment holds."""
     if form.startswith(FAST):
         value: Value = _FAST[table].decode(form[1:])
         return value
     if form.startswith(SHORT):
         return _schema(form)
-    return decode_row(Encoded(table, _ANY_KEY[table], form)).value
+    return decode_row(Encoded(table, _ANY_KEY[table], form.removeprefix(PROVEN))).value
 
 
 _ANY_KEY = {table: dumps(tuple(kind() for _, kind in shape.key)) for table, shape in SHAPES.items()}

@@ -64,6 +64,10 @@ class LayeredTables:
         """Forget everything and show the rows of a segment, which were the log's at `position`."""
         self._stand_on(base, position)
 
+    def stands_on(self, base: Segment) -> bool:
+        """Whether these are the rows of this segment, and what has changed since."""
+        return self._base is base
+
     @property
     def sequence(self) -> int:
         """Sequence of the last commit that these tables show."""
