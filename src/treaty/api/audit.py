@@ -32,6 +32,7 @@ from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryErro
 from treaty.core.registry import AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
 from treaty.core.resource import Resource
+from treaty.core.tags import request_tag
 
 log = logging.getLogger("treaty.audit")
 
@@ -164,7 +165,7 @@ class Audit:
             "principal": call.principal,
             "request": who.request_id,
             "command": call.command_id,
-            "kind": type(request).__name__,
+            "kind": request_tag(request),
             **_object(about),
             **alias,
         }

@@ -380,6 +380,7 @@ class ListContexts(Request[Contexts]):
 
 @dataclass(frozen=True, slots=True)
 class GetOutcome(Request[Outcome]):
-    """What became of a command, by its id."""
+    """What became of a command, by its id: one of the asker's own, or of the principal who is named."""
 
     command_id: str
+    principal: str | None = None

@@ -73,7 +73,7 @@ SHAPES: Mapping[str, Shape] = {
     "context": Shape((("context", str),), values.Context),
     "source": Shape((("name", str),), values.Source),
     "type": Shape((("name", str),), values.Type),
-    "outcome": Shape((("command", str),), values.Outcome),
+    "outcome": Shape((("principal", str), ("command", str)), values.Outcome),
     "runner": Shape((("runner", str),), values.Runner),
     "topic": Shape((("topic", str),), values.Topic),
     "encryption_key": Shape((("key", str),), values.EncryptionKeyUse),

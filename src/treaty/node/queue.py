@@ -197,7 +197,7 @@ class Queue:
         if not bound or bound > tables.sequence:
             return bound > 0
         forgotten = tables.sequence > bound - HANDED_WITHIN + OUTCOMES
-        return forgotten or tables.get("outcome", (pending.command.command_id,)) is not None
+        return forgotten or tables.get("outcome", pending.command.outcome_key) is not None
 
     def expire(self, pending: Pending) -> None:
         """Tell a command that its time is over, and whether it may be written all the same."""

@@ -218,8 +218,7 @@ class Writer:
             self._queue.barriers.accepted(look)
         else:
             self._queue.barriers.lost(look)  # the log was put back to an older state, or may have been
-        first = self._follower.tables.get("outcome", (chain.commits[0].command_id,))
-        if chain.writers and (not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence):
+        if chain.writers and not self._is_shown(chain):
             await self._sort_out(chain)  # the log was put back to an older state meanwhile
             return
         self._follower.finish(look)
@@ -233,6 +232,11 @@ class Writer:
         for pending, verdict in (*chain.writers, *chain.riders):
             self._tell(pending, verdict, position)
         self._queue.give_back(chain.held)
+
+    def _is_shown(self, chain: Chain) -> bool:
+        """Tell whether the tables have the outcome of the chain's first command at the sequence of its commit."""
+        first = self._follower.tables.get("outcome", chain.writers[0][0].command.outcome_key)
+        return isinstance(first, Outcome) and first.sequence == chain.commits[0].sequence
 
     async def _lose(self, chain: Chain) -> None:
         """Somebody else was first: look what it was, and decide again, fewer at a time."""
@@ -290,7 +294,7 @@ class Writer:
         forgotten = tables.sequence - chain.base.sequence > OUTCOMES
         again: list[Pending] = []
         for pending in chain.members:
-            if tables.get("outcome", (pending.command.command_id,)) is None:
+            if tables.get("outcome", pending.command.outcome_key) is None:
                 if forgotten and pending.sent:
                     self._queue.expire(pending)  # what is no longer remembered may have been done
                 else:

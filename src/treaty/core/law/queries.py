@@ -174,11 +174,13 @@ def get_outcome(view: View, command: Command[answers.Outcome], grammar: Grammar)
     """Tell what became of a command."""
     request = command.request
     assert isinstance(request, requests.GetOutcome)
-    value = view.get("outcome", (request.command_id,))
+    principal = command.principal if request.principal is None else request.principal
+    value = view.get("outcome", (principal, request.command_id))
     if not isinstance(value, Outcome):
         raise NotFound.of(
             "OUTCOME_UNKNOWN",
             f"No outcome of command {request.command_id} is remembered: it wrote nothing, or it is too long ago",
             version=request.command_id,
+            allowed="the principal who sent it, or an administrator who names that one",
         )
     return Decision((), answers.Outcome(request.command_id, value.sequence, value.kind, value.members))

@@ -38,7 +38,7 @@ SAMPLES = (
     Row("association", ("r", "topic", "s"), values.Association(":.x:s", "r", "ns", "k", guid="g")),
     Row("association", ("r", "topic", "t"), values.Association("t", "r", "-", "k", lifecycle="STRONG")),
     Row("config", ("subject", *_SUBJECT), values.ConfigValue(alias="a")),
-    Row("outcome", ("c",), values.Outcome(3, "Registered")),
+    Row("outcome", ("", "c"), values.Outcome(3, "registered")),
 )  # fmt: skip
 """A row for every index, and for what its entries depend on."""
 
