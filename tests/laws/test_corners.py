@@ -235,7 +235,7 @@ def write(bench: Bench, name: str) -> int:
 
 
 def outcomes(bench: Bench) -> list[str]:
-    return sorted(str(key[0]) for key in bench.tables.keys("outcome"))
+    return sorted(str(key[1]) for key in bench.tables.keys("outcome"))
 
 
 def test_outcomes_that_empty_commits_passed_fall_out_with_the_next_commit(
@@ -285,16 +285,16 @@ REQUEST = request_digest(Register(S, Draft('["a"]', "TOY")))
     [
         Outcome(1, "Subscribed", (("answer", "{}"), ("request", REQUEST))),
         Outcome(1, "Subscribed"),
-        Outcome(1, "Deleted", (("answer", '{"count":3}'), ("request", REQUEST))),
-        Outcome(1, "Deleted", (("answer", "treaty-sealed:key:bytes"), ("request", REQUEST))),
-        Outcome(1, "Registered", (("request", REQUEST), ("subject", "s"))),
-        Outcome(1, "Registered", (("guid", "g"), ("id", "1"), ("number", "one"), ("ordinal", "0"), ("subject", "s"))),
+        Outcome(1, "deleted", (("answer", '{"count":3}'), ("request", REQUEST))),
+        Outcome(1, "deleted", (("answer", "treaty-sealed:key:bytes"), ("request", REQUEST))),
+        Outcome(1, "registered", (("request", REQUEST), ("subject", "s"))),
+        Outcome(1, "registered", (("guid", "g"), ("id", "1"), ("number", "one"), ("ordinal", "0"), ("subject", "s"))),
     ],
     ids=["kind", "kind-alone", "shape", "sealed", "members", "numbers"],
 )
 def test_an_answer_that_cannot_be_read_is_told_as_done(bench: Bench, outcome: Outcome) -> None:
     bench.position = Position(b"i" * 16, 1, b"d" * 32)
-    bench.tables.apply([encode_row(Row("outcome", ("theirs",), outcome))], bench.position)
+    bench.tables.apply([encode_row(Row("outcome", ("", "theirs"), outcome))], bench.position)
     with pytest.raises(Conflicting, match="was done at sequence 1") as refused:
         put(bench, S, "a", command_id="theirs")
     assert (refused.value.reason.rule, refused.value.reason.old) == ("OUTCOME_UNREADABLE", outcome.kind)
@@ -309,7 +309,7 @@ def test_a_chain_drops_each_outcome_once(bench: Bench, monkeypatch: pytest.Monke
     for name in "defgh":
         verdict = decide(view, Command(SetConfig(Scope(".", name), Config(level="NONE")), name, 0), bench.grammar)
         assert isinstance(verdict, Decision)
-        dropped += [row.key[0] for row in verdict.rows if row.table == "outcome" and row.value is None]
+        dropped += [row.key[1] for row in verdict.rows if row.table == "outcome" and row.value is None]
         view.put(verdict.rows)
 
     assert dropped == ["a", "b", "c", "d", "e"]

@@ -41,7 +41,7 @@ KEYS: Mapping[str, Sequence[Key]] = {
     "association": (("r", "key", "s"), ("r", "value", "s"), ("r2", "value", "t")),
     "config": (("subject", ".", "a"), ("subject", ".", "b"), ("subject", ".x", "a"), ("context", ".x", "")),
     "mode": (("subject", ".", "a"), ("context", ".x", ""), ("everywhere", "*", "")),
-    "outcome": (("c1",), ("c2",), ("c3",)),
+    "outcome": (("", "c1"), ("", "c2"), ("user:a", "c2")),
     "subject": ((".", "s"), (".x", "s"), (".x", "t"), (".y", "s")),
     "context": ((".x",), (".y",)),
     "counter": (
@@ -78,7 +78,7 @@ VALUES: Mapping[str, Sequence[Value]] = {
     ),
     "config": tuple(values.ConfigValue(alias=alias) for alias in ("s", "b", ":.x:a", None)),
     "mode": (values.Mode("IMPORT"), values.Mode("READONLY")),
-    "outcome": (values.Outcome(1, "Deleted"), values.Outcome(2, "Deleted")),
+    "outcome": (values.Outcome(1, "deleted"), values.Outcome(2, "deleted")),
     "subject": (values.Subject(1), values.Subject(2)),
     "context": (values.Context(),),
     "counter": (values.Counter(1), values.Counter(2)),

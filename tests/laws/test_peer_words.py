@@ -40,7 +40,7 @@ from treaty.wire.peer.batch import (
     line_bytes,
     line_from,
 )
-from treaty.wire.peer.errors import KINDS
+from treaty.core.refusals import ERROR_CLASSES
 from treaty.wire.peer.forms import FormError
 from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Refused, Told
 
@@ -150,7 +150,7 @@ def errors() -> st.SearchStrategy[Any]:
     }
     plain: dict[type, st.SearchStrategy[Any]] = {
         kind: st.builds(kind, texts, st.floats(0, 1e6)) if issubclass(kind, Unavailable) else st.builds(kind, reasons)
-        for kind in KINDS.values()
+        for kind in ERROR_CLASSES.values()
     }
     return st.one_of(*(plain | special).values())
 
@@ -167,7 +167,7 @@ def test_an_error_is_the_same_class_with_the_same_members(error: Any, token: Tok
 
 
 def test_all_errors_of_a_registry_travel() -> None:
-    assert set(KINDS.values()) >= {
+    assert set(ERROR_CLASSES.values()) >= {
         kind for kind in vars(refusals).values() if isinstance(kind, type) and issubclass(kind, Refusal)
     }
 

@@ -252,5 +252,5 @@ def test_a_refusal_does_not_depend_on_the_state() -> None:
         "user:a is not allowed to do this: it needs the permission register on subject 'orders-value'"
     )
     assert (reason.rule, reason.subject, reason.new, reason.allowed) == (
-        "RIGHTS", "orders-value", "Register", "a rule that gives register",
+        "RIGHTS", "orders-value", "register", "a rule that gives register",
     )  # fmt: skip

@@ -63,7 +63,7 @@ def rows(draw: st.DrawFn) -> Row:
                 Row(
                     "config", ("subject", ".", "s"), ConfigValue(default_metadata=one, override_metadata=other)
                 ),
-                Row("outcome", ("c",), Outcome(1, "ConfigStored", (("answer", answer), ("request", "ab")))),
+                Row("outcome", ("", "c"), Outcome(1, "config-stored", (("answer", answer), ("request", "ab")))),
             )
         )
     )

@@ -89,7 +89,7 @@ def test_loading_anew_forgets_what_was_there(first: list[Encoded], second: list[
 
 def test_what_is_used_up_from_the_low_end_is_not_passed_over_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """As outcomes are, one or some at each commit: what the walks look at in the base grows with what goes, not with its square."""
-    rows = [encode_row(Row("outcome", (f"c{number}",), values.Outcome(number, "x"))) for number in range(1, 2_001)]
+    rows = [encode_row(Row("outcome", ("", f"c{number}"), values.Outcome(number, "x"))) for number in range(1, 2_001)]
     tables = LayeredTables(small=0)
     tables.load(rows, place(2_000))
     looked_at = 0
@@ -104,7 +104,7 @@ def test_what_is_used_up_from_the_low_end_is_not_passed_over_again(monkeypatch: 
     monkeypatch.setattr(Segment, "walk", counting)
     for number in range(1, 1_001):
         assert next(tables.walk("outcome.sequence", (), ("", number + 1))) == ("", number, f"c{number}")
-        tables.apply([encode_row(Row("outcome", (f"c{number}",), None))], place(2_000 + number))
+        tables.apply([encode_row(Row("outcome", ("", f"c{number}"), None))], place(2_000 + number))
         assert list(tables.walk("outcome.sequence", (), ("", number + 1))) == []
     assert looked_at < 5_000
     assert next(tables.walk("outcome.sequence", (), ("", 2_000))) == ("", 1_001, "c1001")

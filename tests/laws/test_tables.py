@@ -53,7 +53,7 @@ readable = st.one_of(
         st.tuples(contexts, subjects, small, words, words),
         st.none() | st.builds(values.Name, small),
     ),
-    st.builds(Row, st.just("outcome"), st.tuples(words), st.none() | st.builds(values.Outcome, small, words)),
+    st.builds(Row, st.just("outcome"), st.tuples(words, words), st.none() | st.builds(values.Outcome, small, words)),
     st.builds(Row, st.just("subject"), st.tuples(contexts, subjects), st.none() | st.builds(values.Subject, small)),
     st.builds(
         Row,

@@ -85,7 +85,7 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     disk = Disk(9)
     log = way(disk)
     of_newer = Outcome(1, "Subscribed", (("answer", "{}"),))
-    await put(log, START, RowDigests(), [encode_row(Row("outcome", ("theirs",), of_newer))], 0)
+    await put(log, START, RowDigests(), [encode_row(Row("outcome", ("", "theirs"), of_newer))], 0)
     async with living(way(disk, seed=1)) as node:
         await node.ask(ListSubjects())
         asked = [
@@ -109,7 +109,7 @@ async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone
         decide = node._writer._decide
 
         def failing(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
-            if command.command_id == "bad" and view.get("outcome", ("bad",)) is not None:
+            if command.command_id == "bad" and view.get("outcome", ("", "bad")) is not None:
                 raise KeyError("a fault")
             return decide(view, command, grammar)
 

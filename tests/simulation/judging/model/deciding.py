@@ -111,7 +111,7 @@ def same_answer(mine: Any, told: Any) -> bool:
     if isinstance(mine, answers.Checked):
         return _same_check(mine, told)
     if isinstance(mine, Answered):
-        kind = "AssociationResults" if isinstance(mine.answer, Entries) else type(mine.answer).__name__
+        kind = "association-results" if isinstance(mine.answer, Entries) else outcomes.tag_of(mine.answer)
         return bool(told == answers.Outcome(mine.name[1], mine.sequence, kind, mine.members))
     return bool(mine == told)
 

@@ -1,6 +1,7 @@
 """What is remembered of commands: the answer, for whoever sends the same command again."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -76,14 +77,19 @@ def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
             "id": str(version.schema_id),
             "guid": version.guid,
         }
-        return row.kind == "Registered" and members == (wanted if answer.created else {**wanted, "created": "no"})
+        return row.kind == "registered" and members == (wanted if answer.created else {**wanted, "created": "no"})
     told = json.loads(members.get("answer", "null"))
     if isinstance(answer, Entries):
-        return row.kind == "AssociationResults" and len(told["results"]) == len(answer.results)
+        return row.kind == "association-results" and len(told["results"]) == len(answer.results)
     if isinstance(answer, t.ResourceBound):
         bound = (one if one.schema is None else replace(one, schema=bare(one.schema)) for one in answer.bound)
         answer = replace(answer, bound=tuple(bound))
-    return row.kind == type(answer).__name__ and told == json.loads(dumps(encode(answer)))
+    return row.kind == tag_of(answer) and told == json.loads(dumps(encode(answer)))
+
+
+def tag_of(answer: object) -> str:
+    """The word by which an outcome names the class of an answer."""
+    return re.sub("(?<!^)(?=[A-Z])", "-", type(answer).__name__).lower()
 
 
 def too_old(past: Past, sequence: int) -> list[Name]:
