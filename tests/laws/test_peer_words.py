@@ -220,7 +220,7 @@ def test_what_is_not_known_is_declined_and_not_passed_over_and_others_are_taken(
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[]", b"\xff", b"[" * 100_000, b"null", b'{"version":2}', b'{"version":2,"commands":{},"told":{}}'],
+    [b"", b"[]", b"\xff", b"[" * 100_000, b"null", b'{"version":3}', b'{"version":3,"commands":{},"told":{}}'],
     ids=range(7),
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:
@@ -234,7 +234,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize("told", [b"7", b"[7]", b'["7",{}]', b"[7,{},1]", b"[true,{}]"])
 def test_an_answer_has_a_place(told: bytes) -> None:
     with pytest.raises(FormError, match="a place and what is said"):
-        line_from(b'{"version":2,"told":[' + told + b"]}")
+        line_from(b'{"version":3,"told":[' + told + b"]}")
 
 
 @pytest.mark.parametrize("said", [None, [], {}, {"done": 1}, {"late": False}, {"moved": "a", "more": 1}], ids=str)
@@ -272,8 +272,8 @@ def test_an_answer_that_is_too_long_is_left_out_and_long_ones_have_lines_of_thei
 
 
 def test_another_version_is_refused_by_its_number() -> None:
-    with pytest.raises(VersionError, match=f"version 3 .* speaks {VERSION}"):
-        batch_from(b'{"version":3,"commands":[]}', Classes())
+    with pytest.raises(VersionError, match=f"version 4 .* speaks {VERSION}"):
+        batch_from(b'{"version":4,"commands":[]}', Classes())
     with pytest.raises(VersionError):
         line_from(b'{"told":[]}')
 

@@ -1,55 +1,254 @@
-"""Tags of requests, answers and errors: they are in logs, between nodes and in audit logs, so that none may ever change."""
+"""Laws of tags inside schema texts, the same for every format: what is added is told, and taken away again leaves no trace."""
 
-import dataclasses
 import json
-from pathlib import Path
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+import random
+from typing import Any
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from treaty.core import refusals
-from treaty.core.decide import LAWS
-from treaty.core.refusals import ERROR_TAGS, RegistryError
-from treaty.core.tags import ANSWERS, REQUESTS
-from treaty.wire.peer.batch import answer_of
+from tests.oracle.avro_schemas import Maker
+from tests.oracle.jsonschema_schemas import NUMBERS
+from tests.oracle.jsonschema_schemas import made as made_json
+from tests.oracle.protobuf_files import DIALECTS
+from tests.oracle.protobuf_files import made as made_protobuf
+from treaty.core.grammar import Invalid, Retag, Retagged, Tags, TagsFound
+from treaty.core.meaning import Meaning
+from treaty.core.schema import Tagged
+from treaty.formats.answer import Parser
+from treaty.formats.draw import Draw
+from treaty.formats.format import Entity, InvalidSchemaError
+from treaty.formats.table import table
+from treaty.formats.tagging import retagged
 
-RECORDED: dict[str, list[str]] = json.loads(Path(__file__).with_name("data").joinpath("tags.json").read_text("utf-8"))
+PARSER = Parser(table())
+FORMATS = ("AVRO", "JSON", "PROTOBUF")
+seeds = st.integers(0, 2**32 - 1)
+formats = st.sampled_from(FORMATS)
+
+
+def made(form: str, seed: int) -> str:
+    """A made-up schema text of a format."""
+    if form == "AVRO":
+        return json.dumps(Maker(random.Random(seed)).schema())
+    if form == "JSON":
+        return json.dumps(made_json(seed, NUMBERS[seed % len(NUMBERS)]))
+    return made_protobuf(seed, DIALECTS[seed % len(DIALECTS)])
+
+
+def read(form: str, text: str, *, strict: bool = True) -> Any:
+    return PARSER.model(Meaning(form, text), strict=strict)[1]
+
+
+def entities(form: str, text: str) -> list[Entity]:
+    tagging = table()[form].tagging
+    assert tagging is not None
+    return [one for one in tagging.entities(read(form, text)) if not one.stuck]
+
+
+def canonical(form: str, text: str, *, normalize: bool = False) -> str:
+    return str(table()[form].show(read(form, text), normalize).canonical)
+
+
+def edited(form: str, text: str, *, add: tuple[Tagged, ...] = (), remove: tuple[Tagged, ...] = ()) -> str:
+    answer = PARSER.answer(Retag(Meaning(form, text), add, remove))
+    assert isinstance(answer, Retagged), answer
+    return answer.text
+
+
+def chosen(form: str, seed: int) -> tuple[str, tuple[Tagged, ...]]:
+    """A schema and tags for some of what is in it, none of them there before."""
+    try:
+        text = canonical(form, made(form, seed))
+        there = entities(form, text)
+    except InvalidSchemaError:
+        assume(False)
+        raise
+    assume(there)
+    draw = Draw(seed)
+    picked = {(one.kind, one.path): one for one in (draw.pick(there) for _ in range(1 + draw.below(4)))}
+    names = ("PII", "a tag", "Ünicode", '"quoted"\\')
+    return text, tuple(
+        Tagged(one.path, one.kind, tuple(dict.fromkeys(draw.pick(names) for _ in range(1 + draw.below(3)))))
+        for one in picked.values()
+    )
+
+
+@given(formats, seeds)
+def test_tags_that_were_added_are_told_and_taken_away_leave_the_text_as_it_was(form: str, seed: int) -> None:
+    text, tags = chosen(form, seed)
+
+    more = edited(form, text, add=tags)
+    told = PARSER.answer(Tags(Meaning(form, more)))
+    assert isinstance(told, TagsFound)
+    found = {(one.kind, one.path): set(one.tags) for one in told.tagged}
+
+    assert canonical(form, more) == more, "what comes out is canonical, and as strict as what went in"
+    for one in tags:
+        assert set(one.tags) <= found[one.kind, one.path]
+    assert edited(form, more, remove=tags) == text
+    assert edited(form, more, add=tags) == more, "added twice is added once"
+    assert edited(form, text, add=tags, remove=tags) == text
+
+
+@given(formats, seeds)
+def test_tags_harm_no_reader(form: str, seed: int) -> None:
+    text, tags = chosen(form, seed)
+    plain, more = read(form, text), read(form, edited(form, text, add=tags))
+
+    for reader, writer in ((plain, more), (more, plain)):
+        assert not table()[form].compare(reader, writer, "STRICT")
+
+
+@given(formats, seeds)
+def test_a_leading_point_makes_no_difference(form: str, seed: int) -> None:
+    text, tags = chosen(form, seed)
+    pointed = tuple(Tagged(f".{one.path}", one.kind, one.tags) for one in tags)
+
+    assert edited(form, text, add=pointed) == edited(form, text, add=tags)
+
+
+@given(formats, seeds)
+def test_a_path_that_leads_nowhere_is_refused_with_near_ones_or_left_out(form: str, seed: int) -> None:
+    text, tags = chosen(form, seed)
+    wrong = Tagged(f"{tags[0].path}_x", tags[0].kind, ("T",))
+    assume(all(wrong.path != one.path for one in entities(form, text)))
+
+    refused = PARSER.answer(Retag(Meaning(form, text), (*tags, wrong)))
+    assert isinstance(refused, Invalid)
+    assert refused.faults[0].rule == "TAG_ENTITY_UNKNOWN"
+    assert "near: " in refused.faults[0].expected
+    assert any(one.path in refused.faults[0].expected for one in entities(form, text))
+    lenient = PARSER.answer(Retag(Meaning(form, text), (*tags, wrong), lenient=True))
+    assert lenient == Retagged(edited(form, text, add=tags))
 
 
 @pytest.mark.parametrize(
-    ("kind", "tags"), [("requests", REQUESTS), ("answers", ANSWERS), ("errors", ERROR_TAGS)], ids=str
+    ("tagged", "rule"),
+    [
+        (Tagged("R.a", "sr_field", ("",)), "TAG_NAME"),
+        (Tagged("R.a", "sr_field", ("x" * 257,)), "TAG_NAME"),
+        (Tagged("R.a", "sr_field", ("two\nlines",)), "TAG_NAME"),
+        (Tagged("R.a", "column", ("T",)), "TAG_ENTITY_KIND"),
+        (Tagged("R.a", "sr_record", ("T",)), "TAG_ENTITY_UNKNOWN"),
+        (Tagged("R.odd", "sr_field", ("T",)), "TAG_ENTITY_STUCK"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else f"{value.kind}-{len(value.tags[0])}",
 )
-def test_no_tag_changes(kind: str, tags: dict[type, str]) -> None:
-    now = list(tags.values())
-    assert len(set(now)) == len(now)
-    gone = [tag for tag in RECORDED[kind] if tag not in now]
-    assert not gone, f"tags in logs that nobody can read any more: {gone}; a class may be renamed, its tag stays"
-    assert sorted(now) == sorted(RECORDED[kind]), "new tags belong into data/tags.json: from then on they never change"
+def test_what_is_no_tag_of_something_is_refused_by_name(tagged: Tagged, rule: str) -> None:
+    text = (
+        '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},'
+        '{"name":"odd","type":"int","confluent:tags":"no list"}]}'
+    )
+    with pytest.raises(InvalidSchemaError) as caught:
+        retagged(table()["AVRO"], read("AVRO", text), add=(tagged,), remove=())
+    assert caught.value.faults[0].rule == rule
 
 
-def test_every_class_has_a_tag() -> None:
-    assert set(REQUESTS) == set(LAWS)
-    assert set(ANSWERS) >= {answer_of(kind) for kind, law in LAWS.items() if law.writes}
-    errors = {one for one in vars(refusals).values() if isinstance(one, type) and issubclass(one, RegistryError)}
-    assert set(ERROR_TAGS) == errors - {RegistryError}
+# Paths as Confluent's own clients write them: full names in Avro, messages without their package in Protobuf, and the
+# kinds of schemas that lead to a property in JSON Schema.
+
+RECORDS = """{"type":"record","name":"sampleRecord","namespace":"com.acme","fields":[
+ {"name":"inner","type":["null",{"type":"record","name":"nested","fields":[{"name":"f","type":"int"}]}]},
+ {"name":"other","type":{"type":"array","items":{"type":"record","name":"own.space.Far","fields":[]}}}]}"""
+OBJECTS = """{"type":"object","properties":{
+ "list":{"type":"array","items":{"type":"object","properties":{"f":{"type":"string"}}}},
+ "both":{"allOf":[{"type":"string"},{"type":"object","properties":{"g":{"type":"number"}}}]},
+ "none":{"not":{"type":"object","properties":{"h":{}}}},
+ "may":{"type":["null","object"],"properties":{"i":{}}},
+ "no":false},
+ "definitions":{"Card.Details":{"type":"object","properties":{"no.":{"oneOf":[{"type":"null"},{"type":"string"}]}}}}}"""
+CONDITIONS = """{"if":{"properties":{"c":{"const":1}}},"else":{"properties":{"code":{"pattern":"x"}}},
+ "properties":{"c":{"enum":[1,2]}},"type":"object"}"""
+MESSAGES = """syntax = "proto3"; package com.acme; message M { string a = 1; oneof o { M b = 2; }
+ map<string, int32> m = 3; message Inner { int32 c = 1; } }"""
 
 
-@pytest.mark.parametrize("kind", [kind for kind, law in LAWS.items() if law.writes], ids=lambda kind: REQUESTS[kind])
-def test_a_member_of_a_command_has_one_class(kind: type) -> None:
-    """Digests of requests name the class of the request alone: below it the member tells the class."""
-    assert not list(_choices(kind, set()))
+@pytest.mark.parametrize(
+    ("form", "text", "paths"),
+    [
+        ("AVRO", RECORDS, ["com.acme.sampleRecord", "com.acme.sampleRecord.inner", "com.acme.sampleRecord.other",
+                           "com.acme.nested", "com.acme.nested.f", "own.space.Far"]),
+        ("JSON", OBJECTS, ["object", "object.list", "object.both", "object.none", "object.may",
+                           "object.list.array.object", "object.list.array.object.f", "object.both.allof.1.object",
+                           "object.both.allof.1.object.g", "object.none.not.object", "object.none.not.object.h",
+                           "object.may.anyof.1.object", "object.may.anyof.1.object.i",
+                           "object.definitions.Card.Details.object", "object.definitions.Card.Details.object.no."]),
+        ("JSON", CONDITIONS, ["allof.1.object", "allof.1.object.c", "allof.0.conditional.if.object",
+                              "allof.0.conditional.if.object.c", "allof.0.conditional.else.object",
+                              "allof.0.conditional.else.object.code"]),
+        ("PROTOBUF", MESSAGES, ["M", "M.a", "M.m", "M.b", "M.Inner", "M.Inner.c"]),
+    ],
+    ids=["records", "objects", "conditions", "messages"],
+)  # fmt: skip
+def test_paths_are_those_of_the_established_clients(form: str, text: str, paths: list[str]) -> None:
+    assert sorted(one.path for one in entities(form, text)) == sorted(paths)
 
 
-def _choices(hint: Any, seen: set[Any]) -> Any:
-    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
-        if hint not in seen:
-            seen.add(hint)
-            for name, inner in get_type_hints(hint).items():
-                yield from ((hint, name, *found) for found in _choices(inner, seen))
-        return
-    inside = [one for one in get_args(hint) if one is not Ellipsis]
-    if get_origin(hint) in {Union, UnionType} and sum(map(dataclasses.is_dataclass, inside)) > 1:
-        yield (hint,)
-    for one in inside:
-        yield from _choices(one, seen)
+def test_other_names_of_a_place_are_understood() -> None:
+    counted = Tagged("object.both.allof.0.object.g", "sr_field", ("PII",))  # plain types not counted
+    assert edited("JSON", OBJECTS, add=(counted,)) == edited(
+        "JSON", OBJECTS, add=(Tagged("object.both.allof.1.object.g", "sr_field", ("PII",)),)
+    )
+    packaged = Tagged("com.acme.M.Inner.c", "sr_field", ("PII",))
+    assert edited("PROTOBUF", MESSAGES, add=(packaged,)) == edited(
+        "PROTOBUF", MESSAGES, add=(Tagged("M.Inner.c", "sr_field", ("PII",)),)
+    )
+
+
+def test_a_new_member_stands_last_and_an_old_one_where_it_stood() -> None:
+    record = '{"type":"record","name":"myrecord","fields":[{"name":"f1","type":"string"}]}'
+    assert edited("AVRO", record, add=(Tagged("myrecord", "sr_record", ("TAG1", "TAG2")),)) == (
+        '{"type":"record","name":"myrecord","fields":[{"name":"f1","type":"string"}],"confluent:tags":["TAG1","TAG2"]}'
+    )
+    ordered = '{"confluent:tags":["a"],"type":"object","x":1}'
+    assert edited("JSON", ordered, add=(Tagged("object", "sr_record", ("b",)),)) == ordered.replace('"a"', '"a","b"')
+
+
+WRITTEN = """syntax = "proto3";
+import "confluent/meta.proto";
+message M {
+  option (.confluent.message_meta).tags = "X";
+  string a = 1 [(confluent.field_meta).tags = "A", (confluent.field_meta).doc = "x"];
+  string b = 2 [deprecated = true, (confluent.field_meta) = { tags: "A" doc: "j" }];
+  string c = 3 [(confluent.field_meta).doc = "only"];
+}"""
+
+
+def test_options_of_protobuf_are_read_and_kept_in_every_spelling() -> None:
+    told = PARSER.answer(Tags(Meaning("PROTOBUF", WRITTEN)))
+    assert told == TagsFound(
+        (Tagged("M", "sr_record", ("X",)), Tagged("M.a", "sr_field", ("A",)), Tagged("M.b", "sr_field", ("A",)))
+    )
+    new = tuple(Tagged(path, "sr_field", ("N",)) for path in ("M.a", "M.b", "M.c"))
+    more = edited("PROTOBUF", WRITTEN, add=(*new, Tagged("M", "sr_record", ("N",))))
+    assert canonical("PROTOBUF", more) == more
+    assert '(confluent.field_meta).tags = "A",\n    (confluent.field_meta).tags = "N"' in more
+    assert 'option (.confluent.message_meta).tags = "N";' in more
+    back = edited("PROTOBUF", more, remove=(*new, Tagged("M", "sr_record", ("N",))))
+    assert canonical("PROTOBUF", back, normalize=True) == canonical("PROTOBUF", WRITTEN, normalize=True)
+
+
+@pytest.mark.parametrize("package", ["", "package io.confluent.acme;", "package confluent;"], ids=["none", "io", "own"])
+def test_the_options_are_found_from_every_package(package: str) -> None:
+    text = canonical("PROTOBUF", f'syntax = "proto3"; {package} message M {{ string a = 1; }}')
+    tags = (Tagged("M.a", "sr_field", ("A",)), Tagged("M", "sr_record", ("B",)))
+    more = edited("PROTOBUF", text, add=tags)
+
+    assert 'import "confluent/meta.proto";' in more
+    assert canonical("PROTOBUF", more) == more
+    if package != "package confluent;":  # there it can't be told whether something still needs the import
+        assert edited("PROTOBUF", more, remove=tags) == text
+
+
+def test_tags_of_one_place_come_together_by_whatever_name_it_is_called() -> None:
+    address = '{"type":"object","properties":{"home":{"type":"object"}}}'
+    both = (Tagged("object.home", "sr_field", ("A",)), Tagged("object.home.object", "sr_record", ("B",)))
+    more = edited("JSON", address, add=(*both, Tagged(".object.home", "sr_field", ("C",))))
+    assert more == address.replace('{"type":"object"}', '{"type":"object","confluent:tags":["A","B","C"]}')
+    assert edited("JSON", more, add=both, remove=(Tagged("object.home", "sr_field", ("B",)),)) == more.replace(
+        ',"B"', ""
+    )
+    told = PARSER.answer(Tags(Meaning("JSON", more)))
+    assert told == TagsFound(tuple(Tagged(one.path, one.kind, ("A", "B", "C")) for one in both))
