@@ -59,5 +59,5 @@ ANSWER_CLASSES: Mapping[str, type[Any]] = {tag: kind for kind, tag in ANSWERS.it
 
 
 def request_tag(request: object) -> str:
-    """Return the tag of a request; of one that is not known here, "unknown"."""
-    return REQUESTS.get(type(request), "unknown")
+    """Return the tag of a request; of one that is not known here, and is refused, the name of its class."""
+    return REQUESTS.get(type(request)) or type(request).__name__
