@@ -261,7 +261,11 @@ def test_a_format_without_a_plug_in_is_neither_compared_nor_inspected(doors: tup
     assert refused.value.findings[0].rule == "FORMAT_OPAQUE"
     near.set_config("z", Config(validators=("DOC_MISSING",)))
     with pytest.raises(NotPermitted, match="no plug-in for format XML"):
-        near.ask(Register(subject_of("z"), Draft("<a/>", "XML"), create_with=Creation("pravega", policy=Config(level="NONE"))))
+        near.ask(
+            Register(
+                subject_of("z"), Draft("<a/>", "XML"), create_with=Creation("pravega", policy=Config(level="NONE"))
+            )
+        )
 
 
 def test_what_an_api_says_of_a_new_subject_does_not_come_over_http(doors: tuple[Connection, Connection]) -> None:

@@ -16,6 +16,7 @@ from treaty.core.finding import Fault, Finding
 from treaty.core.limits import PEER_BATCH
 from treaty.core.names import Subject
 from treaty.core.refusals import (
+    ERROR_CLASSES,
     Incompatible,
     InvalidSchema,
     OutcomeUnknown,
@@ -40,7 +41,6 @@ from treaty.wire.peer.batch import (
     line_bytes,
     line_from,
 )
-from treaty.core.refusals import ERROR_CLASSES
 from treaty.wire.peer.forms import FormError
 from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Refused, Told
 

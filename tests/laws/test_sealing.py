@@ -60,9 +60,7 @@ def rows(draw: st.DrawFn) -> Row:
         st.sampled_from(
             (
                 Row("schema", (".", 1), Schema("g", "TOY", "[]", "l", metadata=one)),
-                Row(
-                    "config", ("subject", ".", "s"), ConfigValue(default_metadata=one, override_metadata=other)
-                ),
+                Row("config", ("subject", ".", "s"), ConfigValue(default_metadata=one, override_metadata=other)),
                 Row("outcome", ("", "c"), Outcome(1, "config-stored", (("answer", answer), ("request", "ab")))),
             )
         )

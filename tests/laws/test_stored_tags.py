@@ -14,7 +14,9 @@ from treaty.core.refusals import ERROR_TAGS, RegistryError
 from treaty.core.tags import ANSWERS, REQUESTS
 from treaty.wire.peer.batch import answer_of
 
-RECORDED: dict[str, list[str]] = json.loads(Path(__file__).with_name("data").joinpath("stored_tags.json").read_text("utf-8"))
+RECORDED: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name("data").joinpath("stored_tags.json").read_text("utf-8")
+)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +27,9 @@ def test_no_tag_changes(kind: str, tags: dict[type, str]) -> None:
     assert len(set(now)) == len(now)
     gone = [tag for tag in RECORDED[kind] if tag not in now]
     assert not gone, f"tags in logs that nobody can read any more: {gone}; a class may be renamed, its tag stays"
-    assert sorted(now) == sorted(RECORDED[kind]), "new tags belong into data/stored_tags.json: from then on they never change"
+    assert sorted(now) == sorted(RECORDED[kind]), (
+        "new tags belong into data/stored_tags.json: from then on they never change"
+    )
 
 
 def test_every_class_has_a_tag() -> None:
