@@ -1,7 +1,6 @@
 """What is remembered of commands: the answer, for whoever sends the same command again."""
 
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,7 @@ from tests.simulation.judging.model.asking import Asking, Yes, name_of
 from tests.simulation.judging.model.associating import Entries, Entry
 from tests.simulation.judging.model.events import Name
 from tests.simulation.judging.model.past import Past
-from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.selecting import describe
 from treaty.core import answers, limits
 from treaty.core import associating as t
@@ -24,7 +23,7 @@ def recall(past: Past, asking: Asking) -> Yes:
     """The answer that the command got; a version as it stands now, where it is still there, else its names alone."""
     kept = past.outcomes[asking.name]
     if asking.request not in kept.requests:
-        raise No(Invalid, "COMMAND_ID_USED", new=type(asking.request).__name__)
+        raise No(Invalid, "COMMAND_ID_USED", new=tag_of(type(asking.request)))
     return Yes((), _again(past, kept.answer, asking.name), repeated=True)
 
 
@@ -84,12 +83,7 @@ def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
     if isinstance(answer, t.ResourceBound):
         bound = (one if one.schema is None else replace(one, schema=bare(one.schema)) for one in answer.bound)
         answer = replace(answer, bound=tuple(bound))
-    return row.kind == tag_of(answer) and told == json.loads(dumps(encode(answer)))
-
-
-def tag_of(answer: object) -> str:
-    """The word by which an outcome names the class of an answer."""
-    return re.sub("(?<!^)(?=[A-Z])", "-", type(answer).__name__).lower()
+    return row.kind == tag_of(type(answer)) and told == json.loads(dumps(encode(answer)))
 
 
 def too_old(past: Past, sequence: int) -> list[Name]:
@@ -100,7 +94,8 @@ def too_old(past: Past, sequence: int) -> list[Name]:
 
 
 def get_outcome(past: Past, asking: Asking, request: q.GetOutcome) -> Yes:
-    kept = past.outcomes.get(name_of(asking.principal, request.command_id))
+    principal = asking.principal if request.principal is None else request.principal
+    kept = past.outcomes.get(name_of(principal, request.command_id))
     if kept is None:
         raise No(NotFound, "OUTCOME_UNKNOWN", version=request.command_id)
     return Yes((), kept)

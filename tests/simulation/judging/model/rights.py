@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past, VersionNow
-from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core import values
@@ -77,7 +77,7 @@ def _met(access: Any, need: Need) -> bool:
 def refuse_unless_allowed(asking: Asking, request: q.Request[Any]) -> None:
     """All that a request needs has to be met."""
     if asking.access is not None and not all(_met(asking.access, need) for need in NEEDS[type(request)](request)):
-        raise No(Forbidden, "RIGHTS", new=type(request).__name__)
+        raise No(Forbidden, "RIGHTS", new=tag_of(type(request)))
 
 
 # ---------------------------------------------------------------------------------------------------------- needs
