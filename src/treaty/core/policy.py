@@ -70,6 +70,18 @@ def word_of(level: Level) -> str:
     return direction if kinds == {"latest"} else f"{direction}_TRANSITIVE"
 
 
+def in_words(level: Level) -> str:
+    """Return a level in words for people: the word that names it, else its directions and ranges."""
+    if unnamed(level) is None:
+        return word_of(level)
+    if level.deny:
+        return "deny"
+    directions = (("backward", level.backward), ("forward", level.forward))
+    return ", ".join(
+        f"{name} {one.kind}{f' {one.ordinal}' if one.kind == 'till' else ''}" for name, one in directions if one != NONE
+    )
+
+
 def exact_level(word: str | None, exact: Level | None) -> Level | None:
     """Return the level that a word and an exact level together say; None where there is neither.
 

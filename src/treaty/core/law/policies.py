@@ -19,6 +19,7 @@ from treaty.core.policy import (
     Level,
     Range,
     exact_level,
+    in_words,
     partition_of,
     word_of,
 )
@@ -236,7 +237,7 @@ def _shown(config: Config) -> str:
     """The members of a policy that a config names, in words."""
     level = exact_level(config.level, config.exact_level)
     said = {
-        "level": None if level is None else config.level or word_of(level),
+        "level": None if level is None else in_words(level),
         "partition": partition_of(config.group, config.partition),
         "strictness": config.policy,
         "validators": None if config.validators is None else ", ".join(config.validators),

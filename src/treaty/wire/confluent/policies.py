@@ -12,12 +12,15 @@ from treaty.core.policy import NONE, Level, Range, exact_level, group_of, partit
 
 T = TypeVar("T")
 
+MISSING = -1
+"""The ordinal of a range that needs one and has none; the law refuses it."""
 
-class RangeBody(Struct, omit_defaults=True):
+
+class RangeBody(Struct):
     """Which earlier versions count in a direction: none, latest, till (those from an ordinal on) or all."""
 
     range: str = ""
-    ordinal: int = 0
+    ordinal: int | UnsetType = UNSET
 
 
 class PolicyBody(Struct, rename="camel"):
@@ -136,9 +139,16 @@ def _level_of(body: PolicyBody) -> Level | None:
 
 
 def _range_of(body: RangeBody | None) -> Range:
-    return NONE if body is None else Range(body.range.lower(), body.ordinal)
+    if body is None:
+        return NONE
+    kind = body.range.lower()
+    ordinal = given(body.ordinal)
+    return Range(kind, MISSING if ordinal is None and kind == "till" else ordinal or 0)
 
 
 def _level_body(level: Level) -> PolicyBody:
-    backward, forward = (RangeBody(one.kind, one.ordinal) for one in (level.backward, level.forward))
-    return PolicyBody(backward, forward, level.deny)
+    return PolicyBody(_range_body(level.backward), _range_body(level.forward), level.deny)
+
+
+def _range_body(range_: Range) -> RangeBody:
+    return RangeBody(range_.kind, range_.ordinal if range_.kind == "till" else UNSET)

@@ -180,7 +180,7 @@ def config_body(config: Config, *, put: bool = False, details: bool = False) -> 
 
 def setting_body(setting: Setting) -> SettingBody:
     """Print an entry of a list of settings; a policy that no words say stands beside the nearest stricter ones."""
-    config = None if setting.config is None else _with_exact(config_body(setting.config), setting.config)
+    config = None if setting.config is None else exact_body(setting.config)
     return SettingBody(setting.context, setting.name, config, setting.mode, setting.highest_id)
 
 
@@ -190,8 +190,9 @@ def setting_of(body: SettingBody) -> Setting:
     return Setting(body.context, body.subject, config, body.mode, body.highest_id)
 
 
-def _with_exact(body: ConfigBody, config: Config) -> ConfigBody:
-    """The body with what its words do not say of the policy."""
+def exact_body(config: Config, *, put: bool = False) -> ConfigBody:
+    """Print a config, and beside its words what they do not say of the policy; `put` as for `config_body`."""
+    body = config_body(config, put=put)
     exact = exact_policy_body(config)
     if exact is not None:
         body.treaty = ConfigDetails(exact)
@@ -206,7 +207,7 @@ def set_config_of(scope: Scope, body: ConfigBody) -> SetConfig:
 
 def set_config_body(request: SetConfig) -> ConfigBody:
     """Print a change of the config."""
-    body = _with_exact(config_body(request.change, put=True), request.change)
+    body = exact_body(request.change, put=True)
     for name in request.clear:
         setattr(body, MEMBERS[name], None)
     return body
