@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from treaty.core.answers import Config
 from treaty.core.grammar import Grammar
-from treaty.core.law.settings import config_of, merged, own_value
+from treaty.core.law.settings import config_in_force, config_of, merged, own_value
 from treaty.core.law.versions import with_ordinal
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
@@ -195,7 +195,7 @@ def created_config(view: View, subject: Subject, chosen: Config | None, grammar:
             f"Subject {subject} is there already, so it can't be made with a policy",
             path=CREATE_WITH,
             subject=str(subject),
-            old="the policy of its config",
+            old=_shown(config_in_force(view, Scope(*subject))),
             new=_shown(chosen),
             allowed="leave createWith.policy out; the config of the subject sets its policy",
         )
