@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from treaty.core.answers import Forced
-from treaty.core.policy import Level
+from treaty.core.policy import NONE, Level, Range
 from treaty.core.schema import Metadata, Pairs, RuleSet
 
 Extra = tuple[tuple[str, str], ...]
@@ -66,13 +66,16 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyValue(Level):
+class PolicyValue:
     """The policy that was in force when a version was admitted: its level, and what goes with it in the config.
 
     `partition`: empty, ``type`` (same format and type) or ``property:NAME`` (same value of a metadata property).
     `strictness`: STRICT, LENIENT or LOGICAL; empty means STRICT.
     """
 
+    backward: Range = NONE
+    forward: Range = NONE
+    deny: bool = False
     partition: str = ""
     strictness: str = ""
     validators: tuple[str, ...] = ()

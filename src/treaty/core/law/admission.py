@@ -16,7 +16,7 @@ from treaty.core.law.schemas import Read, answers
 from treaty.core.law.versions import Kept, latest_version, newest_first, ordinal_of, schema_row
 from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
 from treaty.core.names import Subject
-from treaty.core.policy import NONE, STRICTNESS, Range, word_of
+from treaty.core.policy import NONE, STRICTNESS, Level, Range, word_of
 from treaty.core.schema import Metadata
 from treaty.core.values import PolicyValue, Schema
 from treaty.core.view import View
@@ -79,7 +79,10 @@ def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar
 
 
 def _last(failed: Failed | None, format_: str, bar: Bar) -> tuple[str, ...]:
-    level, validate_fields = word_of(bar.policy), bool(bar.config.validate_fields)
+    level, validate_fields = (
+        word_of(Level(bar.policy.backward, bar.policy.forward, bar.policy.deny)),
+        bool(bar.config.validate_fields),
+    )
     if failed is None:
         return (closing(level, validate_fields=validate_fields),)
     return messages(failed, level=level, format=format_, validate_fields=validate_fields)

@@ -24,7 +24,7 @@ from treaty.wire.confluent.bodies import (
     tagged_of,
     tags_bodies,
 )
-from treaty.wire.confluent.policies import ChosenPolicyBody, chosen_body, chosen_of
+from treaty.wire.confluent.policies import PolicyBody, chosen_body, chosen_of
 
 
 class ForceBody(Struct):
@@ -54,7 +54,7 @@ class CreationBody(Struct, omit_defaults=True):
     types: Refused | UnsetType = UNSET
     order: Refused | UnsetType = UNSET
     identity: Refused | UnsetType = UNSET
-    policy: ChosenPolicyBody | str = ""
+    policy: PolicyBody | str = ""
     properties: dict[str, str] = {}
 
 

@@ -26,7 +26,7 @@ class RangeBody(Struct):
 class PolicyBody(Struct, rename="camel"):
     """A policy. `backward`, `forward` and `deny` are the level: where one of them is given, the others stand at none and false.
 
-    `partition` is empty, `type` or `property:NAME`; `strictness` and `validators` are those of the config.
+    `level` is one of Confluent's words, which says the same where they are left out. `partition` is empty, `type` or `property:NAME`; `strictness` and `validators` are those of the config.
     """
 
     backward: RangeBody | UnsetType = UNSET
@@ -35,11 +35,6 @@ class PolicyBody(Struct, rename="camel"):
     partition: str | UnsetType = UNSET
     strictness: str | UnsetType = UNSET
     validators: list[str] | UnsetType = UNSET
-
-
-class ChosenPolicyBody(PolicyBody, rename="camel"):
-    """The policy that a subject is made with: its level as one of Confluent's words, or exactly."""
-
     level: str | UnsetType = UNSET
 
 
@@ -61,8 +56,9 @@ def names_of(listed: list[str] | None) -> tuple[str, ...] | None:
 
 def policy_of(body: PolicyBody) -> Config:
     """Read a policy as the members of a config that it is made of."""
-    strictness = given(body.strictness)
+    strictness, level = given(body.strictness), given(body.level)
     return Config(
+        level=None if level is None else level.upper(),
         exact_level=_level_of(body),
         partition=given(body.partition),
         policy=None if strictness is None else strictness.upper(),
@@ -89,29 +85,22 @@ def exact_policy_body(config: Config) -> PolicyBody | None:
     return body
 
 
-def chosen_of(body: ChosenPolicyBody | str) -> Config | None:
+def chosen_of(body: PolicyBody | str) -> Config | None:
     """Read the policy that a subject is to be made with: a word for its level, or all of it."""
     if isinstance(body, str):
         return Config(level=body.upper()) if body else None
-    level = given(body.level)
-    return replace(policy_of(body), level=None if level is None else level.upper())
+    return policy_of(body)
 
 
-def chosen_body(config: Config | None) -> ChosenPolicyBody | str:
+def chosen_body(config: Config | None) -> PolicyBody | str:
     """Print the policy that a subject is to be made with."""
     if config is None:
         return ""
     if config.level is not None and config == Config(level=config.level):
         return config.level
-    body = ChosenPolicyBody(level=UNSET if config.level is None else config.level)
-    exact = exact_policy_body(replace(config, partition=partition_of(config.group, config.partition)))
-    if exact is not None:
-        body.backward, body.forward, body.deny, body.partition = (
-            exact.backward,
-            exact.forward,
-            exact.deny,
-            exact.partition,
-        )
+    whole = replace(config, partition=partition_of(config.group, config.partition))
+    body = exact_policy_body(whole) or PolicyBody()
+    body.level = UNSET if config.level is None else config.level
     body.strictness = UNSET if config.policy is None else config.policy
     body.validators = UNSET if config.validators is None else list(config.validators)
     return body

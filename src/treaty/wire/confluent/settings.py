@@ -129,8 +129,8 @@ def config_of(body: ConfigBody) -> Config:
 
 
 def _with_policy(config: Config, exact: Config) -> Config:
-    """The config with the members of its exact policy. Level and group have two forms each, which the law compares."""
-    for name, member in (("policy", "strictness"), ("validators", "validators")):
+    """The config with the members of its exact policy. Words and what they mean exactly are compared by the law."""
+    for name, member in (("level", "level"), ("policy", "strictness"), ("validators", "validators")):
         beside, inside = getattr(config, name), getattr(exact, name)
         if None not in {beside, inside} and beside != inside:
             raise Invalid.of(
@@ -143,6 +143,7 @@ def _with_policy(config: Config, exact: Config) -> Config:
             )
     return replace(
         config,
+        level=config.level if exact.level is None else exact.level,
         exact_level=exact.exact_level,
         partition=exact.partition,
         policy=config.policy if exact.policy is None else exact.policy,
