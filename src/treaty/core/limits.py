@@ -176,6 +176,8 @@ TIME_AHEAD = 86_400_000
 """Milliseconds by which the registration of an imported version may lie in the future: clocks differ."""
 REGEXES = 1_000
 """Regular expressions inside one JSON Schema and the texts that it refers to."""
+DIFFERING_ROWS = 1_000
+"""Rows that `treaty log verify --against` names; of further ones it says how many they are."""
 RESTORE_GAP = 10_000
 """Ids that a restore leaves free after the highest one known: they may have been given after the dump was taken."""
 RESTORE_BYTES = 4_194_304

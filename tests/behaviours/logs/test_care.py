@@ -7,13 +7,13 @@ import pytest
 
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
 from treaty.core import names
-from treaty.core.commit import START, Append
+from treaty.core.commit import START, Append, Commit, as_root, make_append
 from treaty.core.counters import IDS_SPARED, ids_key, ordinals_key
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin, Subject
 from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
 from treaty.log.care.moving import migrate, unseal
-from treaty.log.care.repair import repair, strange
+from treaty.log.care.repair import accept_state, judged, repair, repair_ids, strange
 from treaty.log.care.restore import RestoreError, restore
 from treaty.log.log import Fate, Log, LogUnavailableError
 from treaty.log.memory import MemoryLog
@@ -180,6 +180,32 @@ def test_a_repair_moves_unreadable_rows_aside_and_those_of_newer_versions_only_w
 
 
 @told
+async def accepted(node: Node) -> None:
+    """An append may state what its rows do not come to: by a fault of whoever wrote it, or because rows changed since."""
+    async with nodes(node, 2) as (log, other):
+        await put(log, *ROWS)
+        base = await log.tip()
+        lie = make_append(base, bytes(16), (Commit(base.sequence + 1, (row("s", "x"),)),), {"subject": 7})
+        assert await log.append(lie) is Fate.ACCEPTED
+        found = judged(await other.read(START))
+        assert (found.fits, found.place.root, len(found.found)) == (False, as_root({"subject": 7}), 32)
+        for work in (repair(log, time=9, newer=True), repair_ids(log, time=9), migrate(log, MemoryLog(), time=9)):
+            with pytest.raises(RestoreError, match="--accept-state"):
+                await work
+        before, (what, end) = await whole(other), await accept_state(log, time=9)
+        assert (what, end) == (found, await other.tip())
+        assert await whole(other) == before
+        assert judged(await other.read(START)).fits
+        assert await accept_state(log, time=9) == (judged(await log.read(START)), end)
+        await repair(log, time=9, newer=True)
+        assert judged(await other.read(START)).fits
+
+
+def test_a_state_that_does_not_add_up_is_accepted_by_one_commit(node: Node) -> None:
+    accepted(node)
+
+
+@told
 async def packed(node: Node) -> None:
     async with nodes(node, 2) as (log, other):
         for number in range(120):
@@ -206,14 +232,18 @@ def test_a_log_is_packed_while_others_use_it(node: Node) -> None:
     ("change", "message"),
     [
         (lambda lines: lines[:-1], "cut short"),
-        (lambda lines: [lines[0], lines[1].replace(b"7", b"8"), *lines[2:]], "was changed"),
+        (lambda lines: [lines[0], lines[1].replace(b"7", b"8"), *lines[2:]], "was changed.*counter: its rows add"),
         (lambda lines: [lines[0], *lines[2:]], "rows are there"),
         (lambda lines: [lines[0], b"[1]\n", *lines[1:]], "line 2 is no row"),
         (lambda lines: [lines[0], b"{\n", *lines[1:]], "line 2 is no JSON"),
-        (lambda lines: [lines[0].replace(b'"format":1', b'"format":2'), *lines[1:]], "upgrade Treaty"),
+        (lambda lines: [lines[0].replace(b'"format":2', b'"format":3'), *lines[1:]], "upgrade Treaty"),
+        (lambda lines: [lines[0].replace(b'"format":2', b'"format":1'), *lines[1:]], "treaty log upgrade"),
+        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "not in its order"),
+        (lambda lines: [lines[0], lines[1], *lines[1:]], "not in its order, or there twice"),
+        (lambda lines: [lines[0].replace(b'"sequence":1', b'"sequence":2'), *lines[1:]], "SHA-256"),
         (lambda lines: lines[1:], "no head of a dump"),
     ],
-    ids=["short", "changed", "row-missing", "no-row", "no-json", "newer", "no-head"],
+    ids=["short", "changed", "row-missing", "no-row", "no-json", "newer", "older", "order", "twice", "head", "no-head"],
 )
 def test_a_dump_that_is_not_whole_is_refused(change: object, message: str) -> None:
     @told

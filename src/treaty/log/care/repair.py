@@ -1,18 +1,19 @@
-"""Repairing, by one commit: rows that this version can't read are moved out of the way and kept beside the others, and
-counters of ids that ids far above the rest hold up are lowered.
+"""Repairing, by one commit: rows that this version can't read are moved out of the way and kept beside the others, counters of
+ids that ids far above the rest hold up are lowered, and the root of rows that were changed past the log is stated.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from treaty.core.commit import START, Position
+from treaty.core.commit import START, Position, as_root
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
-from treaty.core.root import RowDigests
+from treaty.core.root import roots_of
 from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
 from treaty.core.values import QuarantinedRow
-from treaty.log.care.restore import put
-from treaty.log.log import Log
+from treaty.log.care.restore import put, put_on, roots_with
+from treaty.log.kafka.owner.forms import STRANGE
+from treaty.log.log import Delta, Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def strange(rows: Iterable[Encoded]) -> tuple[Strange, ...]:
 
 
 async def repair(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[Strange, ...], Position]:
-    """Move unreadable rows into the table ``aside`` in one commit; return them, and the place after it.
+    """Move unreadable rows into the table ``quarantine`` in one commit; return them, and the place after it.
 
     Rows that a newer version of Treaty may have written are left alone unless `newer` says so.
     Raises `RestoreError` where somebody else writes at the same time.
@@ -47,11 +48,53 @@ async def repair(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[Str
     chosen = tuple(one for one in strange(delta.rows) if newer or not one.newer)
     if not chosen:
         return (), delta.tip
+    return chosen, await put_on(log, delta, _moved(chosen, time), time)
+
+
+def _moved(chosen: Iterable[Strange], time: int) -> list[Encoded]:
+    """The rows of a commit that moves others into quarantine."""
     rows = []
     for one in chosen:
         gone = encode_row(Row(one.table, one.key, None))
         rows += [gone, encode_row(Row("quarantine", (one.table, gone.key), QuarantinedRow(one.text, one.why, time)))]
-    return chosen, await put(log, delta.tip, RowDigests(delta.rows), rows, time)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Whether a log's rows are those that it states: the root that its last append states, and the one that they come to.
+
+    `foreign` are records that nobody of Treaty's wrote, which lie among the rows of a log with one owner.
+    """
+
+    place: Position
+    found: bytes
+    foreign: tuple[Strange, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is nothing to accept."""
+        return self.found == self.place.root and not self.foreign
+
+
+def judged(delta: Delta) -> Judged:
+    """Compare the rows of a whole log with the root that it states."""
+    foreign = tuple(one for one in strange(row for row in delta.rows if row.table == STRANGE))
+    return Judged(delta.tip, as_root(roots_of(delta.rows)), foreign)
+
+
+async def accept_state(log: Log, *, time: int) -> tuple[Judged, Position]:
+    """State the root of the rows as they are, in one forced commit, and move foreign records into quarantine by it; return
+    what was wrong, and the place after it.
+
+    Raises `RestoreError` where somebody else writes at the same time.
+    """
+    delta = await log.read(START)
+    found = judged(delta)
+    if delta.tip == START or found.fits:
+        return found, delta.tip
+    rows = _moved(found.foreign, time)
+    return found, await put(log, delta.tip, rows, roots_with(delta, rows), time)
 
 
 def reserved_in(rows: Iterable[Encoded]) -> tuple[ReservedIds, ...]:
@@ -73,4 +116,4 @@ async def repair_ids(log: Log, *, time: int) -> tuple[tuple[ReservedIds, ...], P
     if not found:
         return (), delta.tip
     rows = [encode_row(healing_row(tables, one)) for one in found]
-    return found, await put(log, delta.tip, RowDigests(delta.rows), rows, time)
+    return found, await put_on(log, delta, rows, time)

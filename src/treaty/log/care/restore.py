@@ -6,17 +6,18 @@ log may have given after the dump was taken are not given again.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.counters import IDS, IDS_SPARED
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
-from treaty.core.root import RowDigests
+from treaty.core.root import RowDigests, add, roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin
+from treaty.log.care.adding import ACCEPT, adds_up
 from treaty.log.care.dump import Head
-from treaty.log.log import Fate, Log, LogUnavailableError
+from treaty.log.log import Delta, Fate, Log, LogUnavailableError
 
 RESTORING = ("restoring",)
 """Key of the lineage row of a log that is not whole yet."""
@@ -55,23 +56,30 @@ async def restore(
     mark = LogOrigin(
         head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.place
     )
-    here, digests = await _begin(log, mark)
+    here, there = await _begin(log, mark)
+    roots = dict(roots_of(there.values()))
     written = 0
     for batch in _batches(_fitted(rows, gap)):
-        here = await put(log, here, digests, batch, time)
+        for row in batch:  # each comes once: a dump is in order, and a log has a row under a key
+            before = there.pop((row.table, row.key), None)
+            add(roots, row.table, row.digest - (before.digest if before else 0))
+        here = await put(log, here, batch, roots, time)
         written += len(batch)
         told(written)
     last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
-    return await put(log, here, digests, [encode_row(row) for row in last], time)
+    return await put(log, here, [encode_row(row) for row in last], roots, time)
 
 
-async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, RowDigests]:
-    """Mark an empty log as one that is being restored; one with another mark, or with rows of its own, is refused."""
+async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, str], Encoded]]:
+    """Mark an empty log as one that is being restored, and return its end and its rows; one with another mark, or with rows
+    of its own, is refused.
+    """
     delta = await log.read(START)
+    there = {(row.table, row.key): row for row in delta.rows}
     if delta.tip == START:
-        digests = RowDigests()
-        return await put(log, START, digests, [encode_row(Row("log_origin", RESTORING, mark))], mark.time), digests
-    found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
+        return await put(log, START, [encode_row(Row("log_origin", RESTORING, mark))], {}, mark.time), there
+    row = there.get(_RESTORING)
+    found = None if row is None else decode_row(row).value
     if not isinstance(found, LogOrigin):
         raise RestoreError(
             f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
@@ -87,7 +95,16 @@ async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, RowDigests]:
             f"another restore into {log.url} was cut off (of sequence {found.sequence} of log {found.identity}, with gap "
             f"{found.gap}): go on with that dump, or take a new place"
         )
-    return delta.tip, RowDigests(delta.rows)
+    refuse_changed(log, delta)
+    return delta.tip, there
+
+
+def refuse_changed(log: Log, delta: Delta) -> None:
+    """Raise `RestoreError` where the rows of a log are not those that it states: a commit on them would state that they are."""
+    if not adds_up(delta):
+        raise RestoreError(
+            f"the rows of {log.url} do not come to the state root that it states at sequence {delta.tip.sequence}: {ACCEPT}"
+        )
 
 
 _RESTORING = (encode_row(Row("log_origin", RESTORING, None)).table, encode_row(Row("log_origin", RESTORING, None)).key)
@@ -131,8 +148,8 @@ def _batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
         yield batch
 
 
-async def put(log: Log, base: Position, digests: RowDigests, rows: list[Encoded], time: int) -> Position:
-    """Append rows as one commit on a base that nobody else may have left. `digests` are those of the rows there, and get these.
+async def put(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str, int], time: int) -> Position:
+    """Append rows as one commit on a base that nobody else may have left; `roots` is what each table adds after it.
 
     Raises `OvertakenError` where somebody has, and `LogUnavailableError` where the log stays away.
     """
@@ -140,7 +157,7 @@ async def put(log: Log, base: Position, digests: RowDigests, rows: list[Encoded]
     sent: set[Position] = set()
     digests.put(rows)
     for _ in range(TRIES):
-        append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),), digests.roots)
+        append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),), roots)
         try:
             fate = await log.append(append)
         except LogUnavailableError as error:
@@ -157,3 +174,19 @@ async def put(log: Log, base: Position, digests: RowDigests, rows: list[Encoded]
                 f"somebody else writes to {log.url} (it is at sequence {tip.sequence}): stop all nodes, then try again"
             )
     raise reason or LogUnavailableError(f"{log.url}: no append could be settled in {TRIES} tries")
+
+
+async def put_on(log: Log, delta: Delta, rows: list[Encoded], time: int) -> Position:
+    """Append rows as one commit on a whole state that was read, and state the root of its rows with these.
+
+    Raises `RestoreError` where the state is not what the log states, and as `put` does.
+    """
+    refuse_changed(log, delta)
+    return await put(log, delta.tip, rows, roots_with(delta, rows), time)
+
+
+def roots_with(delta: Delta, rows: Iterable[Encoded]) -> Mapping[str, int]:
+    """Return what each table adds when some rows have come to a whole state; tombstones take rows away."""
+    digests = RowDigests(delta.rows)
+    digests.put(rows)
+    return digests.roots
