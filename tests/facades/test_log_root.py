@@ -15,7 +15,7 @@ from treaty.core.limits import DIFFERING_ROWS
 from treaty.core.refusals import Unavailable
 
 CHANGES = {
-    "a row by hand": ("update state_row set value = replace(value, '\"A0\"', '\"A9\"') where value like '%\"A0\"%'", "schema"),
+    "a row by hand": ("update state_row set value = replace(value, 'A0', 'A9') where state_table = 'schema' and value like '%A0%'", "schema"),
     "a flipped bit": (
         "update state_row set value = replace(value, 'READONLY', 'READONLX') where state_table = 'mode'", "mode"
     ),
@@ -42,9 +42,11 @@ def path(tmp_path: Path) -> Path:
     found = tmp_path / "log.db"
     with connect(f"sqlite://{found}") as registry:
         for number in range(5):
-            registry.register(f"s{number}", json.dumps({"type": "enum", "name": "E", "symbols": [f"A{number}"]}, indent=1))
+            registry.register(
+                f"s{number}", json.dumps({"type": "enum", "name": "E", "symbols": [f"A{number}"]}, indent=1)
+            )
         registry.register(":.x:t", '"string"')
-        registry.set_mode("READONLY", subject="s4")
+        registry.set_mode("s4", "READONLY")
     return found
 
 
@@ -135,7 +137,10 @@ def test_a_copy_with_a_changed_row_is_refused_and_its_table_named(what: str, pat
     if what == "dump":
         copy.write_bytes(copy.read_bytes().replace(b"A3", b"A8"))
     else:
-        change(copy, "update state_row set value = replace(value, 'A3', 'A8') where value like '%A3%' and state_table = 'schema'")
+        change(
+            copy,
+            "update state_row set value = replace(value, 'A3', 'A8') where value like '%A3%' and state_table = 'schema'",
+        )
 
     assert "schema" in faults(said("verify", str(copy), code=1))
     named = said("verify", str(copy), "--against", url, code=1)["against"]["rows"]

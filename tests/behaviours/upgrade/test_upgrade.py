@@ -91,18 +91,18 @@ def answered(registry: Connection, one: dict[str, Any], followers: set[str]) -> 
 
     def told(request: Request[Any]) -> Any:
         try:
-            return json.loads(json.dumps(encode(registry.ask(request))))
+            return json.loads(json.dumps(encode(registry.ask(request).answer)))
         except Refusal as refusal:
             return {"refused": type(refusal).__name__}
 
     match one["question"]:
         case "contexts":
-            return [*registry.ask(asked.ListContexts()).names]
+            return [*registry.ask(asked.ListContexts()).answer.names]
         case "subjects":
-            return [*registry.ask(asked.ListSubjects(visible=one["visible"])).names]
+            return [*registry.ask(asked.ListSubjects(visible=one["visible"])).answer.names]
         case "schemas":
             wanted = asked.ListSchemas(subject_of(f":{one['context']}:"), visible="all", limit=10_000)
-            return [json.loads(json.dumps(encode(version))) for version in registry.ask(wanted).versions]
+            return [json.loads(json.dumps(encode(version))) for version in registry.ask(wanted).answer.versions]
         case "guid":
             return told(asked.GetGuidIds(one["guid"]))
         case "config":
@@ -117,10 +117,10 @@ def answered(registry: Connection, one: dict[str, Any], followers: set[str]) -> 
 
 def _settings(registry: Connection, followers: set[str]) -> Any:
     found: list[Any] = []
-    page = registry.ask(asked.ListSettings()).settings
+    page = registry.ask(asked.ListSettings()).answer.settings
     while page:
         found += page
-        page = registry.ask(asked.ListSettings(after=Scope(page[-1].context, page[-1].name))).settings
+        page = registry.ask(asked.ListSettings(after=Scope(page[-1].context, page[-1].name))).answer.settings
     return _plain_settings(json.loads(json.dumps([encode(one) for one in found])), followers)
 
 
@@ -171,11 +171,16 @@ def test_compressed_texts_are_read(tmp_path: Path) -> None:
     path = a_log(tmp_path)
     before = read(path)
     with closing(sqlite3.connect(path)) as file:
-        texts = [row[0].encode() for row in file.execute("select value from entry where kind = 'schema'")]
+        texts = [
+            row[0].encode()
+            for row in file.execute("select value from entry where kind = 'schema' and value is not null")
+        ]
         data = zstandard.train_dictionary(4_096, texts).as_bytes()
         work = zstandard.ZstdCompressor(dict_data=zstandard.ZstdCompressionDict(data), write_dict_id=False)
         file.execute("insert into dictionary (number, data) values (7, ?)", (data,))
-        for number, text in file.execute("select rowid, value from entry where kind = 'schema'").fetchall():
+        for number, text in file.execute(
+            "select rowid, value from entry where kind = 'schema' and value is not null"
+        ).fetchall():
             file.execute("update entry set value = ? where rowid = ?", (b"\x07" + work.compress(text.encode()), number))
         file.commit()
 

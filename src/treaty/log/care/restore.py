@@ -155,7 +155,6 @@ async def put(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str,
     """
     reason: Exception | None = None
     sent: set[Position] = set()
-    digests.put(rows)
     for _ in range(TRIES):
         append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),), roots)
         try:
