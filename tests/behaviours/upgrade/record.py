@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import zstandard
+from drafting import KINDS, draft, text
 
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core import associating as tied
@@ -36,7 +37,7 @@ from treaty.core.registry import Call
 from treaty.core.requests import Creation, Force, Request, Scope
 from treaty.core.resource import Resource
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
+from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.log.care.dump import head_of, write_dump
 from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.kafka.owner.forms import transaction
@@ -48,28 +49,6 @@ from treaty.node.pool import thread_desk
 from treaty.node.world import real_world
 
 TIME = 1_790_000_000_000
-WORDS = [
-    "order",
-    "item",
-    "price",
-    "count",
-    "name",
-    "city",
-    "street",
-    "zip",
-    "phone",
-    "mail",
-    "state",
-    "note",
-    "rank",
-    "share",
-    "token",
-    "user",
-    "team",
-    "shop",
-]
-KINDS = {"AVRO": ("long", "string", "double", "boolean"), "JSON": ("integer", "string", "number", "boolean"),
-         "PROTOBUF": ("int64", "string", "double", "bool")}  # fmt: skip
 
 
 class Registry:
@@ -120,44 +99,6 @@ class Registry:
 
     def close(self) -> None:
         self._inner.close()
-
-
-def text(kind: str, name: str, fields: int, *, refers: str = "", plain: bool = False) -> str:
-    """A schema with so many fields, of which more are compatible with fewer."""
-    parts = [(f"{WORDS[n % len(WORDS)]}_{n}", KINDS[kind][n % 4]) for n in range(fields)]
-    if kind == "AVRO":
-        members: list[dict[str, Any]] = [{"name": n, "type": ["null", t], "default": None} for n, t in parts]
-        if refers:
-            members.append({"name": "ref", "type": ["null", refers], "default": None})
-        record = {"type": "record", "name": name, "namespace": "org.example", "fields": members}
-        return json.dumps(record, indent=None if plain else 1)
-    if kind == "JSON":
-        properties: dict[str, Any] = {n: {"type": ["null", t]} for n, t in parts}
-        if refers:
-            properties["ref"] = {"$ref": refers}
-        whole = {"type": "object", "title": name, "properties": properties, "additionalProperties": False}
-        return json.dumps(whole, indent=None if plain else 1)
-    lines = [f"  optional {t} {n} = {number};" for number, (n, t) in enumerate(parts, 1)]
-    head = 'syntax = "proto3";\npackage org.example;\n' + (f'import "{refers}";\n' if refers else "")
-    more = [f"  optional Base{refers[4:-6]} ref = {fields + 1};"] if refers else []
-    return head + f"message {name} {{\n" + "\n".join(lines + more) + "\n}\n"
-
-
-def draft(kind: str, name: str, fields: int, chance: random.Random, refers: Subject | None = None) -> Draft:
-    metadata = rules = None
-    if chance.random() < 0.08:
-        metadata = Metadata((("**.city_5", ("PII",)),), (("major", chance.choice("123")), ("team", name)))
-    if chance.random() < 0.05:
-        rules = RuleSet(domain=(Rule("r", "CONDITION", "WRITE", "CEL", expr="message.x != ''", tags=("PII",)),))
-    references: tuple[Reference, ...] = ()
-    word = ""
-    if refers is not None:
-        number = refers.name.rpartition("-")[2]
-        word = {"AVRO": f"org.example.Base{number}", "JSON": f"base{number}.json", "PROTOBUF": f"base{number}.proto"}[
-            kind
-        ]
-        references = (Reference(word, refers.name, -1),)
-    return Draft(text(kind, name, fields, refers=word, plain=chance.random() < 0.6), kind, references, metadata, rules)
 
 
 def settings(registry: Registry) -> None:

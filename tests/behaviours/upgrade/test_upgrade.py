@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 from tests.behaviours.upgrade.recorded import a_backup, a_dump, a_log, answers, records
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.assemble import connect
-from treaty.assemble.opening import Connection
 from treaty.cli.main import group
+from treaty.client.connection import Connection
 from treaty.core import associating as tied
 from treaty.core import requests as asked
 from treaty.core.codec import encode
