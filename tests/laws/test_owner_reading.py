@@ -1,6 +1,7 @@
 """Reading a compacted topic while the broker compacts it: what is shown is a state that was, whole and new enough."""
 
 import asyncio
+import json
 import random
 from collections.abc import Callable, Sequence
 
@@ -15,7 +16,7 @@ from treaty.log.kafka.link import Batch, Ends, Record
 from treaty.log.kafka.owner.forms import MARK, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
-from treaty.log.log import LogDamagedError, LogNewerError, LogUnavailableError
+from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError, LogUnavailableError
 
 RETENTION = 100.0
 STEPS = 12
@@ -232,7 +233,17 @@ def check(world: World, place: Position, at_least: Position, last: Position) -> 
 
 
 @pytest.mark.parametrize("following", [True, False])
-def test_a_mark_of_a_newer_version_is_no_damage(*, following: bool) -> None:
+@pytest.mark.parametrize(
+    ("version", "error", "said"),
+    [
+        (3, LogNewerError, "format 3, known is 2; nothing is lost, upgrade this node"),
+        (1, LogOlderError, r"format 1, known is 2\. .*`treaty log upgrade OLD NEW`"),
+    ],
+    ids=["newer", "older"],
+)
+def test_a_mark_of_another_version_is_no_damage(
+    version: int, error: type[LogDamagedError], said: str, *, following: bool
+) -> None:
     async def story() -> None:
         world = World(7)
         world.left = 0
@@ -242,10 +253,12 @@ def test_a_mark_of_a_newer_version_is_no_damage(*, following: bool) -> None:
             await reader.look()
         *rows, (key, value) = transaction(world.append())
         assert value is not None
-        for each in (*rows, (key, value.replace(b'"v":1', b'"v":2'))):
+        members = {**json.loads(value), "v": version}
+        del members["check"]
+        for each in (*rows, (key, json.dumps(members).encode())):
             assert world.partition.write(0, world.epoch, *each)
         world.partition.mark(0, world.epoch, commit=True)
-        with pytest.raises(LogNewerError, match="format 2, known is 1; nothing is lost, upgrade this node"):
+        with pytest.raises(error, match=said):
             await reader.look()
 
     asyncio.run(story())

@@ -105,6 +105,31 @@ class TableRoots(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class UnmarkedRow:
+    """A row that lies in a log without belonging to any append: half of one, or what somebody else wrote there."""
+
+    row: Encoded
+    """As it is; a tombstone takes a row away that should be there."""
+    before: Encoded
+    """The same row as it would be without it; a tombstone where there would be none."""
+    shown: bool
+    """Whether it is among the rows that are read. Else it lies behind the last append, and would be with the next one."""
+
+
+@runtime_checkable
+class Unmarked(Protocol):
+    """A log into whose store rows can come without an append."""
+
+    async def unmarked(self) -> tuple[UnmarkedRow, ...]:
+        """Read everything, and return such rows.
+
+        A row that is shown is among them only where the others alone come to the state root of the tip: then nothing else is
+        wrong, and without it the state is as it was. Raises `LogUnavailableError` or `LogDamagedError`.
+        """
+        ...
+
+
 class Log(Protocol):
     """One log. All methods are safe to call concurrently from one event loop.
 

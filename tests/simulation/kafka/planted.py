@@ -90,6 +90,12 @@ def blind(history: History, claim: Prefix) -> Verdict:
     return verdict if verdict in {Verdict.VALID, Verdict.NEWER} else Verdict.LOSER
 
 
+def passed_over(history: History, claim: Prefix) -> Verdict:
+    """An append of an older format is passed over."""
+    verdict = _judge(history, claim)
+    return Verdict.LOSER if verdict is Verdict.OLDER else verdict
+
+
 async def jumps(tail: Any) -> None:
     """Who finds that the next offset is gone goes on at the end, as a consumer without `auto.offset.reset=error` does."""
     tail._next = (await tail._link.ends()).end
@@ -111,6 +117,7 @@ LIVES: Mapping[str, Bug] = {
 
 FAULTS: Mapping[str, Bug] = {
     "newer": [(History, "judge", skipped)],
+    "older": [(History, "judge", passed_over)],
     "truncated": [(History, "judge", blind)],
     "forked": [(History, "judge", blind)],
     "front": [(scan, "beginning", no_front)],
