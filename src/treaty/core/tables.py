@@ -8,8 +8,10 @@ from treaty.core.commit import START, Position
 from treaty.core.ordered import Ordered
 from treaty.core.root import add
 from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row
-from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, subject_span
+from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, Index, subject_span
 
+_OF_VALUES = {table: tuple(pair for pair in pairs if not pair[1].of_key) for table, pairs in BY_TABLE.items()}
+"""By table: the indexes whose entries may change while the row stays."""
 _COUNTED = {table: entry_of for table, entry_of in COUNTS.items() if table != "version"}
 """Tables whose rows are counted here; an index has the versions together, and they are counted in that."""
 
@@ -115,9 +117,13 @@ class DictTables:
     def put(self, rows: Iterable[tuple[Encoded, Row]], position: Position) -> None:
         """Do so with rows that have been read."""
         for encoded, row in rows:
-            self._take_out(row)
-            if row.value is not None:
-                self._put_in(row, row.value, encoded.digest)
+            old = self.get(row.table, row.key)
+            if row.value is None or old is None or isinstance(old, Alien) or isinstance(row.value, Alien):
+                self._take_out(row)
+                if row.value is not None:
+                    self._put_in(row, row.value, encoded.digest)
+            else:
+                self._replace(row, old, row.value, encoded.digest)
         self._position = position
 
     def load(self, rows: Iterable[Encoded], position: Position) -> None:
@@ -143,18 +149,7 @@ class DictTables:
         if row.table in _COUNTED:
             self._count(row.table, _COUNTED[row.table](row.key, old), -1)
         for name, index in BY_TABLE.get(row.table, ()):
-            if index.key_of is not None:
-                for entry in index.entries(row.key, old):
-                    self._orders[name].remove(entry)
-                continue
-            entries = self._indexes[name]
-            for entry in index.entries(row.key, old):
-                keys = entries[entry]
-                del keys[bisect_left(keys, row.key)]
-                if not keys:
-                    del entries[entry]
-                    if index.ordered:
-                        self._orders[name].remove(entry)
+            self._give_up(name, index, row.key, index.entries(row.key, old))
 
     def _put_in(self, row: Row, value: Value, share: int) -> None:
         self._tables.setdefault(row.table, {})[row.key] = value
@@ -168,19 +163,50 @@ class DictTables:
         if row.table in _COUNTED:
             self._count(row.table, _COUNTED[row.table](row.key, value), 1)
         for name, index in BY_TABLE.get(row.table, ()):
-            if index.key_of is not None:
-                for entry in index.entries(row.key, value):
-                    self._orders[name].add(entry)
-                continue
-            entries = self._indexes.setdefault(name, {})
-            for entry in index.entries(row.key, value):
-                keys = entries.get(entry)
-                if keys is not None:
-                    insort(keys, row.key)
-                    continue
-                entries[entry] = [row.key]
+            self._claim(name, index, row.key, index.entries(row.key, value))
+
+    def _replace(self, row: Row, old: Value, value: Value, share: int) -> None:
+        """Give a row another value: what follows from its key alone stays as it is."""
+        table, shares = row.table, self._shares[row.table]
+        self._tables[table][row.key] = value
+        add(self._roots, table, share - shares[row.key])
+        shares[row.key] = share
+        for name, index in _OF_VALUES.get(table, ()):
+            before, now = index.entries(row.key, old), index.entries(row.key, value)
+            if before != now:
+                self._give_up(name, index, row.key, before)
+                self._claim(name, index, row.key, now)
+
+    def _give_up(self, name: str, index: Index, key: Key, entries: tuple[Key, ...]) -> None:
+        """Take a row's key from entries of an index."""
+        if index.key_of is not None:
+            for entry in entries:
+                self._orders[name].remove(entry)
+            return
+        found = self._indexes[name]
+        for entry in entries:
+            keys = found[entry]
+            del keys[bisect_left(keys, key)]
+            if not keys:
+                del found[entry]
                 if index.ordered:
-                    self._orders[name].add(entry)
+                    self._orders[name].remove(entry)
+
+    def _claim(self, name: str, index: Index, key: Key, entries: tuple[Key, ...]) -> None:
+        """Put a row's key under entries of an index."""
+        if index.key_of is not None:
+            for entry in entries:
+                self._orders[name].add(entry)
+            return
+        found = self._indexes.setdefault(name, {})
+        for entry in entries:
+            keys = found.get(entry)
+            if keys is not None:
+                insort(keys, key)
+                continue
+            found[entry] = [key]
+            if index.ordered:
+                self._orders[name].add(entry)
 
     def _count(self, table: str, entry: Key | None, change: int) -> None:
         if entry is not None:

@@ -104,7 +104,7 @@ class Index:
     ordered: bool = False
     """Whether its entries are kept in order too, to be walked."""
     of_key: bool = False
-    """Whether its entry is the head of the row's key, so that the value need not be looked at."""
+    """Whether its one entry is the head of the row's key, or all of it, so that the value need not be looked at."""
     key_of: Callable[[Key], Key] | None = None
     """The key of the one row that claims an entry, where the entry tells it. Such an index is only walked."""
 
@@ -237,7 +237,7 @@ INDEXES: Mapping[str, Index] = {
     "version.content": Index("version", _content_entries),
     "name.version": Index("name", _named_entries),
     "encoding.version": Index("encoding", _encoded_entries),
-    "counter.subject": Index("counter", _counter_entries, ordered=True, key_of=lambda entry: entry),
+    "counter.subject": Index("counter", _counter_entries, ordered=True, of_key=True, key_of=lambda entry: entry),
     "association.subject": Index("association", _associated_entries),
     "association.name": Index("association", _named_resource_entries),
     "association.listed": Index("association", _place_entries, ordered=True),

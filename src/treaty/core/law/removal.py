@@ -37,6 +37,8 @@ def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) 
 
     A schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
     """
+    if not versions:
+        return []
     gone = {key for key, _ in versions}
     rows = [Row("version", key, None) for key, _ in versions]
     for key in sorted(gone):
