@@ -3,6 +3,7 @@
 from tests.planted.bug import Bug, Edit, by_tests
 
 HAND = "behaviours/nodes/test_state_hand.py"
+REPLACED = "behaviours/nodes/test_state_replaced.py"
 
 STATES = (
     Bug(
@@ -36,21 +37,21 @@ STATES = (
         "state file: rows that come to another root are written",
         "A state file is written of rows that are not those of its place.",
         (Edit("treaty.node.segment.writing:_differs", "if found == position.root:", "if found:"),),
-        by_tests(f"{HAND}::test_rows_that_do_not_come_to_the_root_of_the_log_never_replace_a_file"),
+        by_tests(f"{REPLACED}::test_rows_that_do_not_come_to_the_root_of_the_log_never_replace_a_file"),
     ),
     Bug(
         "state file: what was dropped is copied from",
         "A server that has dropped its state file leaves it there, and the next one takes its rows over.",
         (Edit("treaty.node.segment.keeper:Keeper._look_whether_dropped", "self.path.unlink()", "pass"),),
-        by_tests(f"{HAND}::test_a_server_replaces_a_file_that_it_dropped_and_copies_nothing_from_it"),
+        by_tests(f"{REPLACED}::test_a_server_replaces_a_file_that_it_dropped_and_copies_nothing_from_it"),
     ),
     Bug(
         "state file: whoever wrote it is believed",
         "A state file is taken that others may write.",
         (Edit("treaty.node.segment.statefile:open_state", "_refuse_others(path, os.fstat(file.fileno()))", "pass"),),
         by_tests(
-            f"{HAND}::test_a_file_that_others_may_write_is_refused_by_name[{0o620}]",
-            f"{HAND}::test_a_file_of_another_user_is_refused_by_name_and_one_of_root_is_taken",
+            f"{REPLACED}::test_a_file_that_others_may_write_is_refused_by_name[{0o620}]",
+            f"{REPLACED}::test_a_file_of_another_user_is_refused_by_name_and_one_of_root_is_taken",
         ),
     ),
     Bug(
