@@ -109,8 +109,16 @@ def test_a_state_that_does_not_add_up_is_accepted_by_hand(what: str, path: Path,
 
 def test_what_a_log_states_of_its_rows_is_checked_too(path: Path) -> None:
     url = f"sqlite://{path}"
-    change(path, "update table_root set root = zeroblob(32) where state_table = 'schema'")
-    assert faults(said("verify", url, code=1)) == {"schema", ""}
+    for statement, table in (
+        ("update table_root set root = zeroblob(32) where state_table = 'schema'", "schema"),
+        ("delete from table_root where state_table = 'counter'", "counter"),
+        ("insert into table_root values ('planet', randomblob(32))", "planet"),
+    ):
+        change(path, statement)
+        assert faults(said("verify", url, code=1)) == {table, ""}
+        assert said("repair", url, code=1)["state"]["tables"] == [table]
+        assert said("repair", url, "--accept-state", "--yes", code=0)["state"]["accepted"]
+        assert said("verify", url, code=0)["sound"]
     change(path, "update log_append set root = zeroblob(32) where last = (select max(last) from log_append)")
     assert "" in faults(said("verify", url, code=1))
     assert said("repair", url, "--accept-state", "--yes", code=0)["state"]["accepted"]

@@ -11,8 +11,8 @@ from treaty.cli.log.opened import log, now, opened, run
 from treaty.cli.nouns.asking import as_json, sure
 from treaty.cli.nouns.asking import yes as yes_option
 from treaty.cli.terminal import screen
-from treaty.core.commit import START
 from treaty.core.reserved import ReservedIds
+from treaty.log.care.adding import read_whole
 from treaty.log.care.repair import Judged, Strange, accept_state, judged, repair, repair_ids, reserved_in, strange
 from treaty.log.log import Facts
 
@@ -109,7 +109,12 @@ def repair_(
     held = [one for one in reserved if one not in lowered]
     if as_json:
         sums = {"fits": root.fits or accepted, "accepted": accepted, "statedRoot": root.place.root.hex()}
-        sums = {**sums, "foundRoot": root.found.hex(), "foreign": [*map(_members, root.foreign)]}
+        sums = {
+            **sums,
+            "foundRoot": root.found.hex(),
+            "tables": [*root.tables],
+            "foreign": [*map(_members, root.foreign)],
+        }
         facts = {
             "state": sums,
             "lowered": [*map(reserved_members, lowered)],
@@ -131,8 +136,8 @@ def repair_(
 
 async def _look(url: str) -> tuple[Judged, tuple[Strange, ...], tuple[ReservedIds, ...]]:
     async with opened(url) as found:
-        delta = await found.read(START)
-        return judged(delta), strange(delta.rows), reserved_in(delta.rows)
+        delta, stated = await read_whole(found)
+        return judged(delta, stated), strange(delta.rows), reserved_in(delta.rows)
 
 
 async def _accept(url: str) -> None:
@@ -144,6 +149,10 @@ def _say_root(root: Judged, *, err: bool = False) -> None:
     if root.found != root.place.root:
         stated = f"the log states the state root {root.place.root.hex()} at sequence {root.place.sequence:,}"
         screen.say(f"{stated}, its rows come to {root.found.hex()}: they were changed past the log", "red", err=err)
+    if root.tables:
+        screen.say(
+            f"the log states other roots for the tables {', '.join(root.tables)} than their rows have", "red", err=err
+        )
     for one in root.foreign:
         screen.say(f"a foreign record, key {one.key[0]}: nobody of Treaty's wrote it", "red", err=err)
 

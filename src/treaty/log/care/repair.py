@@ -2,7 +2,7 @@
 ids that ids far above the rest hold up are lowered, and the root of rows that were changed past the log is stated.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from treaty.core.commit import START, Position, as_root
@@ -11,9 +11,11 @@ from treaty.core.root import roots_of
 from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
 from treaty.core.values import QuarantinedRow
+from treaty.log.care.adding import read_whole
 from treaty.log.care.restore import put, put_on, roots_with
 from treaty.log.kafka.owner.forms import STRANGE
 from treaty.log.log import Delta, Log
+from treaty.log.roots import differing
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +66,27 @@ def _moved(chosen: Iterable[Strange], time: int) -> list[Encoded]:
 class Judged:
     """Whether a log's rows are those that it states: the root that its last append states, and the one that they come to.
 
-    `foreign` are records that nobody of Treaty's wrote, which lie among the rows of a log with one owner.
+    `foreign` are records that nobody of Treaty's wrote, which lie among the rows of a log with one owner. `tables` are those
+    whose rows do not come to the root that the log keeps for them, where it keeps any.
     """
 
     place: Position
     found: bytes
     foreign: tuple[Strange, ...] = ()
+    tables: tuple[str, ...] = ()
 
     @property
     def fits(self) -> bool:
         """Whether there is nothing to accept."""
-        return self.found == self.place.root and not self.foreign
+        return self.found == self.place.root and not self.foreign and not self.tables
 
 
-def judged(delta: Delta) -> Judged:
-    """Compare the rows of a whole log with the root that it states."""
+def judged(delta: Delta, stated: Mapping[str, int] | None = None) -> Judged:
+    """Compare the rows of a whole log with the root that it states, and with those of its tables (None: it keeps none)."""
     foreign = tuple(one for one in strange(row for row in delta.rows if row.table == STRANGE))
-    return Judged(delta.tip, as_root(roots_of(delta.rows)), foreign)
+    roots = roots_of(delta.rows)
+    tables = () if stated is None else differing(stated, roots)
+    return Judged(delta.tip, as_root(roots), foreign, tables)
 
 
 async def accept_state(log: Log, *, time: int) -> tuple[Judged, Position]:
@@ -89,8 +95,8 @@ async def accept_state(log: Log, *, time: int) -> tuple[Judged, Position]:
 
     Raises `RestoreError` where somebody else writes at the same time.
     """
-    delta = await log.read(START)
-    found = judged(delta)
+    delta, stated = await read_whole(log)
+    found = judged(delta, stated)
     if delta.tip == START or found.fits:
         return found, delta.tip
     rows = _moved(found.foreign, time)
