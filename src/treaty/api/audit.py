@@ -4,6 +4,7 @@ Lines go through a queue to a thread of their own, so that no request waits for 
 tried again; where the queue is full it is lost, counted and said. A process that is killed loses what is queued.
 """
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -176,7 +177,7 @@ class Audit:
             self._put(members | _failed(failure) | {"before": before})
             raise
         except BaseException as failure:
-            self._put(members | {"outcome": "unknown", "rule": type(failure).__name__, "before": before})
+            self._put(members | {"outcome": "unknown", "rule": _rule_of(failure), "before": before})
             raise
         changed = not (isinstance(reply.answer, a.Registered) and not reply.answer.created)
         done = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
@@ -267,6 +268,11 @@ def _after(answer: object) -> object:
             ]
         case _:
             return None
+
+
+def _rule_of(failure: BaseException) -> str:
+    """What ended a command that has no answer: its caller went away, or a fault of this server, which its log describes."""
+    return "CANCELLED" if isinstance(failure, asyncio.CancelledError) else "INTERNAL_ERROR"
 
 
 def _failed(failure: RegistryError) -> Members:
