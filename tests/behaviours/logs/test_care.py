@@ -11,6 +11,7 @@ from treaty.core.commit import START, Append, Commit, as_root, make_append
 from treaty.core.counters import IDS_SPARED, ids_key, ordinals_key
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin, Subject
+from treaty.log.care.adding import read_whole
 from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
 from treaty.log.care.moving import migrate, unseal
 from treaty.log.care.repair import accept_state, judged, repair, strange
@@ -187,7 +188,7 @@ async def accepted(node: Node) -> None:
         base = await log.tip()
         lie = make_append(base, bytes(16), (Commit(base.sequence + 1, (row("s", "x"),)),), {"subject": 7})
         assert await log.append(lie) is Fate.ACCEPTED
-        found = judged(await other.read(START))
+        found = judged(*await read_whole(other))
         assert (found.fits, found.place.root, len(found.found)) == (False, as_root({"subject": 7}), 32)
         with pytest.raises(RestoreError, match="--accept-state"):
             await repair(log, time=9)
@@ -196,10 +197,10 @@ async def accepted(node: Node) -> None:
         before, (what, end) = await whole(other), await accept_state(log, time=9)
         assert (what, end) == (found, await other.tip())
         assert await whole(other) == before
-        assert judged(await other.read(START)).fits
-        assert await accept_state(log, time=9) == (judged(await log.read(START)), end)
+        assert judged(*await read_whole(other)).fits
+        assert await accept_state(log, time=9) == (judged(*await read_whole(log)), end)
         assert len((await repair(log, time=9))[0]) == 2
-        assert judged(await other.read(START)).fits
+        assert judged(*await read_whole(other)).fits
 
 
 def test_a_state_that_does_not_add_up_is_accepted_by_one_commit(node: Node) -> None:

@@ -81,7 +81,7 @@ class Judged:
         return self.found == self.place.root and not self.foreign and not self.tables
 
 
-def judged(delta: Delta, stated: Mapping[str, int] | None = None) -> Judged:
+def judged(delta: Delta, stated: Mapping[str, int] | None) -> Judged:
     """Compare the rows of a whole log with the root that it states, and with those of its tables (None: it keeps none)."""
     foreign = tuple(one for one in strange(row for row in delta.rows if row.table == STRANGE))
     roots = roots_of(delta.rows)
