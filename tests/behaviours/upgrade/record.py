@@ -49,6 +49,8 @@ from treaty.node.pool import thread_desk
 from treaty.node.world import real_world
 
 TIME = 1_790_000_000_000
+FEW = 5_000
+"""Schemas up to which the log is written in all its forms; a larger one is its SQLite file, with compressed texts."""
 
 
 class Registry:
@@ -266,7 +268,13 @@ def answers(registry: Registry) -> Iterator[dict[str, object]]:
         page = registry.ask(asked.ListSettings(after=Scope(page[-1].context, page[-1].name))).settings
     yield {"question": "settings", "answer": [encode(one) for one in found]}
     for context in contexts:
-        versions = registry.ask(asked.ListSchemas(Subject(context, ""), visible="all", limit=10_000)).versions
+        versions, page = [], (None,)
+        while page:
+            after = (page[-1].subject, page[-1].number) if versions else None
+            page = registry.ask(
+                asked.ListSchemas(Subject(context, ""), visible="all", limit=1_000, after=after)
+            ).versions
+            versions += page
         yield {"question": "schemas", "context": context, "answer": [encode(one) for one in versions]}
         for guid in sorted({one.guid for one in versions}):
             yield {"question": "guid", "guid": guid, "answer": told(asked.GetGuidIds(guid))}
@@ -332,7 +340,7 @@ def topic_of_owner(appends: list[Append]) -> list[tuple[int, bytes | None, bytes
 
 
 def pack(path: Path, data: bytes) -> None:
-    path.write_bytes(zstandard.ZstdCompressor(level=19).compress(data))
+    path.write_bytes(zstandard.ZstdCompressor(level=19 if len(data) < 1 << 24 else 3).compress(data))
 
 
 def pack_topic(path: Path, records: list[tuple[int, bytes | None, bytes | None]]) -> None:
@@ -357,8 +365,10 @@ def main(folder: Path, count: int) -> None:
         delta = registry._inner.run(registry.log.read(START))
         head = head_of(delta, "sqlite:///old/log.db", TIME)
         print(f"{len(delta.rows)} rows, {len(appends)} appends, refused: {registry.refused}", file=sys.stderr)
-        if count <= 20_000:
-            pack(folder / "answers.jsonl.zst", "".join(json.dumps(one) + "\n" for one in found).encode())
+        pack(folder / "answers.jsonl.zst", "".join(json.dumps(one) + "\n" for one in found).encode())
+        if count > FEW:
+            registry._inner.run(registry.log.compact())  # texts are compressed with a dictionary
+        else:
             pack(folder / "log.dump.zst", b"".join(write_dump(head, delta.rows)))
             pack_topic(folder / "any.zst", asyncio.run(topic_of_any(appends)))
             pack_topic(folder / "owner.zst", topic_of_owner(appends))

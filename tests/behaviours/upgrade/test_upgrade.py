@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,12 @@ import pytest
 import zstandard
 from click.testing import CliRunner, Result
 
+from tests.behaviours.upgrade.asking import answered, expected, own_policies
 from tests.behaviours.upgrade.recorded import a_backup, a_dump, a_log, answers, records
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.client.connection import Connection
-from treaty.core import associating as tied
-from treaty.core import requests as asked
-from treaty.core.codec import encode
 from treaty.core.limits import RESTORE_GAP
-from treaty.core.names import subject_of
-from treaty.core.refusals import Refusal
-from treaty.core.requests import Request, Scope
 from treaty.log.care.restore import RestoreError
 from treaty.log.kafka.link import Record
 from treaty.log.memory import MemoryLog
@@ -68,88 +62,13 @@ def test_every_answer_of_the_old_registry_is_given_by_the_new_one(form: str, tmp
     gap = 0 if form == "log" else RESTORE_GAP
     assert (told["differences"], told["unreadable"], told["gap"], told["written"]) == ([], [], gap, True)
     assert set(told["ended"]) == {"lineage", "outcome", "policy"}
-    followers = {str(subject) for subject in own_policies(tmp_path)}
+    followers = {*own_policies(read(a_log(tmp_path)))}
     with connect(new) as registry:
         for one in answers():
             assert answered(registry, one, followers) == expected(one, followers), one
     assert json.loads(run("verify", new, "--json").stdout)["sound"]
     origin = json.loads(run("info", new, "--json").stdout)["log_origin"]["origin"]
     assert (origin["place"], origin["sequence"], origin["gap"]) == (old, told["from"]["sequence"], gap)
-
-
-def own_policies(folder: Path) -> Iterator[str]:
-    """Subjects that followed a policy of their own, or had validators of their own."""
-    for row in read(a_log(folder)).rows:
-        members = json.loads(row.value or "")
-        if row.table == "subject" and (members.get("policy") or members.get("validators")):
-            context, name = json.loads(row.key)
-            yield name if context == "." else f":{context}:{name}"
-
-
-def answered(registry: Connection, one: dict[str, Any], followers: set[str]) -> Any:
-    """What the new registry says to a question."""
-
-    def told(request: Request[Any]) -> Any:
-        try:
-            return json.loads(json.dumps(encode(registry.ask(request).answer)))
-        except Refusal as refusal:
-            return {"refused": type(refusal).__name__}
-
-    match one["question"]:
-        case "contexts":
-            return [*registry.ask(asked.ListContexts()).answer.names]
-        case "subjects":
-            return [*registry.ask(asked.ListSubjects(visible=one["visible"])).answer.names]
-        case "schemas":
-            wanted = asked.ListSchemas(subject_of(f":{one['context']}:"), visible="all", limit=10_000)
-            return [json.loads(json.dumps(encode(version))) for version in registry.ask(wanted).answer.versions]
-        case "guid":
-            return told(asked.GetGuidIds(one["guid"]))
-        case "config":
-            config = told(asked.GetConfig(Scope(*subject_of(one["subject"])), resolve=True))
-            return _without_policy(config) if one["subject"] in followers else config
-        case "mode":
-            return told(asked.GetMode(Scope(*subject_of(one["subject"])), resolve=True))
-        case "associations":
-            return told(tied.ListAssociations(tied.OfSubject(subject_of(one["subject"]))))
-    return _settings(registry, followers)
-
-
-def _settings(registry: Connection, followers: set[str]) -> Any:
-    found: list[Any] = []
-    page = registry.ask(asked.ListSettings()).answer.settings
-    while page:
-        found += page
-        page = registry.ask(asked.ListSettings(after=Scope(page[-1].context, page[-1].name))).answer.settings
-    return _plain_settings(json.loads(json.dumps([encode(one) for one in found])), followers)
-
-
-def _plain_settings(found: list[dict[str, Any]], followers: set[str]) -> list[dict[str, Any]]:
-    """Settings without the configs of subjects whose own policy came into them, and without ids that a gap has raised."""
-    plain = []
-    for one in found:
-        name, context = one.get("name"), one["context"]
-        qualified = name if context == "." else f":{context}:{name}"
-        kept = {key: value for key, value in one.items() if key != "highest_id"}
-        if name is not None and qualified in followers:
-            kept.pop("config", None)
-        if {"config", "mode"} & kept.keys() or name is None:
-            plain.append(kept)
-    return plain
-
-
-def _without_policy(answer: dict[str, Any]) -> dict[str, Any]:
-    gone = ("level", "exact_level", "policy", "group", "partition", "validators")
-    return {name: value for name, value in answer.get("config", {}).items() if name not in gone and value}
-
-
-def expected(one: dict[str, Any], followers: set[str]) -> Any:
-    answer = one["answer"]
-    if one["question"] == "settings":
-        return _plain_settings(answer, followers)
-    if one["question"] == "config" and one["subject"] in followers:
-        return _without_policy(answer)
-    return answer
 
 
 # ------------------------------------------------------------------------------------------------ all forms are one
