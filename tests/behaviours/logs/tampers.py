@@ -17,6 +17,8 @@ class Tamper:
     tables: frozenset[str] = frozenset()
     followed: str = ""
     """Where the changed row is found; empty where none is that a follower could read."""
+    unreadable: int = 0
+    """Rows that no version can read afterwards."""
 
     async def by(self, hand: Hand) -> None:
         """Make the change, of one row."""
@@ -27,8 +29,9 @@ class Tamper:
         assert await hand.run(f"update state_row set sequence = {NEXT} where {self.followed}") == 1
 
 
-def _row(statement: str, where: str, *values: Value, tables: str, followed: bool = True) -> Tamper:
-    return Tamper(f"{statement} where {where}", values, frozenset(tables.split()), where if followed else "")
+def _row(statement: str, where: str, *values: Value, tables: str, followed: bool = True, unreadable: int = 0) -> Tamper:
+    found = where if followed else ""
+    return Tamper(f"{statement} where {where}", values, frozenset(tables.split()), found, unreadable)
 
 
 _SCHEMA = "state_table = 'schema' and key = '[\".\",1]'"
@@ -60,12 +63,15 @@ ROWS = {
         ('["mars"]', "{}"),
         frozenset({"planet"}),
         "state_table = 'planet'",
+        unreadable=1,
     ),
     "a key": _row("update state_row set key = $1", _SCHEMA, '[".",9]', tables="schema", followed=False),
-    "a row's table": _row("update state_row set state_table = 'mode'", _CONFIG, tables="config mode", followed=False),
-    "a text is no JSON": _row("update state_row set value = $1", _CONFIG, "{", tables="config"),
+    "a row's table": _row(
+        "update state_row set state_table = 'mode'", _CONFIG, tables="config mode", followed=False, unreadable=1
+    ),
+    "a text is no JSON": _row("update state_row set value = $1", _CONFIG, "{", tables="config", unreadable=1),
     "a flipped bit": _row(
-        "update state_row set value = text($1)", _CONFIG, b'{"normalize":tr\xf5e,"v":2}', tables="config"
+        "update state_row set value = text($1)", _CONFIG, b'{"normalize":tr\xf5e,"v":2}', tables="config", unreadable=1
     ),
 }
 """Rows that are not those that the log's last root was taken of."""

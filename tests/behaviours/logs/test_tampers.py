@@ -15,6 +15,7 @@ from treaty.core.answers import Config
 from treaty.core.commit import START, as_root
 from treaty.core.requests import Scope, SetConfig
 from treaty.core.root import roots_of
+from treaty.log.care.repair import accept_state, repair, strange
 from treaty.log.log import Log, TableRoots
 from treaty.log.roots import differing
 
@@ -33,6 +34,12 @@ async def filled(node: Node) -> AsyncIterator[Log]:
                 await writer.ask(post(f"s{number}", f'["a{number}"]'))
                 await writer.ask(SetConfig(Scope(".", f"s{number}"), Config(level="BACKWARD")))
         yield log
+
+
+async def written(node: Node, number: int) -> None:
+    """Whether a node that starts now writes: no row of the log stops it."""
+    async with living(await node(), seed=number) as writer:
+        await writer.ask(post(f"s{number}", f'["a{number}"]'))
 
 
 async def looked(log: Log) -> tuple[bool, tuple[str, ...]]:
@@ -65,3 +72,24 @@ def test_what_was_changed_by_hand_is_seen_and_its_table_named(
 
     with caplog.at_level(logging.WARNING):
         story()
+
+
+@pytest.mark.parametrize("tamper", (ROWS | ROOTS | TABLE_ROOTS).values(), ids=[*ROWS, *ROOTS, *TABLE_ROOTS])
+def test_what_was_changed_by_hand_is_healed_by_accepting_it(sql: tuple[Node, Hand], tamper: Tamper) -> None:
+    """A row that can't be read any more is then moved aside, as any other."""
+
+    @told
+    async def story() -> None:
+        async with filled(sql[0]) as log:
+            await tamper.by(sql[1])
+            before = set((await log.read(START)).rows)
+            found, _ = await accept_state(log, time=7)
+            assert not found.fits
+            assert set((await log.read(START)).rows) == before
+            assert await looked(log) == (True, ())
+            odd = strange(before)
+            assert len((await repair(log, time=8, newer=True))[0]) == len(odd) == tamper.unreadable
+            await written(sql[0], 7)
+            assert await looked(log) == (True, ())
+
+    story()
