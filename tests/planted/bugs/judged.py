@@ -22,16 +22,15 @@ JUDGED = (
         "rule: an alias leads two steps",
         "An alias of an alias is followed to the end.",
         "aliases:_target",
-        "return named.sibling(config.alias) if config is not None and config.alias else None",
-        "return (_target(view, named.sibling(config.alias)) or named.sibling(config.alias)) "
-        "if config is not None and config.alias else None",
+        "return named.sibling(alias) if alias else None",
+        "return (_target(view, named.sibling(alias)) or named.sibling(alias)) if alias else None",
     ),
     rule(
         "rule: the oldest version is compared for the latest",
         "A level that compares with the latest version compares with the oldest one.",
         "admission:compared_with",
-        "return [*islice(candidates, 1)]",
-        "return [*candidates][-1:]",
+        "islice(same, 1)",
+        "[*same][-1:]",
     ),
     rule(
         "rule: groups are not told apart",
@@ -44,9 +43,9 @@ JUDGED = (
     rule(
         "rule: the policy of a new subject is forgotten",
         "A registration that names the policy of its new subject follows the config.",
-        "settings:policy_in_force",
-        "else created_with",
-        'else ""',
+        "register:case_of",
+        "config_in_force(view, scope, made)",
+        "config_in_force(view, scope)",
     ),
     rule(
         "rule: outcomes tell another number",

@@ -76,7 +76,7 @@ def make_plan(source: Snapshot, target: Snapshot) -> Plan:
     wanted = tuple(
         (scope, config)
         for scope, config in source.configs
-        if configs.get(scope) != _as_there(scope, config, source, target)
+        if scope not in configs or configs[scope] != _as_there(scope, config, source, target)
     )
     made = _made(source, target)
     associations = _unbound(source, target, conflicts)

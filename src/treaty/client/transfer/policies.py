@@ -50,6 +50,20 @@ def first_numbers(scope: Scope, config: Config, versions: Iterable[VersionFound]
     return {each: next((number for ordinal, number in there if ordinal >= each), there[-1][1]) for each in wanted}
 
 
+def counted_from_zero(scope: Scope, config: Config, versions: Iterable[VersionFound]) -> tuple[Config, dict[int, int]]:
+    """Return a config whose ranges begin where they did, where the versions of its subject are counted without gaps, and that
+    count by number. So two registries that hold the same versions say the same.
+    """
+    there = [*versions]
+    numbers = first_numbers(scope, config, there)
+    if not numbers:
+        return config, {}
+    subject = str(Subject(scope.context, scope.name or ""))
+    own = sorted((one.ordinal, one.number) for one in there if one.subject == subject)
+    counted = {number: at for at, (_, number) in enumerate(own)}
+    return moved(config, {ordinal: counted[number] for ordinal, number in numbers.items()}), counted
+
+
 def moved(config: Config, ordinals: Mapping[int, int]) -> Config:
     """Return a config whose ranges begin at other ordinals."""
     level = config.exact_level

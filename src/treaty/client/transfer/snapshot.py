@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from treaty.client.transfer.policies import begins_at, in_words
+from treaty.client.transfer.policies import begins_at, counted_from_zero, in_words
 from treaty.core.answers import Config, Forced, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
@@ -252,10 +252,13 @@ def marked(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes | None, Mark | Non
     named = {subject_of(one.subject).context for one in snapshot.versions} | set(snapshot.contexts)
     yield from ((*context_record(context), None) for context in sorted(named - {DEFAULT_CONTEXT}))
     yield from ((NOOP, None, Mark(context=context, highest_id=each)) for context, each in snapshot.highest)
-    yield from ((*config_record(scope, config), _beside(scope, config)) for scope, config in snapshot.configs)
-    counted = {str(Subject(scope.context, scope.name or "")) for scope, config in snapshot.configs if begins_at(config)}
+    counted: dict[str, Mapping[int, int]] = {}
+    for scope, config in snapshot.configs:
+        own, ordinals = counted_from_zero(scope, config, snapshot.versions if begins_at(config) else ())
+        counted[str(Subject(scope.context, scope.name or ""))] = ordinals
+        yield (*config_record(scope, own), _beside(scope, own))
     for one in snapshot.versions:
-        ordinal = one.ordinal if one.subject in counted else -1
+        ordinal = counted.get(one.subject, {}).get(one.number, -1)
         mark = Mark(one.subject, one.number, one.forced, one.properties, ordinal=ordinal)
         yield (*version_record(one), None if mark == Mark(one.subject, one.number) else mark)
     yield from ((*association_record(one), None) for one in snapshot.associations)
