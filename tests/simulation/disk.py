@@ -48,11 +48,11 @@ class Disk:
 
     def _place(self, after: Position) -> int | None:
         """How many appends there were at a place, if that place is in the remembered history."""
-        if after == self.tip:
+        if after.agrees(self.tip):
             return len(self.appends)
         oldest = max(self.forgotten, len(self.appends) - self.remembered)
         for place in range(len(self.appends), oldest, -1):
-            if self.appends[place - 1].position == after:
+            if self.appends[place - 1].position.agrees(after):
                 return place
         return None
 

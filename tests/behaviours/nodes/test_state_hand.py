@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviours.logs.backends import told
+from tests.behaviours.logs.backends import BACKENDS, told
 from tests.behaviours.nodes.hands import answers, blocks, other_version, swapped, truth_of
 from tests.behaviours.nodes.test_state_file import filled, standing
 from treaty.core.commit import MODULUS, START, as_root
@@ -144,20 +144,21 @@ def test_a_head_whose_shares_do_not_make_its_root_is_refused(
 
 @pytest.mark.parametrize("later", [0, 1], ids=["at-the-tip", "below-the-tip"])
 @pytest.mark.parametrize("change", [_both, _digest], ids=["root", "digest"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_head_that_the_log_does_not_know_is_dropped_and_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, change: Callable[[dict[str, Any]], None], later: int
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, backend: str, change: Callable[[dict[str, Any]], None], later: int
 ) -> None:
     """The shares fit the root; only the log knows that both are wrong."""
 
     @told
     async def story() -> None:
-        log, path = MemoryLog(str(tmp_path)), tmp_path / "state"
-        await filled(log, 30)
+        log, path = await BACKENDS[backend](tmp_path)(), tmp_path / "state"
+        await filled(log, 12)
         await write(log, path, 5)
         with_head(path, change)
         stated = open_state(path).position.root.hex()
         if later:
-            await filled(log, 40, seed=8)
+            await filled(log, 15, seed=8)
         truth = await truth_of(log)
         with caplog.at_level(logging.WARNING, "treaty.node"):
             async with standing(log, path) as (node, tables):
