@@ -98,9 +98,9 @@ NEARLY = {
         '{"format":"AVRO","guid":"g","text":"t","v":2}',
     ),
     "version": (
-        '{"format":"AVRO","number":1,"policy":{"backward":true},"schema_id":2,"v":2}',
-        '{"format":"AVRO","number":1,"policy":{"backward":false},"schema_id":2,"v":2}',
-        '{"format":"AVRO","number":1,"policy":{"backward":true,"odd":1},"schema_id":2,"v":2}',
+        '{"format":"AVRO","number":1,"policy":{"backward":{"kind":"latest"}},"schema_id":2,"v":2}',
+        '{"format":"AVRO","number":1,"policy":{"backward":{}},"schema_id":2,"v":2}',
+        '{"format":"AVRO","number":1,"policy":{"backward":{"kind":"latest"},"odd":1},"schema_id":2,"v":2}',
         '{"number":1,"format":"AVRO","schema_id":2,"v":2}',
     ),
 }
@@ -114,10 +114,12 @@ NAMED = {
 
 @pytest.mark.parametrize("table", NEARLY)
 def test_what_is_read_fast_is_what_is_read_slowly(table: str) -> None:
+    assert quick_row(Encoded(table, NAMED[table][0], NEARLY[table][0])) is not None
     for key, text in itertools.product(NAMED[table], NEARLY[table]):
         row = Encoded(table, key, text)
         slow = decode_row(row)
-        assert quick_row(row) == slow
         assert read_row(row)[0] == slow
         fast = quick_row(row)
-        assert repr(fast) == repr(slow), "1, 1.0 and true are equal and not the same"
+        if fast is not None:
+            assert repr(fast) == repr(slow), "1, 1.0 and true are equal and not the same"
+            assert encode_row(slow).value == text

@@ -54,9 +54,14 @@ def roots_after(tables: Rooted, rows: Iterable[Encoded]) -> Mapping[str, int]:
 
     A table that adds nothing is missing.
     """
+    return roots_with(tables, ((row, decode_key(row.key)) for row in rows))
+
+
+def roots_with(tables: Rooted, rows: Iterable[tuple[Encoded, Key]]) -> dict[str, int]:
+    """Return the same where the keys have been read."""
     roots = dict(tables.roots)
-    for row in {(row.table, row.key): row for row in rows}.values():
-        add(roots, row.table, row.digest - tables.share(row.table, decode_key(row.key)))
+    for (table, key), row in {(row.table, key): row for row, key in rows}.items():
+        add(roots, table, row.digest - tables.share(table, key))
     return roots
 
 

@@ -4,10 +4,10 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from treaty.core.commit import START, Position
+from treaty.core.commit import START, Position, as_root
 from treaty.core.ordered import Ordered
-from treaty.core.root import add
-from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row
+from treaty.core.root import add, roots_with
+from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row, gives_back, key_text
 from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, Index, subject_span
 
 _OF_VALUES = {table: tuple(pair for pair in pairs if not pair[1].of_key) for table, pairs in BY_TABLE.items()}
@@ -16,10 +16,23 @@ _COUNTED = {table: entry_of for table, entry_of in COUNTS.items() if table != "v
 """Tables whose rows are counted here; an index has the versions together, and they are counted in that."""
 
 
+Read = tuple[Encoded, Row, bool]
+"""A row, what was read of it, and whether that gives back its text."""
+
+
+def read(row: Encoded, known: Mapping[Encoded, Row] | None = None) -> Read:
+    """Read a row; one that was encoded here is `known`."""
+    found = known.get(row) if known else None
+    if found is not None:
+        return row, found, True
+    decoded = decode_row(row)
+    return row, decoded, gives_back(decoded, row.value)
+
+
 class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
-    __slots__ = ("_counts", "_indexes", "_orders", "_position", "_quarantine", "_roots", "_shares", "_tables")
+    __slots__ = ("_counts", "_indexes", "_orders", "_position", "_quarantine", "_roots", "_shares", "_tables", "_texts")
 
     def __init__(self) -> None:
         """Hold nothing, at the start of no log."""
@@ -33,6 +46,8 @@ class DictTables:
         self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
         self._quarantine: dict[tuple[str, Key], str] = {}
         self._roots: dict[str, int] = {}
+        self._texts: dict[tuple[str, Key], str] = {}
+        """Texts of rows that would be encoded otherwise."""
         self._position = position
 
     @property
@@ -73,7 +88,8 @@ class DictTables:
         """Yield all rows as they stand in the log, in no order."""
         for table, kept in self._tables.items():
             for key, value in kept.items():
-                yield encode_row(Row(table, key, value))
+                text = self._texts.get((table, key)) if self._texts else None
+                yield encode_row(Row(table, key, value)) if text is None else Encoded(table, key_text(key), text)
 
     def get(self, table: str, key: Key) -> Value | None:
         """Return the value of a row, or None."""
@@ -112,11 +128,19 @@ class DictTables:
 
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
-        self.put(((one, (known.get(one) if known else None) or decode_row(one)) for one in rows), position)
+        self.put((read(one, known) for one in rows), position)
 
-    def put(self, rows: Iterable[tuple[Encoded, Row]], position: Position) -> None:
-        """Do so with rows that have been read."""
-        for encoded, row in rows:
+    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
+        some = [read(one, known) for one in rows]
+        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+            return False
+        self.put(some, position)
+        return True
+
+    def put(self, rows: Iterable[Read], position: Position) -> None:
+        """Put rows in that have been read."""
+        for encoded, row, exact in rows:
             old = self.get(row.table, row.key)
             if row.value is None or old is None or isinstance(old, Alien) or isinstance(row.value, Alien):
                 self._take_out(row)
@@ -124,6 +148,10 @@ class DictTables:
                     self._put_in(row, row.value, encoded.digest)
             else:
                 self._replace(row, old, row.value, encoded.digest)
+            if not exact and encoded.value is not None:
+                self._texts[row.table, row.key] = encoded.value
+            elif self._texts:
+                self._texts.pop((row.table, row.key), None)
         self._position = position
 
     def load(self, rows: Iterable[Encoded], position: Position) -> None:

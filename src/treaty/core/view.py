@@ -58,11 +58,17 @@ class Tables(View, Protocol):
 
     @property
     def roots(self) -> Mapping[str, int]:
-        """What each table adds to the state root: the sum of its rows' digests modulo 2**256. Equal on all nodes."""
+        """What each table adds to the state root: the sum of its rows' digests modulo 2**256, equal on all nodes; a table
+        that adds nothing is missing. It changes with the tables.
+        """
         ...
 
     def share(self, table: str, key: Key) -> int:
         """Return the digest of a row as it stands in the log; 0 where there is none."""
+        ...
+
+    def rows(self) -> Iterable[Encoded]:
+        """Return all rows as they stand in the log, in no order."""
         ...
 
     @property
@@ -84,6 +90,10 @@ class Tables(View, Protocol):
 
         `known` may hold what `decode_row` would return for some of them: a node has just encoded its own.
         """
+        ...
+
+    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+        """Apply rows if all rows then come to the root that `position` states; else change nothing, and return False."""
         ...
 
     def load(self, rows: Iterable[Encoded], position: Position) -> None:

@@ -75,6 +75,20 @@ class LogDamagedError(Exception):
         return f"the log is damaged: {self}"
 
 
+class WrongRootError(LogDamagedError):
+    """The rows of the log do not come to the state root that its last append states: some were changed, or are missing."""
+
+    def __init__(self, url: str, tip: Position, found: bytes) -> None:
+        """Keep both roots: `found` is what the rows come to."""
+        super().__init__(
+            f"the rows of {url} come to the state root {found.hex()}, and the append at sequence {tip.sequence} states "
+            f"{tip.root.hex()}: rows were changed by a fault or by hand. `treaty log verify` names the table; "
+            "put the rows back, or accept them as they are with `treaty log repair --accept-state`"
+        )
+        self.tip = tip
+        self.found = found
+
+
 class LogNewerError(LogDamagedError):
     """The log is whole, and this version is too old to read it: writes must stop here, and go on at newer nodes."""
 

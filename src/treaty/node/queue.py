@@ -58,6 +58,8 @@ class Queue:
         """Why this node must not write, or nothing."""
         if self._follower.damage:
             return self._follower.damage
+        if self._follower.wrong is not None:
+            return self._follower.wrong.told
         tables = self._follower.tables
         quarantine = tables.quarantine
         if not quarantine:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
-from treaty.core.root import roots_after
+from treaty.core.root import roots_with
 from treaty.core.values import Outcome
 from treaty.log.log import Fate, Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.chain import Chain, Decide, build, read_ahead, repeated
@@ -85,7 +85,7 @@ class Writer:
                 await self._world.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError as error:
-                self._follower.damage = error.told
+                self._follower.hear_of(error)
                 self._queue.barriers.fail(error)
             except Exception:
                 log.exception("a chain was given up; its commands will be told at their deadline")
@@ -93,7 +93,7 @@ class Writer:
 
     async def _round(self) -> None:
         """Decide one chain and see it through to the end."""
-        if self._follower.tables.damaged:
+        if (self._follower.tables.damaged or not self._follower.proven) and not self._queue.read_only:
             await self._follower.look()  # which loads everything anew
         leader = await self._handing.where(self._conflicts)
         if leader is None or not leader.mine:
@@ -163,7 +163,7 @@ class Writer:
 
         Where nothing is to be written, a strict read that waits gets an empty commit.
         """
-        if self._queue.read_only:  # it may have become so while the log was waited for
+        if self._queue.read_only or not self._follower.proven:  # it may have become so while the log was waited for
             self._queue.give_back(batch)
             batch = []
         end = self._world.now() + CHAIN_SECONDS
@@ -173,7 +173,7 @@ class Writer:
         for pending, questions in chain.open:
             self._queue.park(pending, questions)
         self._queue.give_back(chain.left)
-        if not chain.commits and self._queue.barriers.due and not self._queue.read_only:
+        if not chain.commits and self._queue.barriers.due and self._follower.proven and not self._queue.read_only:
             chain.commits.append(Commit(chain.last + 1, ()))
         return chain
 
@@ -181,7 +181,8 @@ class Writer:
         """Send the append of a chain. Between deciding and sending nothing is awaited."""
         if not chain.commits:
             return None
-        roots = roots_after(self._follower.tables, (row for one in chain.commits for row in one.rows))
+        rows = ((row, chain.rows[row].key) for one in chain.commits for row in one.rows)
+        roots = roots_with(self._follower.tables, rows)
         append = make_append(chain.base, self._world.random(16), tuple(chain.commits), roots)
         look, self._reloads = self._follower.begin(), self._counts.reloads
         for pending, _ in chain.writers:
@@ -193,7 +194,7 @@ class Writer:
         except LogUnavailableError as error:
             return Flight(append, look, None, error)
         except LogDamagedError as error:
-            self._follower.damage = error.told
+            self._follower.hear_of(error)
             return Flight(append, look, None, error)
 
     # ---------------------------------------------------------------------------------------------------- afterwards

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from treaty.core.tables import DictTables
 from treaty.log.log import Delta
 from treaty.node.follower import Follower
 
@@ -10,6 +11,7 @@ PLACE, NAME = Follower, "_take"
 original = Follower._take
 
 
-def planted(self: Follower, delta: Delta, ready: object = None) -> None:
-    del ready
-    original(self, replace(delta, reload=False))
+async def planted(self: Follower, delta: Delta) -> bool:
+    if isinstance(self.tables, DictTables):
+        self.tables.apply(delta.rows, delta.tip)
+    return await original(self, replace(delta, reload=False))

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import merge
 
 from treaty.core.codec import dumps
-from treaty.core.commit import START, Position
-from treaty.core.root import add
-from treaty.core.rows import Encoded, Key, Row, Value, decode_row
-from treaty.core.tables import DictTables
+from treaty.core.commit import START, Position, as_root
+from treaty.core.root import add, roots_with
+from treaty.core.rows import Encoded, Key, Row, Value
+from treaty.core.tables import DictTables, Read, read
 from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES, counted
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import Built, Changed, build
@@ -28,9 +28,12 @@ def open_built(built: Built) -> Segment:
     return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.roots)
 
 
-def _read(row: Encoded) -> Row:
+def _read(row: Encoded, known: Mapping[Encoded, Row] | None) -> Read:
     """Read a row, quickly where that gives the same."""
-    return decode_row(row) if row.value is None else quick_row(row)
+    found = known.get(row) if known else None
+    if found is None and row.value is not None:
+        found = quick_row(row)
+    return read(row, known) if found is None else (row, found, True)
 
 
 class LayeredTables:
@@ -217,11 +220,21 @@ class LayeredTables:
 
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
-        read = [(one, (known.get(one) if known else None) or _read(one)) for one in rows]
+        self._put([_read(one, known) for one in rows], position)
+
+    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
+        some = [_read(one, known) for one in rows]
+        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+            return False
+        self._put(some, position)
+        return True
+
+    def _put(self, rows: list[Read], position: Position) -> None:
         if self._base is not None:
-            for encoded, row in read:
+            for encoded, row, _ in rows:
                 self._cover(self._base, encoded.table, row.key)
-        self._over.put(read, position)
+        self._over.put(rows, position)
 
     def _cover(self, base: Segment, table: str, key: Key) -> None:
         covered = self._covered.get(table)
