@@ -19,7 +19,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
-from treaty.core.root import RowDigests, roots_after
+from treaty.core.root import roots_after, roots_of
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.values import Outcome
 from treaty.core.view import View
@@ -85,7 +85,8 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     disk = Disk(9)
     log = way(disk)
     of_newer = Outcome(1, "Subscribed", (("answer", "{}"),))
-    await put(log, START, RowDigests(), [encode_row(Row("outcome", ("", "theirs"), of_newer))], 0)
+    theirs = [encode_row(Row("outcome", ("", "theirs"), of_newer))]
+    await put(log, START, theirs, roots_of(theirs), 0)
     async with living(way(disk, seed=1)) as node:
         await node.ask(ListSubjects())
         asked = [
