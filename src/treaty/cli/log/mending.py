@@ -13,7 +13,17 @@ from treaty.cli.nouns.asking import yes as yes_option
 from treaty.cli.terminal import screen
 from treaty.core.reserved import ReservedIds
 from treaty.log.care.adding import read_whole
-from treaty.log.care.repair import Judged, Strange, accept_state, judged, repair, repair_ids, reserved_in, strange
+from treaty.log.care.repair import (
+    Judged,
+    Strange,
+    accept_state,
+    judged,
+    repair,
+    repair_ids,
+    reserved_in,
+    strange,
+    unmarked_rows,
+)
 from treaty.log.log import Facts
 
 
@@ -72,8 +82,9 @@ def repair_(
 
     Rows that were changed past the log do not come to the state root that it states, and nodes only read too. See first what
     was changed: `treaty log verify LOG --against` a state file, dump, backup or other log. Then restore a copy; or, where the rows
-    are right as they are, --accept-state states their root by a commit. Records that nobody of Treaty's wrote, in a log on
-    Kafka with one owner, are moved into `quarantine` by the same commit.
+    are right as they are, --accept-state states their root by a commit. In a log on Kafka with one owner, records that nobody
+    of Treaty's wrote and rows of half a transaction are moved into `quarantine` by the same commit, and what these replaced is put
+    back, as far as they can be told from others.
 
     An importer may have given an id so high that none are left, or few. With --ids the counter goes back to the highest id
     below it, such ids stay with their schemas and are passed over when their turn comes. The ids between must never have been
@@ -108,22 +119,15 @@ def repair_(
     left = [one for one in there if one not in moved]
     held = [one for one in reserved if one not in lowered]
     if as_json:
-        sums = {"fits": root.fits or accepted, "accepted": accepted, "statedRoot": root.place.root.hex()}
-        sums = {
-            **sums,
-            "foundRoot": root.found.hex(),
-            "tables": [*root.tables],
-            "foreign": [*map(_members, root.foreign)],
-        }
         facts = {
-            "state": sums,
+            "state": _sums(root, accepted=accepted),
             "lowered": [*map(reserved_members, lowered)],
             "reserved": [*map(reserved_members, held)],
         }
         screen.say_json({"moved": [*map(_members, moved)], "left": [*map(_members, left)], **facts})
     else:
         if accepted:
-            screen.say(f"the state is accepted as it is; {len(root.foreign)} foreign records moved aside", "green")
+            screen.say(f"the state is accepted as it is; {root.aside} foreign records moved aside", "green")
         elif not root.fits:
             _say_root(root)
         _say(left)
@@ -134,10 +138,23 @@ def repair_(
     sys.exit(1 if left or not (root.fits or accepted) else 0)
 
 
+def _sums(root: Judged, *, accepted: bool) -> dict[str, object]:
+    return {
+        "fits": root.fits or accepted,
+        "accepted": accepted,
+        "statedRoot": root.place.root.hex(),
+        "foundRoot": root.found.hex(),
+        "tables": [*root.tables],
+        "foreign": [*map(_members, root.foreign)],
+        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.shown} for one in root.unmarked],
+    }
+
+
 async def _look(url: str) -> tuple[Judged, tuple[Strange, ...], tuple[ReservedIds, ...]]:
     async with opened(url) as found:
         delta, stated = await read_whole(found)
-        return judged(delta, stated), strange(delta.rows), reserved_in(delta.rows)
+        root = judged(delta, stated, await unmarked_rows(found))
+        return root, strange(delta.rows), reserved_in(delta.rows)
 
 
 async def _accept(url: str) -> None:
@@ -155,6 +172,8 @@ def _say_root(root: Judged, *, err: bool = False) -> None:
         )
     for one in root.foreign:
         screen.say(f"a foreign record, key {one.key[0]}: nobody of Treaty's wrote it", "red", err=err)
+    for row in root.unmarked:
+        screen.say(f"a row that belongs to no append: {row.row.table} {row.row.key}", "red", err=err)
 
 
 async def _move_aside(url: str, *, newer: bool) -> tuple[Strange, ...]:
