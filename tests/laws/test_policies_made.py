@@ -69,12 +69,12 @@ def test_its_validators_see_the_first_version(bench: Bench) -> None:
     assert bench.tables.sequence == 0
 
 
-@pytest.mark.parametrize("state", ["live", "soft", "the same policy"])
+@pytest.mark.parametrize("state", ["live", "soft", "the same policy", "no policy at all"])
 def test_a_subject_that_is_there_is_not_made_again(bench: Bench, state: str) -> None:
     made(bench, "a", level="FULL")
     if state == "soft":
         bench.do(DeleteSubject(S))
-    chosen = {"level": "FULL"} if state == "the same policy" else {"level": "NONE"}
+    chosen = {"level": {"the same policy": "FULL", "no policy at all": "SIDEWAYS"}.get(state, "NONE")}
 
     for names in (("a",), ("b",)):
         with pytest.raises(NotPermitted) as caught:

@@ -110,9 +110,11 @@ def register(ask: Asker) -> Request[Any]:
 
 def creation(ask: Asker) -> Creation:
     """How a subject is made: with a policy of its own or one that is nowhere, with properties, at times not as Confluent's are."""
-    words = [Config(level=word) for word in ("FULL_TRANSITIVE", "NONE", "BACKWARD")]
+    words = [Config(level=word) for word in ("FULL_TRANSITIVE", "NONE", "BACKWARD", "NOWHERE")]
     exact = Config(exact_level=level(ask), group=ask.chance.choice([None, "major"]))
-    made = Creation(policy=ask.chance.choice([None, *words, exact]), properties=ask.properties())
+    made = Creation(
+        policy=ask.chance.choice([None, *words, exact, Config(level="FULL", alias="t")]), properties=ask.properties()
+    )
     return replace(made, origin="other", types="one") if ask.often(0.1) else made
 
 
@@ -125,9 +127,12 @@ def derive(ask: Asker) -> Request[Any]:
 
 
 def level(ask: Asker) -> Level:
-    """A level that mostly has no word: each direction has a range of its own, or everything is denied."""
+    """A level that mostly has no word: each direction has a range of its own, or all is denied; at times it can't be."""
     if ask.often(0.1):
         return Level(deny=True)
+    if ask.often(0.1):
+        last = Range("latest")
+        return ask.chance.choice([Level(Range("sideways")), Level(last, Range("all", 2)), Level(last, deny=True)])
     ranges = [Range("none"), Range("latest"), Range("all"), Range("till", ask.chance.choice([0, 1, 1, 2, 5]))]
     return Level(ask.chance.choice(ranges), ask.chance.choice(ranges))
 
@@ -138,10 +143,12 @@ def set_config(ask: Asker) -> Request[Any]:
         alias = SUBJECTS[3] if ask.often(0.7) else ask.subject()
         return asked.SetConfig(Scope(*alias), Config(alias=ask.alias()))
     if ask.often(0.25):
-        return asked.SetConfig(ask.scope(), Config(exact_level=level(ask)))
+        word = ask.chance.choice(list(LEVELS)) if ask.often(0.2) else None
+        return asked.SetConfig(ask.scope(), Config(level=word, exact_level=level(ask)))
     if ask.often(0.75):
         return asked.SetConfig(ask.scope(), Config(level=ask.chance.choice([*LEVELS, "SIDEWAYS"])))
-    parts = [Config(group="major"), Config(group=""), Config(partition="type"), Config(policy="LENIENT")]
+    parts = [Config(group="major"), Config(group=""), Config(partition="type"), Config(policy="LENIENT"),
+             Config(partition="property:"), Config(group="major", partition="type")]  # fmt: skip
     change = ask.chance.choice([Config(normalize=True), Config(validate_fields=True), *parts])
     cleared = ask.chance.choice(["level", "alias", "group", "policy"])
     return asked.SetConfig(ask.scope(), change, (cleared,) if ask.often(0.3) else ())

@@ -1,6 +1,6 @@
 """Bugs planted where a subject that is made again must inherit nothing, and one without versions must stay itself."""
 
-from tests.planted.bug import Bug, Edit, by_tests
+from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
 
 PLACES, REMOVAL = "treaty.core.law.places:", "treaty.core.law.removal:"
 LAWS = "laws/test_generations.py::"
@@ -26,6 +26,7 @@ GENERATIONS = (
             ),
         ),
         by_tests(LAWS + "test_a_subject_that_is_made_again_begins_anew"),
+        also=by_lives(0, ANY),
     ),
     Bug(
         "purge: the counter of encoding ids goes with the subject",
@@ -44,6 +45,7 @@ GENERATIONS = (
         "A subject that is removed for good leaves a counter that nobody will ever ask for.",
         (Edit(REMOVAL + "remove_subject", "for kind in KINDS_OF_SUBJECT", "for kind in KINDS_OF_SUBJECT[1:]"),),
         by_tests("laws/test_counters.py::test_purged_subjects_leave_nothing_but_the_counter_of_ids"),
+        also=by_lives(0, ANY),
     ),
     Bug(
         "purge: the counters of a subject's types go with a version",
@@ -57,12 +59,14 @@ GENERATIONS = (
             ),
         ),
         by_tests(LAWS + "test_nothing_is_given_twice_within_a_generation"),
+        also=by_lives(0, ANY),
     ),
     Bug(
         "generation: the first version makes its subject anew",
         "A registration into a subject without versions goes by another generation than the subject's.",
         (Edit(PLACES + "_home", "return tuple(rows), there.generation", "return tuple(rows), view.sequence + 1"),),
         by_tests(LAWS + "test_the_first_version_keeps_what_the_subject_is"),
+        also=by_lives(0, ANY),
     ),
     Bug(
         "generation: rows of another generation are sound",

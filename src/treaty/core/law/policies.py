@@ -18,7 +18,6 @@ from treaty.core.policy import (
     STRICTNESS,
     Level,
     Range,
-    exact_level,
     in_words,
     partition_of,
     word_of,
@@ -235,9 +234,9 @@ def _refuse_other_config(subject: Subject, old: Config, chosen: Config) -> NoRet
 
 def _shown(config: Config) -> str:
     """The members of a policy that a config names, in words."""
-    level = exact_level(config.level, config.exact_level)
+    level = config.exact_level or LEVELS.get(config.level or "")  # nobody has looked yet whether it is a word
     said = {
-        "level": None if level is None else in_words(level),
+        "level": config.level if level is None else in_words(level),
         "partition": partition_of(config.group, config.partition),
         "strictness": config.policy,
         "validators": None if config.validators is None else ", ".join(config.validators),

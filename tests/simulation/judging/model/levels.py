@@ -1,6 +1,9 @@
 """Levels: in each direction the earlier versions that a new schema is compared with, or no change at all."""
 
+from tests.simulation.judging.model.refusing import No
+from treaty.core.limits import COUNTER
 from treaty.core.policy import Level, Range
+from treaty.core.refusals import InvalidSetting
 
 NONE, LATEST, ALL = Range("none"), Range("latest"), Range("all")
 WORDS = {
@@ -30,6 +33,17 @@ def word_of(level: Level) -> str:
     fits = {word: strictness_of(one) for word, one in WORDS.items()}
     fits = {word: (back, fore) for word, (back, fore) in fits.items() if back >= backward and fore >= forward}
     return min(fits, key=lambda word: sum(fits[word]))
+
+
+def refuse_bad_ranges(level: Level) -> None:
+    """Kinds have to be known, only a range from an ordinal on has one, and where all is denied nothing is compared."""
+    for one in (level.backward, level.forward):
+        if one.kind not in STRICTER:
+            raise No(InvalidSetting, "POLICY_RANGE", new=one.kind)
+        if one.ordinal < 0 or one.ordinal > COUNTER or (one.ordinal and one.kind != "till"):
+            raise No(InvalidSetting, "POLICY_ORDINAL", new=str(one.ordinal))
+    if level.deny and (level.backward, level.forward) != (NONE, NONE):
+        raise No(InvalidSetting, "POLICY_DENY")
 
 
 def begins(level: Level) -> list[int]:

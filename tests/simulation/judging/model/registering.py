@@ -20,6 +20,7 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import merge_rules, refuse_bad_rules, without_rules
 from tests.simulation.judging.model.selecting import as_sent, describe, select
 from tests.simulation.judging.model.settings import (
+    SAME,
     changed,
     config_in_force,
     mode_in_force,
@@ -33,7 +34,7 @@ from treaty.core import requests as q
 from treaty.core.answers import Registered
 from treaty.core.grammar import Invalid
 from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted
+from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, InvalidSetting, NotLatest, NotPermitted
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.values import ConfigValue
 
@@ -54,6 +55,8 @@ def _chosen_config(past: Past, request: q.Register) -> ConfigChanged | None:
         return None
     if request.subject in past.subjects:
         raise No(NotPermitted, "CREATE_WITH_POLICY", subject=str(request.subject))
+    if any(getattr(change, name) is not None for name in SAME if name != "validators"):
+        raise No(InvalidSetting, "CREATE_WITH_MEMBER")
     refuse_bad_policy(past, scope, change)
     old = own_config(past, scope) or ConfigValue()
     new = changed(old, change, ())

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.judging.model.levels import WORDS, begins, word_of
+from tests.simulation.judging.model.levels import WORDS, begins, refuse_bad_ranges, word_of
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import Truth
 from treaty.core.answers import Config
 from treaty.core.names import Subject
+from treaty.core.policy import Level
 from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
 from treaty.core.requests import Scope
 from treaty.core.values import ConfigValue, PolicyValue
@@ -97,20 +98,41 @@ def policy_in_force(config: ConfigValue) -> PolicyValue:
 
 
 def refuse_bad_policy(past: Past, scope: Scope, change: Config) -> None:
-    """Words have to be known; a range may begin at any version that is there, and only a subject has such."""
+    """Words have to be known and to say the same as the exact member beside them; a range may begin at any version that is
+    there, and only a subject has such.
+    """
+    level, own = change.exact_level, own_config(past, scope)
     if change.level is not None and change.level not in WORDS:
         raise No(InvalidSetting, "LEVEL", new=change.level)
-    for begin in () if change.exact_level is None else begins(change.exact_level):
-        if scope.name is None:
-            raise No(InvalidSetting, "POLICY_TILL", new=f"till {begin}")
-        subject = Subject(scope.context, scope.name)
-        if all(one.ordinal != begin for one in past.of(subject)):
-            raise No(VersionNotFound, "POLICY_TILL_VERSION", subject=str(subject), version=str(begin))
+    if level is not None:
+        refuse_bad_ranges(level)
+        if change.level not in {None, word_of(level)}:
+            raise No(InvalidSetting, "POLICY_WORD", old=change.level, new=word_of(level))
+        if own is None or own.level != level:  # what is put back as it is may begin at a version that is gone by now
+            _refuse_missing_begins(past, scope, level)
+    if change.partition is not None:
+        if change.partition not in {"", "type"} and not change.partition.removeprefix("property:"):
+            raise No(InvalidSetting, "POLICY_PARTITION", new=change.partition)
+        if change.group is not None and change.partition != _of_group(change.group):
+            raise No(InvalidSetting, "POLICY_GROUP", old=change.group, new=change.partition)
     if change.policy is not None and change.policy not in {"STRICT", "LENIENT", "LOGICAL"}:
         raise No(InvalidSetting, "COMPATIBILITY_POLICY", new=change.policy)
     missing = [name for name in change.validators or () if name not in Truth.validators]
     if missing:
         raise No(InvalidSetting, "VALIDATOR_MISSING", new=", ".join(missing))
+
+
+def _refuse_missing_begins(past: Past, scope: Scope, level: Level) -> None:
+    for begin in begins(level):
+        if scope.name is None:
+            raise No(InvalidSetting, "POLICY_TILL", new=f"till {begin}")
+        subject = Subject(scope.context, scope.name)
+        if all(one.ordinal != begin for one in past.of(subject)):
+            raise No(VersionNotFound, "POLICY_TILL_VERSION", subject=str(subject), version=str(begin))
+
+
+def _of_group(group: str) -> str:
+    return f"property:{group}" if group else ""
 
 
 def told(config: ConfigValue) -> Config:
@@ -138,7 +160,7 @@ def changed(old: ConfigValue | None, change: Config, clear: tuple[str, ...]) -> 
     new = _with(new, "strictness", change.policy, gone="policy" in clear)
     partition = change.partition
     if partition is None and change.group is not None:
-        partition = f"property:{change.group}" if change.group else ""
+        partition = _of_group(change.group)
     new = _with(new, "partition", partition, gone="group" in clear)
     level = change.exact_level
     if level is None and change.level is not None:
