@@ -29,7 +29,7 @@ from treaty.core.decide import is_command
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply, Token
-from treaty.core.requests import ListSubjects, Register, Request
+from treaty.core.requests import GetOutcome, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.log.log import LogDamagedError
 from treaty.node.node import Node
@@ -222,9 +222,12 @@ class Scenario:
             if is_hot(wanted, call) and self.chance.random() < REREAD:
                 await self.read_again(wanted, call)
                 continue
-            if is_command(wanted) and self.chance.random() < 0.08:
-                self.counts["doubled"] += 1
-                await self.together([self.ask(self.chance.choice(self.members), wanted, call) for _ in range(2)])
+            if is_command(wanted) and self.chance.random() < 0.12:
+                calls = [call, self.callers.again(call)]
+                self.counts["doubled" if calls[0] == calls[1] else "one id of two"] += 1
+                await self.together([self.ask(self.chance.choice(self.members), wanted, one) for one in calls])
+                named = replace(self.callers.administrator(call), command_id=self.new_id())
+                await self.ask(self.chance.choice(self.members), GetOutcome(command_id, calls[1].principal), named)
                 continue
             for _ in range(4):
                 one = await self.ask(self.chance.choice(self.members), wanted, call)

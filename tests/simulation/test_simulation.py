@@ -28,6 +28,10 @@ WANTED = (
     "refusals of rights",
     "writes with rights",
     "aliases followed",
+    "one id of two",
+    "outcomes of others",
+    "empty subjects",
+    "counters lowered",
 )
 """What has to happen in some of the seeds, besides every event and every errand."""
 BLOCK = 125

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.texts import AVRO, OUTER, TOY
 from treaty.core import associating as tied
 from treaty.core import requests as asked
@@ -170,6 +171,12 @@ def get_version(ask: Asker) -> Request[Any]:
     return asked.GetVersion(ask.subject(), ask.number(), ask.often(0.2), ask.sought_tags(), ask.often(0.1))
 
 
+def get_outcome(ask: Asker) -> Request[Any]:
+    """Mostly of a command of one's own, at times of somebody else's with the same id."""
+    command_id = ask.chance.choice(ask.command_ids) if ask.command_ids else "none"
+    return asked.GetOutcome(command_id, ask.chance.choice(["", *PRINCIPALS]) if ask.often(0.4) else None)
+
+
 def get_guid(ask: Asker) -> str:
     return ask.chance.choice(ask.guids) if ask.guids and ask.often(0.9) else "0" * 32
 
@@ -244,7 +251,7 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     tied.GetAssociations: (1, lambda a: tied.GetAssociations((associations(a),), schemas=a.often(0.5))),
     asked.ListSettings: (1, lambda a: asked.ListSettings(after=a.scope() if a.often(0.3) else None)),
     asked.ListContexts: (1, lambda a: asked.ListContexts()),
-    asked.GetOutcome: (2, lambda a: asked.GetOutcome(a.chance.choice(a.command_ids) if a.command_ids else "none")),
+    asked.GetOutcome: (3, get_outcome),
 }
 """Every kind of request: how often, and what. A kind that is missing here fails a test."""
 

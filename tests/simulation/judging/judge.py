@@ -15,7 +15,7 @@ from treaty.core.commit import Append, Commit, Position
 from treaty.core.lineage import unfinished
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply
-from treaty.core.requests import GetVersion, Request, Scope
+from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
 
 
 @dataclass(slots=True, eq=False)
@@ -153,6 +153,7 @@ class Judge:
         self.counts["reads"] += 1
         self.counts["strict reads"] += one.call.consistency == "strict"
         self.counts["reads with rights"] += one.call.access is not None
+        self.counts["outcomes of others"] += isinstance(one.request, GetOutcome) and one.request.principal is not None
         self.counts["aliases followed"] += _is_alias(past, one.request)
 
     def refused(self, one: Asked, refusal: Refusal) -> None:

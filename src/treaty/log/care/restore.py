@@ -63,7 +63,7 @@ async def restore(
         for row in batch:  # each comes once: a dump is in order, and a log has a row under a key
             before = there.pop((row.table, row.key), None)
             add(roots, row.table, row.digest - (before.digest if before else 0))
-        here = await put(log, here, batch, roots, time)
+        here = await put(log, here, batch, dict(roots), time)
         written += len(batch)
         told(written)
     last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
