@@ -1,10 +1,11 @@
 """Texts of rows in a SQLite file: as they are, or compressed with a dictionary that lies in a row of its own."""
 
+import logging
 import sqlite3
 
 import zstandard
 
-from treaty.log.log import LogDamagedError
+log = logging.getLogger("treaty.log")
 
 PACKED = "schema"
 """The table whose rows are compressed: the others are short."""
@@ -16,6 +17,8 @@ MOST = 255
 """Dictionaries that a log may have: a row's first byte names its one."""
 DICTIONARY_BYTES = 131_072
 LEVEL = 3
+WARNED = 20
+"""Damaged texts that one connection warns of at most."""
 AT_ONCE = 500
 """Rows that one transaction compresses, so that writers never wait for long."""
 
@@ -41,6 +44,7 @@ class Texts:
         self._readers: dict[int, zstandard.ZstdDecompressor] = {}
         self._writer: zstandard.ZstdCompressor | None = None
         self._number = 0
+        self._warned = 0
         self.refresh()
 
     @property
@@ -65,7 +69,9 @@ class Texts:
         return bytes([self._number]) + self._writer.compress(text), True
 
     def text(self, kind: str, key: str, value: str | bytes | None) -> str | None:
-        """A text as it was. Raises `LogDamagedError` with the row's name."""
+        """A text as it was. One that is damaged is warned of by its row; what is given back then can't be read by anybody, and
+        moves the state root.
+        """
         if value is None or isinstance(value, str):
             return value
         number = value[0] if value else 0
@@ -75,10 +81,10 @@ class Texts:
             return str(self._readers[number].decompress(value[1:], allow_extra_data=False), "utf-8", "surrogatepass")
         except (KeyError, zstandard.ZstdError, UnicodeDecodeError) as error:
             why = f"its dictionary {number} is missing" if isinstance(error, KeyError) else str(error)
-            raise LogDamagedError(
-                f"{self._path} is damaged: the text of row {key} in table {kind} can't be read ({why}): "
-                "stop all nodes, keep a copy of it and of the files beside it, and restore a backup"
-            ) from None
+            self._warned += 1
+            if self._warned <= WARNED:
+                log.warning("%s: the text of row %s in table %s is damaged (%s)", self._path, key, kind, why)
+            return f"damaged, compressed: {value.hex()}"
 
     # ---------------------------------------------------------------------------------------------------- packing
 
