@@ -25,6 +25,8 @@ from treaty.core.policy import (
 )
 from treaty.core.refusals import Incompatible, InvalidSetting, Refusal, VersionNotFound
 from treaty.core.requests import Check, DeleteConfig, DeleteSubject, DeleteVersion, Force, GetConfig, Scope, SetConfig
+from treaty.core.rows import Row, encode_row
+from treaty.core.soundness import unsound
 from treaty.core.values import ConfigValue, PolicyValue
 
 ORDINALS = 3
@@ -328,3 +330,33 @@ def test_denial_lets_only_the_first_one_in(bench: Bench) -> None:
     assert put(bench, S, "a").ordinal == 0
     with pytest.raises(Incompatible, match="refuses every change"):
         put(bench, S, "a", "b?")
+
+
+# ---------------------------------------------------------------------------------------------- rows changed by hand
+
+
+@pytest.mark.parametrize(
+    ("key", "level", "rules"),
+    [
+        (("subject", *S), Level(Range("sideways"), Range("till", 1)), ["RANGE_UNKNOWN"]),
+        (("context", ".", ""), Level(Range("till"), Range("till", 1)), ["RANGE_TILL", "RANGE_TILL"]),
+        (("everywhere", "*", ""), Level(ALL, deny=True), []),
+    ],
+    ids=["range", "context", "sound"],
+)
+def test_a_level_that_no_command_writes_is_not_sound(
+    bench: Bench, key: tuple[str, ...], level: Level, rules: list[str]
+) -> None:
+    bench.tables.apply([encode_row(Row("config", key, ConfigValue(level)))], bench.position)
+
+    assert [one.rule for one in unsound(bench.tables)] == rules
+
+
+def test_a_range_that_nobody_knows_compares_with_every_version(bench: Bench) -> None:
+    versions(bench)
+    row = Row("config", ("subject", *S), ConfigValue(Level(Range("sideways"))))
+    bench.tables.apply([encode_row(row)], bench.position)
+
+    assert got(bench).level == "BACKWARD_TRANSITIVE"
+    assert not fits(bench, "v2")
+    assert fits(bench, "new?")

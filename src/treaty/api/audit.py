@@ -29,6 +29,7 @@ from treaty.core.law.aliases import alias_candidate, renamed
 from treaty.core.law.memory import request_digest
 from treaty.core.limits import AUDIT_LINES
 from treaty.core.names import Subject
+from treaty.core.policy import in_words
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
@@ -227,6 +228,8 @@ class Audit:
 def _object(request: Request[Any]) -> Members:
     """What a command is about: a subject, a context, or a resource."""
     match request:
+        case q.Register(subject=subject, create_with=q.Creation(policy=a.Config() as chosen)):
+            return {"subject": str(subject), "policy": {"digest": request_digest(chosen), "level": _level(chosen)}}
         case q.DeleteContext(context=context):
             return {"context": context}
         case (
@@ -247,6 +250,11 @@ def _object(request: Request[Any]) -> Members:
             return {"subject": str(getattr(request, "subject", ""))}
 
 
+def _level(config: a.Config) -> str | None:
+    """The level of a config: its word, or where none names it the ranges."""
+    return config.level if config.exact_level is None else in_words(config.exact_level)
+
+
 def _after(answer: object) -> object:
     """What stands there, with its digest: a version's guid, a digest of a config; associations as they are."""
     match answer:
@@ -257,7 +265,7 @@ def _after(answer: object) -> object:
         case a.Deleted(numbers=numbers):
             return {"deleted": numbers}
         case a.ConfigStored(config=config):
-            return {"digest": request_digest(config), "level": config.level}
+            return {"digest": request_digest(config), "level": _level(config)}
         case a.ModeStored(mode=mode):
             return {"mode": mode}
         case t.Associations(associations=tied) | t.ResourceBound(bound=tied):

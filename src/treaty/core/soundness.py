@@ -9,6 +9,7 @@ from treaty.core.counters import KINDS_FOR_EVER, KINDS_OF_SUBJECT, ids_key, ordi
 from treaty.core.identity import guid
 from treaty.core.law.references import is_used
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.policy import RANGES
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
 from treaty.core.view import Tables, View
@@ -183,6 +184,17 @@ def _association(view: View, key: Key) -> Iterator[Unsound]:
             yield wrong("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
 
 
+def _config(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("config", key)
+    if not isinstance(value, values.ConfigValue) or value.level is None:
+        return
+    for name, one in (("backward", value.level.backward), ("forward", value.level.forward)):
+        if one.kind not in RANGES:
+            yield Unsound("RANGE_UNKNOWN", "config", key, f"its {name} range is {one.kind!r}")
+        if one.kind == "till" and key[0] != "subject":
+            yield Unsound("RANGE_TILL", "config", key, f"its {name} range begins at a version, and it is of no subject")
+
+
 def _fold(view: View, key: Key) -> Iterator[Unsound]:
     value = view.get("snapshot", key)
     if isinstance(value, values.SnapshotPointer) and value.sequence >= view.sequence and not _moved_here(view):
@@ -210,6 +222,7 @@ CHECKS: tuple[tuple[str, Callable[[View, Key], Iterator[Unsound]]], ...] = (
     ("counter", _counter),
     ("subject", _subject),
     ("association", _association),
+    ("config", _config),
     ("outcome", _outcome),
     ("snapshot", _fold),
 )

@@ -1,6 +1,7 @@
 """The values of rows: one frozen class per state table."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from treaty.core.answers import Forced
 from treaty.core.policy import NONE, Level, Range
@@ -70,8 +71,10 @@ class PolicyValue:
     """The policy that was in force when a version was admitted: its level, and what goes with it in the config.
 
     `partition`: empty, ``type`` (same format and type) or ``property:NAME`` (same value of a metadata property).
-    `strictness`: STRICT, LENIENT or LOGICAL; empty means STRICT.
+    `strictness`: STRICT, LENIENT or LOGICAL; empty means STRICT. Very many versions have equal ones.
     """
+
+    shared: ClassVar[bool] = True
 
     backward: Range = NONE
     forward: Range = NONE

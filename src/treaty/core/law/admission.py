@@ -110,7 +110,9 @@ def _holds(range_: Range, at: int, one: Kept) -> bool:
     """Whether a range holds a version, which is the `at`-th of its part, the newest first."""
     if range_.kind == "till":
         return ordinal_of(one[0]) >= range_.ordinal
-    return range_.kind == "all" or (range_.kind == "latest" and at == 0)
+    if range_.kind == "latest":
+        return at == 0
+    return range_.kind != "none"  # all, and what nobody knows: a row that was changed by hand admits no more for it
 
 
 def _same_part(view: View, partition: str, new: Read, one: Kept) -> bool:
