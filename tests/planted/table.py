@@ -6,7 +6,8 @@ from tests.planted.bugs.judged import JUDGED
 from tests.planted.bugs.logs import LOGS
 from tests.planted.bugs.nodes import NODES
 from tests.planted.bugs.policies import POLICIES
+from tests.planted.bugs.roots import ROOTS
 from tests.planted.bugs.rules import RULES
 from tests.planted.bugs.states import STATES
 
-BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *POLICIES)
+BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *POLICIES, *ROOTS)

@@ -7,7 +7,7 @@ status (quarantine), and makes the node read-only.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
 from treaty.core import values
@@ -84,32 +84,25 @@ SHAPES: Mapping[str, Shape] = {
 """Every state table. Adding a member with a default needs no new row format; changing a meaning does."""
 
 
-class _Digested:
-    """A place for a digest that was computed once; no member, so rows with the same texts are equal."""
-
-    __slots__ = ("_digest",)
-    _digest: int
-
-
 @dataclass(frozen=True, slots=True)
-class Encoded(_Digested):
+class Encoded:
     """A row's portable form: key and value as JSON texts, canonical where this version wrote them; value None is a tombstone."""
 
     table: str
     key: str
     value: str | None
+    _digest: int | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def digest(self) -> int:
         """The row's share of the state root: 256 bits of SHA-256 over table, key and value as they stand in the log; 0 for a
         tombstone, and for tables that describe their own log. Computed once.
         """
-        try:
-            return self._digest
-        except AttributeError:
+        digest = self._digest
+        if digest is None:
             digest = _digest_of(self.table, self.key, self.value)
             object.__setattr__(self, "_digest", digest)
-            return digest
+        return digest
 
 
 def _digest_of(table: str, key: str, value: str | None) -> int:

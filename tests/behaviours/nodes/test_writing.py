@@ -238,10 +238,8 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
     async with living(way(disk)) as node:
         await node.ask(post("s"))
         strange = Commit(2, (Encoded("dreams", '["x"]', '{"v":1}'), Encoded("subject", '[".","t"]', '{"v":9}')))
-        assert (
-            disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots_after(node.follower.tables, strange.rows)))
-            is Fate.ACCEPTED
-        )
+        roots = roots_after(node.follower.tables, strange.rows)
+        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots)) is Fate.ACCEPTED
         assert (await node.ask(ListSubjects())).answer.names == ("s",)
         for _ in range(2):
             with pytest.raises(Unavailable, match=r"read-only: 2 rows.*'dreams'.*upgrade") as refused:
@@ -251,10 +249,8 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
         assert "upgrade" in status.read_only
         assert len(status.quarantine) == 2
         mended = Commit(3, (Encoded("dreams", '["x"]', None), Encoded("subject", '[".","t"]', None)))
-        assert (
-            disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots_after(node.follower.tables, mended.rows)))
-            is Fate.ACCEPTED
-        )
+        roots = roots_after(node.follower.tables, mended.rows)
+        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots)) is Fate.ACCEPTED
         await node.ask(ListSubjects())
         assert (await node.ask(post("u"))).token.sequence == 4
 
