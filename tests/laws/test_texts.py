@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.test_tables import readable
 from treaty.core.commit import Position, as_root
 from treaty.core.root import RowDigests, roots_after, roots_of
-from treaty.core.rows import Encoded, encode_row
+from treaty.core.rows import SHAPES, UNROOTED, Encoded, encode_row
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
 from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
@@ -146,3 +147,10 @@ def test_every_bit_of_a_row_counts(row: Encoded, place: int, part: int) -> None:
     if row.value is not None and row != other and "snapshot" not in {row.table, other.table}:
         assert row.digest != other.digest
         assert roots_of([row]) != roots_of([other])
+
+
+@pytest.mark.parametrize("table", [*SHAPES, "dreams"])
+def test_every_table_counts_but_those_that_describe_their_log(table: str) -> None:
+    roots = roots_of([Encoded(table, '["a"]', "{}")])
+    assert set(roots) == {table} - UNROOTED
+    assert {"snapshot", "log_origin"} == UNROOTED

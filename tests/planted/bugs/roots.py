@@ -43,14 +43,14 @@ ROOTS = (
     Bug(
         "root: not checked on restore",
         "A dump is restored whatever root its rows come to.",
-        (Edit("treaty.log.care.dump:read_rows", "_refuse_changed(head,", "(lambda *_: None)(head,"),),
-        by_tests("behaviours/logs/test_dump.py::test_a_row_that_was_changed_is_named"),
+        (Edit("treaty.log.care.dump:refuse_disagreement", "if wrong:", "if not head:"),),
+        by_tests("behaviours/logs/test_care.py::test_a_dump_that_is_not_whole_is_refused[changed]"),
     ),
     Bug(
         "root: a table is left out",
         "Rows of one table do not count in the root.",
         (Edit("treaty.core.rows:_digest_of", "table in UNROOTED", 'table in {*UNROOTED, "version"}'),),
-        by_tests(f"{TEXTS}::test_every_bit_of_a_row_counts"),
+        by_tests(f"{TEXTS}::test_every_table_counts_but_those_that_describe_their_log[version]"),
         also=by_lives(0, "root"),
     ),
     Bug(
