@@ -245,7 +245,7 @@ def test_a_segment_sorts_the_rows_of_a_large_entry_once(monkeypatch: pytest.Monk
     monkeypatch.setattr(segment.Segment, "key", _counted(segment.Segment.key, read))
     monkeypatch.setattr(segment.Segment, "_claiming", _counted(segment.Segment._claiming, read))
     assert next(layered.find("version.schema", entry)) == (".", "u0000", 2, 0)
-    assert [*layered.find("version.schema", entry, (".", "u0123"))] == [(".", "u0123", 0)]
+    assert [*layered.find("version.schema", entry, (".", "u0123"))] == [(".", "u0123", 125, 0)]
     assert [*layered.find("version.schema", entry, (".", "base"))] == []
     assert len(read) < 60
 

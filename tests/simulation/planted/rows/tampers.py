@@ -44,6 +44,16 @@ def _of_another(row: Row) -> Row | None:
     return replace(row, key=(context, subject, int(generation) + 1, ordinal))
 
 
+def _to_come(row: Row) -> Row | None:
+    """A subject, and all that carries its generation, of a commit that is to come."""
+    if isinstance(row.value, values.Subject):
+        return replace(row, value=replace(row.value, generation=row.value.generation + 1_000))
+    at = {"version": 2, "name": 2, "counter": 3}.get(row.table)
+    if at is None or row.value is None or not row.key[at]:
+        return row
+    return replace(row, key=(*row.key[:at], int(row.key[at]) + 1_000, *row.key[at + 1 :]))
+
+
 def _unreadable(row: Row) -> Row | None:
     return replace(row, value=Alien("{", "broken")) if isinstance(row.value, values.Mode) else row
 
@@ -70,7 +80,7 @@ TAMPERS: Mapping[str, Tamper] = {
     "CONTENT_UNUSED": _without("content", gone=True),
     "VERSION_MISSING": _with(values.Name, lambda one: replace(one, ordinal=one.ordinal + 100)),
     "GENERATION_WRONG": _of_another,
-    "GENERATION_AHEAD": _with(values.Subject, lambda one: replace(one, generation=one.generation + 1_000)),
+    "GENERATION_AHEAD": _to_come,
     "OUTCOME_AHEAD": _with(values.Outcome, lambda one: replace(one, sequence=one.sequence + 1_000)),
     "ASSOCIATION_KEY": _with(
         values.Association, lambda one: replace(one, kind="key" if one.kind == "value" else "value")
