@@ -105,6 +105,10 @@ class Site:
         self.inline = inline
         self.standing = 0.0
         """How often a node starts on a state file."""
+        self.flips = 0
+        """Times that rows were changed past the log."""
+        self.changed_files = 0.0
+        """How many state files have a changed row."""
         self.say: Callable[[str, str], None] = lambda who, what: None
         self.fail: Callable[[Broken], None] = lambda broken: None
         self.check: Callable[[Callable[[], None]], None] = lambda check: check()
@@ -212,6 +216,9 @@ class Site:
         place = self.history.tip if chance.random() < NEWEST else chance.choice(list(self.history.places))
         self.count["state files"] += 1
         self.count["state files of what was lost"] += place not in self.history.path
+        if self.changed_files and place != START and chance.random() < self.changed_files:
+            self.count["changed state files"] += 1
+            return self._changed_file(place, chance), place
         segment = self._segments.get(place)
         if segment is None:
             segment = open_built(build(self.history.states[self.history.places[place]].rows()))
@@ -220,6 +227,14 @@ class Site:
             self.count["foreign state files"] += 1
             place = replace(place, identity=bytes(reversed(place.identity)))
         return segment, place
+
+    def _changed_file(self, place: Position, chance: random.Random) -> Segment:
+        """A file in which a row is another one: it says so by its sums, and not by its place."""
+        rows = [*self.history.states[self.history.places[place]].rows()]
+        if rows:
+            at = chance.randrange(len(rows))
+            rows[at] = replace(rows[at], value=f"{rows[at].value} ")
+        return open_built(build(rows))
 
     async def stand_anew(self, member: Member) -> None:
         """Have a node take up a state file of any time while it works."""
@@ -318,6 +333,8 @@ class Site:
     def collect(self, member: Member) -> None:
         """Add up what a node has counted."""
         assert member.node is not None
+        if member.node.counts.wrong_roots and not self.flips:
+            self.fail(Broken("root", f"{member.name} met a wrong root where nobody had changed a row"))
         for one in fields(member.node.counts):
             self.count[one.name] += getattr(member.node.counts, one.name)
 

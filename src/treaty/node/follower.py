@@ -214,12 +214,15 @@ class Follower:
 
         Raises `WrongRootError` where the rows do not either: the tables then stay as they are.
         """
-        log.warning("what was read does not come to the state root of the log; everything is read from the log again")
+        log.warning(
+            "what was read does not come to the state root that %s states; everything is read again", self._log.url
+        )
         self._counts.wrong_roots += 1
         delta = await self._log.read(START)
         if not await self._take(Delta(delta.tip, delta.rows, reload=True)):
             self.wrong = WrongRootError(self._log.url, delta.tip, as_root(roots_of(delta.rows)))
             self._wrong_at = self._world.now()
+            log.error("%s", self.wrong)
             raise self.wrong
 
     def _drop(self) -> None:

@@ -20,12 +20,14 @@ ROOTS = (
             f"{WRONG}::test_who_starts_on_a_row_that_was_changed_answers_nothing_and_says_why[DictTables]",
             f"{WRONG}::test_who_starts_on_a_row_that_was_changed_answers_nothing_and_says_why[LayeredTables]",
         ),
+        also=by_lives(0, "log", events="flipped"),
     ),
     Bug(
         "root: not checked on follow",
         "Whoever follows a log takes what comes, whatever root it leads to.",
         (Edit("treaty.core.tables:DictTables.advance", "!= position.root", "!= position.root and not self"),),
         by_tests(f"{WRONG}::test_a_row_that_changes_on_its_way_is_read_again"),
+        also=by_lives(0, "log", events="flipped"),
     ),
     Bug(
         "root: not checked on a segment",

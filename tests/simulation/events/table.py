@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from tests.simulation.events import (
+    flipping,
     freeing_ids,
     levels,
     moving,
@@ -42,6 +43,7 @@ EVENTS: Mapping[str, Kind] = {
     "compacted": Kind(0.3, 3, troubles.compact),
     "full": Kind(0.12, 2, troubles.fill),
     "damaged": Kind(0.06, 1, troubles.damage),
+    "flipped": Kind(0.12, 2, flipping.flip, sql=True),
 }
 
 
