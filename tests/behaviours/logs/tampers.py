@@ -37,6 +37,7 @@ def _row(statement: str, where: str, *values: Value, tables: str, followed: bool
 _SCHEMA = "state_table = 'schema' and key = '[\".\",1]'"
 _CONFIG = 'state_table = \'config\' and key = \'["subject",".","s1"]\''
 _IDS = "state_table = 'counter' and key like '[\"ids\"%'"
+_ORDINALS = "state_table = 'counter' and key like '[\"ordinals\"%\"s2\"%'"
 _VERSION = "state_table = 'version' and key like '%\"s2\"%'"
 
 ROWS = {
@@ -49,7 +50,10 @@ ROWS = {
         "update state_row set value = $1", _CONFIG, '{"normalize":true,"v":2}', tables="config"
     ),
     "a blank in a text": _row("update state_row set value = value || $1", _CONFIG, " ", tables="config"),
-    "a counter": _row("update state_row set value = $1", _IDS, '{"highest":1,"v":2}', tables="counter"),
+    "the counter of ids": _row(  # the next schema puts it right again
+        "update state_row set value = $1", _IDS, '{"highest":1,"v":2}', tables="counter", followed=False
+    ),
+    "a counter": _row("update state_row set value = $1", _ORDINALS, '{"highest":7,"v":2}', tables="counter"),
     "a row is gone": _row("delete from state_row", _VERSION, tables="version", followed=False),
     "a row is a tombstone": _row("update state_row set value = null", _VERSION, tables="version"),
     "a row is added": Tamper(

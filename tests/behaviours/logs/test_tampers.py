@@ -13,11 +13,14 @@ from tests.behaviours.logs.tampers import ROOTS, ROWS, TABLE_ROOTS, Tamper
 from tests.behaviours.nodes.lives import living, post
 from treaty.core.answers import Config
 from treaty.core.commit import START, as_root
-from treaty.core.requests import Scope, SetConfig
+from treaty.core.refusals import Unavailable
+from treaty.core.registry import Call
+from treaty.core.requests import ListSubjects, Scope, SetConfig
 from treaty.core.root import roots_of
 from treaty.log.care.repair import accept_state, repair, strange
 from treaty.log.log import Log, TableRoots
 from treaty.log.roots import differing
+from treaty.node.node import Node as Member
 
 
 @pytest.fixture(params=[pytest.param(one, marks=pytest.mark.slow) if one == "postgres" else one for one in SQL])
@@ -72,6 +75,94 @@ def test_what_was_changed_by_hand_is_seen_and_its_table_named(
 
     with caplog.at_level(logging.WARNING):
         story()
+
+
+async def refuses(node: Member, log: Log) -> None:
+    """A node that shows what the log states and what its rows come to, writes nothing, and proves nothing."""
+    delta = await log.read(START)
+    for request in (ListSubjects(), post("late", '["late"]')):
+        with pytest.raises(Unavailable, match="treaty log repair --accept-state"):
+            await node.ask(request)
+    status = node.status()
+    assert (status.root_stated, status.root_found) == (delta.tip.root.hex(), as_root(roots_of(delta.rows)).hex())
+    assert "treaty log verify" in status.read_only
+    assert status.counts.wrong_roots
+
+
+async def mended(node: Member, log: Log) -> None:
+    """It goes on by itself when the state was accepted, and what nobody can read was moved aside."""
+    await accept_state(log, time=7)
+    await repair(log, time=8, newer=True)
+    await node.ask(ListSubjects())
+    await node.ask(post("late", '["late"]'))
+    assert (node.status().root_stated, node.status().root_found, node.status().read_only) == ("", "", "")
+
+
+@pytest.mark.parametrize("tamper", (ROWS | ROOTS).values(), ids=[*ROWS, *ROOTS])
+def test_a_node_that_starts_on_changed_rows_writes_nothing_until_they_are_accepted(
+    sql: tuple[Node, Hand], tamper: Tamper
+) -> None:
+    @told
+    async def story() -> None:
+        async with filled(sql[0]) as log:
+            await tamper.by(sql[1])
+            async with living(await sql[0](), seed=9) as node:
+                await refuses(node, log)
+                await mended(node, log)
+
+    story()
+
+
+FOLLOWED = {name: one for name, one in ROWS.items() if one.followed}
+
+
+@pytest.mark.parametrize("tamper", FOLLOWED.values(), ids=FOLLOWED)
+def test_a_node_that_is_given_a_changed_row_with_later_ones_keeps_what_it_had(
+    sql: tuple[Node, Hand], tamper: Tamper
+) -> None:
+    @told
+    async def story() -> None:
+        async with (
+            filled(sql[0]) as log,
+            living(await sql[0](), seed=8) as writer,
+            living(await sql[0](), seed=9) as node,
+        ):
+            await writer.ask(post("early"))
+            before = await node.ask(ListSubjects())
+            await tamper.by(sql[1])
+            await tamper.seen(sql[1])
+            await writer.ask(post("next", '["next"]'))
+            await refuses(node, log)
+            assert (await node.ask(ListSubjects(), Call("eventual"))).answer == before.answer
+            await mended(node, log)
+
+    story()
+
+
+@pytest.mark.parametrize("tamper", ROOTS.values(), ids=ROOTS)
+def test_a_node_that_has_read_everything_notices_the_root_of_its_place(sql: tuple[Node, Hand], tamper: Tamper) -> None:
+    @told
+    async def story() -> None:
+        async with filled(sql[0]) as log, living(await sql[0](), seed=9) as node:
+            before = await node.ask(ListSubjects())
+            await tamper.by(sql[1])
+            await refuses(node, log)
+            assert (await node.ask(ListSubjects(), Call("eventual"))).answer == before.answer
+            await mended(node, log)
+
+    story()
+
+
+@pytest.mark.parametrize("tamper", TABLE_ROOTS.values(), ids=TABLE_ROOTS)
+def test_a_changed_table_root_stops_nobody_and_is_written_anew(sql: tuple[Node, Hand], tamper: Tamper) -> None:
+    @told
+    async def story() -> None:
+        async with filled(sql[0]) as log:
+            await tamper.by(sql[1])
+            await written(sql[0], 9)
+            assert await looked(log) == (True, ())
+
+    story()
 
 
 @pytest.mark.parametrize("tamper", (ROWS | ROOTS | TABLE_ROOTS).values(), ids=[*ROWS, *ROOTS, *TABLE_ROOTS])
