@@ -293,7 +293,7 @@ class SqlFile:
 
     def _since(self, after: Position) -> Delta:
         tip = self._tip()
-        if after == tip and after.root == tip.root:
+        if after.agrees(tip):
             return Delta(tip, ())
         if self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root)).fetchone():
             return Delta(tip, tuple(self._rows(self._db.execute(_SINCE, (after.sequence,)))))

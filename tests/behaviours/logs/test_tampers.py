@@ -17,7 +17,8 @@ from treaty.core.refusals import Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListSubjects, Scope, SetConfig
 from treaty.core.root import roots_of
-from treaty.log.care.repair import accept_state, repair, strange
+from treaty.log.care.adding import read_whole
+from treaty.log.care.repair import accept_state, judged, repair, strange
 from treaty.log.log import Log, TableRoots
 from treaty.log.roots import differing
 from treaty.node.node import Node as Member
@@ -37,12 +38,6 @@ async def filled(node: Node) -> AsyncIterator[Log]:
                 await writer.ask(post(f"s{number}", f'["a{number}"]'))
                 await writer.ask(SetConfig(Scope(".", f"s{number}"), Config(level="BACKWARD")))
         yield log
-
-
-async def written(node: Node, number: int) -> None:
-    """Whether a node that starts now writes: no row of the log stops it."""
-    async with living(await node(), seed=number) as writer:
-        await writer.ask(post(f"s{number}", f'["a{number}"]'))
 
 
 async def looked(log: Log) -> tuple[bool, tuple[str, ...]]:
@@ -91,8 +86,12 @@ async def refuses(node: Member, log: Log) -> None:
 
 async def mended(node: Member, log: Log) -> None:
     """It goes on by itself when the state was accepted, and what nobody can read was moved aside."""
-    await accept_state(log, time=7)
-    await repair(log, time=8, newer=True)
+    before = set((await log.read(START)).rows)
+    found, _ = await accept_state(log, time=7)
+    assert not found.fits
+    assert set((await log.read(START)).rows) == before, "rows are accepted as they are"
+    moved, _ = await repair(log, time=8, newer=True)
+    assert len(moved) == len(strange(before))
     await node.ask(ListSubjects())
     await node.ask(post("late", '["late"]'))
     assert (node.status().root_stated, node.status().root_found, node.status().read_only) == ("", "", "")
@@ -107,8 +106,11 @@ def test_a_node_that_starts_on_changed_rows_writes_nothing_until_they_are_accept
         async with filled(sql[0]) as log:
             await tamper.by(sql[1])
             async with living(await sql[0](), seed=9) as node:
+                before = set((await log.read(START)).rows)
                 await refuses(node, log)
+                assert len(strange(before)) == tamper.unreadable
                 await mended(node, log)
+                assert await looked(log) == (True, ())
 
     story()
 
@@ -159,28 +161,12 @@ def test_a_changed_table_root_stops_nobody_and_is_written_anew(sql: tuple[Node, 
     async def story() -> None:
         async with filled(sql[0]) as log:
             await tamper.by(sql[1])
-            await written(sql[0], 9)
+            assert not (await accept_state(log, time=7))[0].fits
             assert await looked(log) == (True, ())
-
-    story()
-
-
-@pytest.mark.parametrize("tamper", (ROWS | ROOTS | TABLE_ROOTS).values(), ids=[*ROWS, *ROOTS, *TABLE_ROOTS])
-def test_what_was_changed_by_hand_is_healed_by_accepting_it(sql: tuple[Node, Hand], tamper: Tamper) -> None:
-    """A row that can't be read any more is then moved aside, as any other."""
-
-    @told
-    async def story() -> None:
-        async with filled(sql[0]) as log:
+            assert await accept_state(log, time=7) == (judged(*await read_whole(log)), await log.tip())
             await tamper.by(sql[1])
-            before = set((await log.read(START)).rows)
-            found, _ = await accept_state(log, time=7)
-            assert not found.fits
-            assert set((await log.read(START)).rows) == before
-            assert await looked(log) == (True, ())
-            odd = strange(before)
-            assert len((await repair(log, time=8, newer=True))[0]) == len(odd) == tamper.unreadable
-            await written(sql[0], 7)
+            async with living(await sql[0](), seed=9) as node:
+                await node.ask(post("late", '["late"]'))
             assert await looked(log) == (True, ())
 
     story()

@@ -37,6 +37,30 @@ LOGS = (
         by_tests("behaviours/logs/test_read.py::test_whoever_reads_on_from_any_place_comes_to_the_same_state[sqlite]"),
     ),
     Bug(
+        "sqlite: a place is known with any root",
+        "Whoever stands on changed rows of a place is told that he knows it.",
+        (
+            Edit(
+                "treaty.log.sqlfile:SqlFile._since",
+                "self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root))",
+                'self._db.execute(_KNOWN.replace(" and root = ?", ""), (after.sequence, after.identity, after.digest))',
+            ),
+        ),
+        by_tests("behaviours/logs/test_table_roots.py::test_a_place_is_known_with_its_root_alone[sqlite]"),
+    ),
+    Bug(
+        "sql: table roots that somebody else wrote are believed",
+        "An append writes only the table roots that changed since another append of the same connection.",
+        (
+            Edit(
+                "treaty.log.roots:WrittenRoots.changes",
+                "known = append.parent == self._digest",
+                "known = bool(self._digest)",
+            ),
+        ),
+        by_tests("behaviours/logs/test_table_roots.py::test_table_roots_are_those_of_the_rows_whoever_writes[sqlite]"),
+    ),
+    Bug(
         "sqlite: an own append answers any question",
         "What an append of the node led to is given to whoever reads next, from whatever place.",
         (
