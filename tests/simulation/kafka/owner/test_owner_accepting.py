@@ -1,5 +1,6 @@
 """`treaty log repair --accept-state` on a topic in which rows lie that belong to no append."""
 
+import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable, Mapping
@@ -8,16 +9,23 @@ from dataclasses import replace
 import pytest
 
 from tests.behaviours.logs.backends import KEPT, chain, put, row, told, whole
+from tests.behaviours.nodes.lives import living, post, virtual
 from tests.simulation.clock import Jobs
 from tests.simulation.kafka.owner.partition import Entry
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import Weather
 from tests.simulation.runs.store import Door, Ground
-from treaty.core.commit import START, as_root
+from treaty.core.commit import START, Commit, as_root, make_append
+from treaty.core.refusals import OutcomeUnknown, Unavailable
+from treaty.core.registry import Call
+from treaty.core.requests import GetMode, Scope
 from treaty.core.root import roots_of
+from treaty.core.rows import Row, encode_row
+from treaty.core.values import Mode
 from treaty.log.care.repair import accept_state, judged, unmarked_rows
 from treaty.log.kafka.owner.forms import MARK, transaction
 from treaty.log.log import Log
+from treaty.node.node import Node
 
 WAS = {("subject", '["a"]'): "1", ("subject", '["b"]'): "1"}
 
@@ -177,5 +185,50 @@ def test_marks_alone_are_no_state() -> None:
         assert sorted(one.row.key for one in found.unmarked) == ['["3f"]', '["c"]']
         state = await whole(place.node())
         assert {key: value for key, value in state.items() if key[0] != "quarantine"} == WAS
+
+    story()
+
+
+HALF = encode_row(Row("mode", ("subject", ".", "half"), Mode("READONLY")))
+"""A row that nodes can read."""
+
+
+async def shown(node: Node) -> str | None:
+    """The mode of a subject of which half a transaction speaks."""
+    return (await node.ask(GetMode(Scope(".", "half"), resolve=True), Call(consistency="eventual"))).answer.mode
+
+
+def test_nodes_show_nothing_of_half_a_transaction() -> None:
+    """They are read-only with both roots from the next mark on, and go on when the state was accepted."""
+
+    @virtual
+    async def story() -> None:
+        place = Place()
+        async with living(place.node(), 1) as one, living(place.node(), 2) as other:
+            place.store.elect("node", 1)
+            await one.ask(post("s"))
+            append = make_append(place.store.tip, b"h" * 16, (Commit(2, (HALF, row("x", "1"))),), {})
+            for key, value in transaction(append)[:1]:
+                assert place.partition.write(0, place.store.coordinator.epoch, key, value)
+            place.partition.mark(0, place.store.coordinator.epoch, commit=True)
+            assert await shown(one) == await shown(other) == "READWRITE"
+            with pytest.raises(OutcomeUnknown):
+                await one.ask(post("t"))  # its mark comes behind the half
+            for node in (one, other):
+                with pytest.raises(Unavailable, match=r"read-only: .*come to the state root"):
+                    await node.ask(post("u"))
+                assert await shown(node) == "READWRITE"
+                status = node.status()
+                assert status.root_found
+                assert status.root_stated not in {"", status.root_found}
+            found, _ = await accept_state(place.node(), time=9)
+            assert [one.row for one in found.unmarked] == [HALF]
+            place.store.elect("node", 2)
+            await asyncio.sleep(5)
+            await other.ask(post("u"))
+            await one.ask(GetMode(Scope(".", "half"), resolve=True))
+            for node in (one, other):
+                assert await shown(node) == "READWRITE"
+                assert (node.status().root_found, node.status().root_stated) == ("", "")
 
     story()

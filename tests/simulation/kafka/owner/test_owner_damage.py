@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -170,6 +171,23 @@ def test_a_mark_that_was_changed_is_named() -> None:
     entry.value = entry.value.replace(b'"last":3', b'"last":4')
     assert "the record that says where the log ends was changed" in noticed(topic)
     assert "restore a dump into a new topic" in noticed(topic)
+
+
+def test_a_state_of_another_root_is_not_read_on_from() -> None:
+    """A state file names the offset of the mark of its place; the mark there has to state the root of the file's rows."""
+
+    async def story() -> None:
+        topic = written()
+        known = await Reader(topic, horizon=1e9).look()
+        for place in (known.position, replace(known.position, root=b"x" * 32)):
+            reader = Reader(topic, horizon=1e9)
+            reader.begin_at(place, known.marked)
+            view = await reader.look()
+            assert view.position.agrees(known.position)
+            assert (view.whole is None) is (place.root == known.position.root)
+            assert (view.window.since(place) is None) is (place.root != known.position.root)
+
+    asyncio.run(story())
 
 
 # ------------------------------------------------------------------------------------------------ half a transaction
