@@ -8,17 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.laws.subjects import given_by_hand, home, purge
 from tests.laws.toy import Bench, Typed, toy
 from treaty.core import associating as tied
-from treaty.core.commit import Position
 from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key, types_key
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
 from treaty.core.resource import Resource
-from treaty.core.rows import Row, encode_row
+from treaty.core.rows import Row
 from treaty.core.values import Counter, Encoding, LogOrigin
-from treaty.core.values import Subject as SubjectValue
 
 S, T, X = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
 IDS = ids_key(".")
@@ -33,25 +32,9 @@ def put(bench: Bench, subject: Subject, *names: str, command_id: str = "") -> in
     return bench.do(Register(subject, toy(*names)), command_id).version.ordinal
 
 
-def purge(bench: Bench, subject: Subject) -> None:
-    bench.do(DeleteSubject(subject))
-    bench.do(DeleteSubject(subject, permanent=True))
-
-
 def purge_version(bench: Bench, subject: Subject, number: int) -> None:
     bench.do(DeleteVersion(subject, number))
     bench.do(DeleteVersion(subject, number, permanent=True))
-
-
-def given_by_hand(bench: Bench, *rows: Row) -> None:
-    bench.position = Position(b"i" * 16, bench.position.sequence + 1, b"d" * 32)
-    bench.tables.apply([encode_row(row) for row in rows], bench.position)
-
-
-def generation_of(bench: Bench, subject: Subject) -> int:
-    home = bench.tables.get("subject", tuple(subject))
-    assert isinstance(home, SubjectValue)
-    return home.generation
 
 
 def moved_to(bench: Bench, subject: Subject, generation: int) -> Iterator[Row]:
@@ -109,7 +92,7 @@ def test_entering_import_mode_purges_counters_too(bench: Bench) -> None:
         put(bench, subject, "a")
         bench.do(DeleteSubject(subject))
     bench.do(SetMode(Scope("."), "IMPORT"))
-    generation = generation_of(bench, X)
+    generation = home(bench, X).generation
 
     assert counters(bench) == [IDS, ids_key(".x"), ordinals_key(X, generation), types_key(X, generation, "TOY", "")]
 
@@ -127,7 +110,7 @@ def test_the_counter_of_encoding_ids_stays_when_its_subject_goes(bench: Bench) -
     """An old payload never means something else."""
     for turn in range(3):
         put(bench, S, "a")
-        encoding = Encoding(1, generation_of(bench, S), 0)
+        encoding = Encoding(1, home(bench, S).generation, 0)
         given_by_hand(bench, Row("encoding", (*S, turn), encoding), Row("counter", encodings_key(S), Counter(turn)))
         purge(bench, S)
 
@@ -165,9 +148,8 @@ def test_a_command_is_not_told_the_version_of_a_later_subject(bench: Bench) -> N
 def test_in_a_restored_log_a_command_is_told_its_version(bench: Bench) -> None:
     """Outcomes may count in the new log, and generations of subjects in the old one, whose sequences were higher."""
     first = bench.do(Register(S, toy("a")), "mine")
-    home = bench.tables.get("subject", tuple(S))
-    assert isinstance(home, SubjectValue)
-    rows = [*moved_to(bench, S, 1_000), Row("subject", tuple(S), replace(home, generation=1_000))]
+    moved = Row("subject", tuple(S), replace(home(bench), generation=1_000))
+    rows = [*moved_to(bench, S, 1_000), moved]
     given_by_hand(bench, *rows, Row("log_origin", ("origin",), LogOrigin("00" * 16, 2_000, "00" * 32)))
 
     assert bench.do(Register(S, toy("a")), "mine") == first
