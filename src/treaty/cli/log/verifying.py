@@ -19,8 +19,8 @@ from treaty.core.soundness import Unsound, unsound
 
 SHOWN = 20
 """Faults, and rows that differ, that are printed for people; JSON has them all."""
-SHOWN_CHARACTERS = 200
-"""Characters of a row's text that are printed for people."""
+SHOWN_CHARACTERS, BEFORE = 200, 60
+"""Characters of a row's text that are printed for people, and how many of them before the first that differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,8 @@ def _say_compared(found: Compared) -> None:
     if not found.count:
         screen.say(f"no row differs from {found.there.source}", "green")
         return
-    screen.say(f"{found.count:,} rows differ from {found.there.source}", "red", bold=True)
+    what = "1 row differs" if found.count == 1 else f"{found.count:,} rows differ"
+    screen.say(f"{what} from {found.there.source}", "red", bold=True)
     if found.here.tip != found.there.tip:
         screen.say(
             f"   it is at sequence {found.there.tip.sequence:,}, not {found.here.tip.sequence:,}: rows that were written in "
@@ -139,7 +140,23 @@ def _say_compared(found: Compared) -> None:
         )
     for one in found.rows[:SHOWN]:
         screen.say(f"{one.table} {one.key}", "red")
+        start = _first_difference(one.here, one.there)
         for name, text in (("here", one.here), ("there", one.there)):
-            screen.say(f"   {name}: {'no row' if text is None else text[:SHOWN_CHARACTERS]}")
+            screen.say(f"   {name}: {_piece(text, start)}")
     if found.count > SHOWN:
         screen.say(f"... and {found.count - SHOWN:,} more; --json prints {len(found.rows):,} of them", "red")
+
+
+def _first_difference(here: str | None, there: str | None) -> int:
+    """Where two texts begin to differ, less some characters before."""
+    if here is None or there is None:
+        return 0
+    same = next((at for at, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), 0)
+    return max(same - BEFORE, 0)
+
+
+def _piece(text: str | None, start: int) -> str:
+    if text is None:
+        return "no row"
+    end = start + SHOWN_CHARACTERS
+    return f"{'…' * (start > 0)}{text[start:end]}{'…' * (end < len(text))}"
