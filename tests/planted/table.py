@@ -1,5 +1,6 @@
 """All planted bugs, by name."""
 
+from tests.planted.bugs.care import CARED
 from tests.planted.bugs.further import FURTHER
 from tests.planted.bugs.generations import GENERATIONS
 from tests.planted.bugs.judged import JUDGED
@@ -10,4 +11,4 @@ from tests.planted.bugs.roots import ROOTS
 from tests.planted.bugs.rules import RULES
 from tests.planted.bugs.states import STATES
 
-BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *POLICIES, *ROOTS)
+BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *POLICIES, *ROOTS, *CARED)

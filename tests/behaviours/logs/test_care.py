@@ -9,9 +9,10 @@ from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, 
 from treaty.core import names
 from treaty.core.commit import START, Append, Commit, as_root, make_append
 from treaty.core.counters import IDS_SPARED, ids_key, ordinals_key
+from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin, Subject
-from treaty.log.care.adding import read_whole
+from treaty.log.care.adding import disagreements, read_whole
 from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
 from treaty.log.care.moving import migrate, unseal
 from treaty.log.care.repair import accept_state, judged, repair, strange
@@ -79,12 +80,42 @@ async def cut_off(node: Node) -> None:
             await restore(log, head, rows_of(lines), time=9, gap=101)
         await restore(log, head, rows_of(lines), time=10, gap=100)
         state = await whole(log)
+        assert judged(*await read_whole(log)).fits
         assert ("log_origin", '["restoring"]') not in state
         assert len(state) == len(ROWS) + 2  # where it comes from, and which ids are spared
 
 
 def test_a_restore_that_was_cut_off_goes_through_the_second_time(node: Node) -> None:
     cut_off(node)
+
+
+@told
+async def in_pieces(node: Node) -> None:
+    source = MemoryLog()
+    many = [encode_row(Row("subject", (".", f"s{number}"), Subject(number + 1))) for number in range(40)]
+    await put(source, *ROWS, *many)
+    head, lines = await dumped(source)
+    async with nodes(node, 1) as (log,):
+        with pytest.raises(DumpError, match="cut short"):
+            await restore(log, head, rows_of(lines[:-1]), time=9, gap=100)
+        assert (await log.tip()).sequence > 10, "it took many appends"
+        await restore(log, head, rows_of(lines), time=9, gap=100)
+        delta, stated = await read_whole(log)
+        assert judged(delta, stated).fits
+        assert [*disagreements(delta.tip.root, stated, roots_of(delta.rows))] == []
+
+
+def test_a_restore_in_many_appends_states_the_roots_of_its_rows(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treaty.log.care.restore.RESTORE_BYTES", 100)
+    in_pieces(node)
+
+
+def test_what_is_stated_is_compared_with_what_rows_come_to() -> None:
+    found, root = {"a": 3, "b": 4}, as_root({"a": 7})
+    assert [*disagreements(root, found, found)] == []
+    assert [one.table for one in disagreements(root, {"a": 7}, found)] == ["a", "b"]
+    assert ["the rows come to" in one.message for one in disagreements(as_root({}), None, found)] == [True]
+    assert ["the shares" in one.message for one in disagreements(root, {"a": 3}, found)] == [False, True]
 
 
 @told

@@ -7,9 +7,10 @@ after it was made, and ids are raised as a restore raises them.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treaty.core.commit import START, Position, as_root
+from treaty.core.commit import Position, as_root
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.root import roots_of
+from treaty.log.care.adding import disagreements, read_whole
 from treaty.log.care.dump import Head
 from treaty.log.care.restore import Told, restore, silent
 from treaty.log.log import Log
@@ -50,8 +51,12 @@ async def upgrade(
         return Upgraded(state.place, None, len(new.rows), raised, new.ended, new.unreadable, found)
     place = await _sealed(old, state, target.url, time)
     end = await restore(target, _head(state, place, new, time), new.rows, time=time, gap=raised, told=told)
-    delta = await target.read(START)
-    found = tuple(differences(state.rows, delta.rows, raised))
+    delta, stated = await read_whole(target)
+    sums = disagreements(delta.tip.root, stated, roots_of(delta.rows))
+    found = (
+        *differences(state.rows, delta.rows, raised),
+        *(Difference(one.table or "state root", "", "", one.message) for one in sums),
+    )
     return Upgraded(place, end, len(new.rows), raised, new.ended, new.unreadable, found)
 
 
