@@ -59,10 +59,10 @@ def roots_after(tables: Rooted, rows: Iterable[Encoded]) -> Mapping[str, int]:
 
 def roots_with(tables: Rooted, rows: Iterable[tuple[Encoded, Key]]) -> dict[str, int]:
     """Return the same where the keys have been read."""
-    roots = dict(tables.roots)
+    roots, share = dict(tables.roots), tables.share
     for (table, key), row in {(row.table, key): row for row, key in rows}.items():
-        add(roots, table, row.digest - tables.share(table, key))
-    return roots
+        roots[table] = roots.get(table, 0) + row.digest - share(table, key)
+    return {table: left for table, total in roots.items() if (left := total % MODULUS)}
 
 
 def add(roots: dict[str, int], table: str, change: int) -> None:

@@ -67,7 +67,8 @@ class DictTables:
 
     def share(self, table: str, key: Key) -> int:
         """Return the digest of a row as it stands in the log; 0 where there is none."""
-        return self._shares.get(table, {}).get(key, 0)
+        shares = self._shares.get(table)
+        return 0 if shares is None else shares.get(key, 0)
 
     @property
     def quarantine(self) -> Mapping[tuple[str, Key], str]:
@@ -133,7 +134,8 @@ class DictTables:
     def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
         """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
         some = [read(one, known) for one in rows]
-        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+        roots = roots_with(self, [(one, row.key) for one, row, _ in some])
+        if as_root(roots) != position.root:
             return False
         self.put(some, position)
         return True

@@ -181,7 +181,7 @@ class Writer:
         """Send the append of a chain. Between deciding and sending nothing is awaited."""
         if not chain.commits:
             return None
-        rows = ((row, chain.rows[row].key) for one in chain.commits for row in one.rows)
+        rows = [(row, chain.rows[row].key) for one in chain.commits for row in one.rows]
         roots = roots_with(self._follower.tables, rows)
         append = make_append(chain.base, self._world.random(16), tuple(chain.commits), roots)
         look, self._reloads = self._follower.begin(), self._counts.reloads

@@ -84,6 +84,8 @@ class LayeredTables:
     @property
     def roots(self) -> Mapping[str, int]:
         """What each table adds to the state root; a table that adds nothing is missing."""
+        if not self._left:
+            return self._over.roots
         roots = dict(self._left)
         for table, total in self._over.roots.items():
             add(roots, table, total)
