@@ -263,11 +263,12 @@ class Follower:
             await prepare()
             self.proven = self.position == START
 
-    async def change_over(self, stand: Callable[[], None], position: Position) -> bool:
-        """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there.
+    async def change_over(self, stand: Callable[[], Callable[[], None]], position: Position) -> bool:
+        """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there. It returns
+        what takes these rows away again.
 
-        False, and nothing is done, where the log does not know that place any more. Nobody sees the state in between, and
-        all callbacks are called, wherever the tables stood before.
+        False, and nothing is done, where the log does not know that place any more, or the rows do not come to its root.
+        Nobody sees the state in between, and all callbacks are called, wherever the tables stood before.
         """
         async with self._reading:
             before, delta = self.position, await self._log.read(position)
@@ -275,14 +276,18 @@ class Follower:
                 return False
             if self._ends and delta.tip != before and (await self._log.read(before)).reload:
                 self._ends.clear()  # the tables may have stood on a history that the log has lost
-            stand()
-            if self.tables.advance(delta.rows, delta.tip, self._expected):
-                self.proven, self.wrong = True, None
-                self._announce()
-                return True
-            self._drop()
-            await self._read_all()
-            return False
+            back = stand()
+            if not self.tables.advance(delta.rows, delta.tip, self._expected):
+                back()
+                self._counts.wrong_roots += 1
+                log.warning(
+                    "the rows of a state file do not come to the state root that %s states; it is not used",
+                    self._log.url,
+                )
+                return False
+            self.proven, self.wrong = True, None
+            self._announce()
+            return True
 
     def _announce(self) -> None:
         """Remember the place that the tables show now, and call all callbacks."""

@@ -183,7 +183,12 @@ async def test_a_file_of_another_root_is_left_by_a_change_over() -> None:
         segment, place = file_of(disk)
         assert not await change_over(node, tables, (segment, replace(place, root=b"r" * 32)))
         segment.roots = {**segment.roots, "schema": 7}
+        before = node.follower.position
         assert not await change_over(node, tables, (segment, place))
         assert node.counts.wrong_roots == 1
+        assert (node.follower.position, node.follower.proven, node.counts.reloads) == (before, True, 0), (
+            "it keeps what it had"
+        )
+        await node.ask(ListSubjects())
         assert (await node.ask(GetSchema(1), FROM_MEMORY)).token.sequence == 1
         assert node.status().state_root == disk.tip.root.hex()

@@ -172,15 +172,19 @@ class Keeper:
     async def _turn(self, follower: Follower) -> None:
         found = self._newer()
         if found is not None and not await follower.change_over(lambda: self._change(found), found.position):
-            log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
+            if self._found is found:
+                self._look_whether_dropped()
+            else:
+                log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
         now = asyncio.get_running_loop().time()
         if self._write is not None and self.due and now - self._tried > AGAIN_SECONDS:
             self._tried, self._wanted = now, False
             await self._write(BACKGROUND)
 
-    def _change(self, found: StateFile) -> None:
-        self._tables.stand_on(found.segment, found.position)
+    def _change(self, found: StateFile) -> Callable[[], None]:
+        back = self._tables.stand_on(found.segment, found.position)
         self._found, self.written = found, found.written
+        return back
 
     def _look_whether_dropped(self) -> None:
         """Say so where the tables no longer stand on their file: the log, the file's checksums or the root spoke against it.

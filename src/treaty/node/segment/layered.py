@@ -63,9 +63,11 @@ class LayeredTables:
         if over is None:
             self._over.load(() if base is None else base.odd(), position)
 
-    def stand_on(self, base: Segment, position: Position) -> None:
-        """Forget everything and show the rows of a segment, which were the log's at `position`."""
+    def stand_on(self, base: Segment, position: Position) -> Callable[[], None]:
+        """Show just the rows of a segment, which were the log's at `position`. What is returned puts back what was shown."""
+        before = self.__dict__.copy()
         self._stand_on(base, position)
+        return lambda: self.__dict__.update(before)
 
     def stands_on(self, base: Segment) -> bool:
         """Whether these are the rows of this segment, and what has changed since."""
