@@ -24,6 +24,8 @@ BLOCKS_KEPT = 256
 """Decompressed blocks that a segment remembers."""
 ROWS_KEPT = 4_096
 """Decoded rows that a segment remembers."""
+NUMBERS_KEPT = 1_024
+"""Keys that were looked for, found or not: a row is asked for when a command is decided, hashed and applied."""
 KNOWN_KEPT = 8_192
 """Keys that a segment has found by an index, and whose rows' numbers it remembers."""
 SORTED_FROM = 64
@@ -72,6 +74,7 @@ class Segment:
         self._sorted_rows = 0
         self._block = lru_cache(BLOCKS_KEPT)(self._read_block)
         self.row = lru_cache(ROWS_KEPT)(self._row)
+        self._number = lru_cache(NUMBERS_KEPT)(self._read_number)
         self.heads = lru_cache(maxsize=None)(self._read_heads)
         self.entries = lru_cache(BLOCKS_KEPT)(self._read_entries)
         self.groups = lru_cache(maxsize=None)(self._read_groups)
@@ -186,6 +189,9 @@ class Segment:
         known = self._known.get((table, key))
         if known is not None or not self.counts.get(table):
             return known
+        return self._number(table, key)
+
+    def _read_number(self, table: str, key: Key) -> int | None:
         text = dumps(key).encode("utf-8", "surrogatepass")
         for number in rows_of(self.numbers(f"keys:{table}", "Q"), key):
             if self._line(table, number)[0] == text:
