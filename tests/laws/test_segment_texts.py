@@ -1,19 +1,25 @@
 """Segments give rows back as they stand in the log, whoever wrote them and however: the state root is taken over these texts."""
 
 import json
+import random
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.laws.test_indexes import KEYS, VALUES
+from tests.laws.test_indexes import KEYS, VALUES, place
+from tests.laws.test_tables import aliens
 from treaty.core import values
+from treaty.core.commit import as_root
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.root import roots_of
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, decode_row, encode_row
+from treaty.node.segment import build as building
 from treaty.node.segment.build import build
 from treaty.node.segment.forms import FAST, PROVEN, SHORT, read_row
-from treaty.node.segment.layered import open_built
+from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment, totals
 
 NAMES = ["", "a", "é", '\n\t"\\', "\ud800", "\x7f\x80\u2028/", "\U0001f642", "~", "!", "#"]
@@ -122,6 +128,34 @@ def test_a_segment_has_every_row_as_it_was_written(hand: Any) -> None:
         if number is not None:
             assert segment.encoded(row.table, number) == row
             assert repr(segment.row(row.table, number)) == repr(read)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(ROWS), st.sampled_from([str, *HANDS])), max_size=30),
+    st.lists(aliens, max_size=5),
+    st.integers(),
+)
+def test_tables_on_a_segment_give_back_what_was_written(
+    some: list[tuple[Encoded, Any]], others: list[Encoded], seed: int
+) -> None:
+    """Over a segment, in it, and in one that was made from both."""
+    written = [replace(row, value=hand(row.value)) for row, hand in some] + [
+        row for row in others if row.value is not None
+    ]
+    below = {(row.table, row.key): row for row in random.Random(seed).sample(written, len(written) // 2)}
+    rows = below | {(row.table, row.key): row for row in written}
+    tables = LayeredTables(small=0)
+    tables.load(below.values(), place(1))
+    tables.apply(written, place(2))
+    for _ in range(2):
+        assert {*tables.rows()} == {*rows.values()}
+        assert tables.roots == roots_of(rows.values())
+        for row in rows.values():
+            assert tables.share(row.table, decode_row(row).key) == row.digest
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(building, "SAMPLES", 1)
+            tables.stand_on(open_built(tables.built()), place(2))
+    assert as_root(tables.roots) == as_root(roots_of(rows.values()))
 
 
 def test_each_form_is_taken_by_some_row_and_gives_its_text_again() -> None:

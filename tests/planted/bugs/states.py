@@ -7,6 +7,18 @@ REPLACED = "behaviours/nodes/test_state_replaced.py"
 
 STATES = (
     Bug(
+        "state file: the root in its head is held against nothing",
+        "A state file is taken whose place the log has with another root, and what the rows come to is not compared either.",
+        (
+            Edit("treaty.core.commit:Position.agrees", "and self.root == other.root", ""),
+            Edit("treaty.node.segment.layered:LayeredTables.advance", "!= position.root", "== position"),
+        ),
+        by_tests(
+            f"{HAND}::test_a_head_that_the_log_does_not_know_is_dropped_and_said[memory-root-at-the-tip]",
+            f"{HAND}::test_a_head_that_the_log_does_not_know_is_dropped_and_said[memory-root-below-the-tip]",
+        ),
+    ),
+    Bug(
         "state file: the shares of its tables are not added up",
         "A state file is taken whose tables do not come to the root in its head.",
         (

@@ -208,8 +208,9 @@ class Keeper:
             return found.segment.damage
         file, here = found.position, self._tables.position
         return (
-            f"it shows sequence {file.sequence} of log {file.identity.hex()} with the state root {file.root.hex()}, "
-            f"which the log does not; the log has {here.root.hex()} at sequence {here.sequence} of {here.identity.hex()}"
+            f"it shows sequence {file.sequence} of log {file.identity.hex()} with the state root {file.root.hex()}: the log "
+            f"does not know this place with this root, or no longer. It has the state root {here.root.hex()} at sequence "
+            f"{here.sequence} of {here.identity.hex()}"
         )
 
     @property
