@@ -85,6 +85,25 @@ def test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy(what: str, 
 
 
 @pytest.mark.parametrize("what", CHANGES)
+def test_no_state_file_is_written_of_rows_that_were_changed_and_a_good_one_stays(
+    what: str, path: Path, tmp_path: Path
+) -> None:
+    url, good, new = f"sqlite://{path}", tmp_path / "good.state", tmp_path / "new.state"
+    assert run("state", url, "--file", str(good)).exit_code == 0
+    change(path, CHANGES[what][0])
+    answer = run("state", url, "--file", str(new))
+
+    assert answer.exit_code == 2
+    assert "the rows come to the state root " in answer.output
+    assert "no state file is written; treaty log verify says more" in " ".join(answer.output.split())
+    assert not new.exists()
+    assert run("state", url, "--file", str(good)).exit_code == 0, "it was right, and nothing has come since"
+    assert not said("verify", str(good), code=0)["logs"][0]["faults"]
+    assert run("repair", url, "--accept-state", "--yes").exit_code == 0
+    assert run("state", url, "--file", str(new)).exit_code == 0
+
+
+@pytest.mark.parametrize("what", CHANGES)
 def test_a_state_that_does_not_add_up_is_accepted_by_hand(what: str, path: Path, tmp_path: Path) -> None:
     url = f"sqlite://{path}"
     change(path, CHANGES[what][0])
