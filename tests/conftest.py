@@ -31,15 +31,18 @@ settings.register_profile("long", settings.get_profile("repeatable"), derandomiz
 settings.load_profile("repeatable")
 
 SLOW = {
-    "docs/test_client_howto", "docs/test_howto", "facades/test_check_git_command",
+    "behaviours/upgrade/test_upgrade", "docs/test_client_howto", "docs/test_howto", "facades/test_check_git_command",
     "facades/test_confluent_python_async", "facades/test_peer_servers", "facades/test_pytest_plugin",
     "facades/test_rights_server", "house/test_doorway", "house/test_house", "planted/test_planted_bugs",
     "real/test_log_backup", "real/test_operations", "real/test_server", "real/test_workers",
     "simulation/test_planted", "test_a_bomb_is_refused_by_name", "test_a_chain_of_references_has_a_limit",
+    "test_a_copy_with_a_changed_row_is_refused_and_its_table_named",
     "test_a_derived_schema_holds_the_frame_and_is_derived_once", "test_a_descriptor_says_what_its_text_says",
     "test_a_dump_goes_in_and_comes_out_the_same", "test_a_frame_with_more_columns_makes_a_compatible_version",
     "test_a_mangled_descriptor_is_refused_or_can_be_shown", "test_a_peer_that_does_not_read_is_waited_for",
-    "test_a_planted_bug_is_found", "test_an_import_that_was_cut_off_goes_on",
+    "test_a_planted_bug_is_found", "test_a_state_that_does_not_add_up_is_accepted_by_hand",
+    "test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy",
+    "test_an_import_that_was_cut_off_goes_on",
     "test_an_import_that_was_killed_is_run_again", "test_bash_completes_commands_options_and_subjects",
     "test_damage_inside_is_found_and_everything_is_read_from_the_log",
     "test_every_level_admits_what_the_comparison_allows", "test_every_level_under_every_strictness",

@@ -70,6 +70,12 @@ CARED = (
         EQUAL,
     ),
     Bug(
+        "upgrade: what would come from the default context now is not held off",
+        "A subject's new config row takes settings of the default context that were not in force there.",
+        (Edit(OLD + "policies:with_policy", "row[name] = value", "pass"),),
+        by_tests("laws/test_upgrade.py::test_what_is_in_force_stays_the_same"),
+    ),
+    Bug(
         "upgrade: generations are lost",
         "Versions of a log of format 1 get generation 0, whatever their subject's is.",
         (Edit(OLD + "rows:_version", "known.generations.get((context, subject), 0), ordinal", "0, ordinal"),),

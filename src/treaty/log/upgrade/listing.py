@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from treaty.core.answers import Config
+from treaty.core.codec import encode
 from treaty.core.commit import START
 from treaty.core.law.settings import config_in_force, policy_of
 from treaty.core.limits import COUNTER
@@ -15,11 +17,16 @@ from treaty.core.requests import Scope as Asked
 from treaty.core.rows import ROW_FORMAT, Encoded
 from treaty.core.tables import DictTables
 from treaty.log.upgrade.old import OldRow, canonical
-from treaty.log.upgrade.policies import LEVELS, Members, Scope, Wish, level_of, old_policy
+from treaty.log.upgrade.policies import LEVELS, Members, Scope, Wish, in_force, level_of, old_policy
 from treaty.log.upgrade.rows import ENDED, OF_SUBJECT, RENAMED, Key, Known, known_of, orphan, read_row
 
 PLACED = frozenset({"log_origin", "snapshot"})
 """Tables of today that describe their own log."""
+OTHER = (
+    "normalize", "validate_fields", "validate_new_schemas", "validate_rules", "default_metadata", "override_metadata",
+    "default_rules", "override_rules",
+)  # fmt: skip
+"""Members of a config that are no part of its policy."""
 _NAMES = {new: old for old, new in RENAMED.items()}
 _SPARED = canonical(["ids", "", "", ""])
 """The counter that a gap leaves where there was none."""
@@ -175,25 +182,38 @@ def _config(members: Members) -> Members:
 
 
 def _policies(known: Known, new: tuple[Encoded, ...]) -> Iterator[Difference]:
-    """Compare the policy in force at every subject: by the law of format 1 then, and by today's law now."""
+    """Compare the policy in force at every subject, by the law of format 1 then, and by today's law now; and all else of the config
+    in force where a subject's own policy came into its config row.
+    """
     tables = DictTables()
     tables.load((row for row in new if row.table == "config"), START)
     for subject in known.generations:
         scope: Scope = ("subject", *subject)
         wish = known.wishes.get(subject, Wish("", ()))
-        was = old_policy(known.configs, known.policies, scope, wish)
         config = config_in_force(tables, Asked(*Subject(*subject)))
-        policy = policy_of(config)
-        level: Members = {
-            name: {"kind": reach.kind, **({"ordinal": reach.ordinal} if reach.ordinal else {})}
-            for name, reach in (("backward", policy.backward), ("forward", policy.forward))
-            if reach.kind != "none"
-        }
-        now: Members = {
-            "level": {**level, "deny": True} if policy.deny else level,
-            "partition": policy.partition,
-            "strictness": policy.strictness or "STRICT",
-            "validators": [*policy.validators],
-        }
+        was, now = old_policy(known.configs, known.policies, scope, wish), _policy(config)
+        if subject in known.wishes:
+            was, now = {**was, **_other(in_force(known.configs, scope))}, {**now, **_other(encode(config))}
         if was != now:
-            yield Difference("policy in force", canonical([*subject]), canonical(was), canonical(now))
+            yield Difference("config in force", canonical([*subject]), canonical(was), canonical(now))
+
+
+def _policy(config: Config) -> Members:
+    """The policy that a config in force is, as `old_policy` says it."""
+    policy = policy_of(config)
+    level: Members = {
+        name: {"kind": reach.kind, **({"ordinal": reach.ordinal} if reach.ordinal else {})}
+        for name, reach in (("backward", policy.backward), ("forward", policy.forward))
+        if reach.kind != "none"
+    }
+    return {
+        "level": {**level, "deny": True} if policy.deny else level,
+        "partition": policy.partition,
+        "strictness": policy.strictness or "STRICT",
+        "validators": [*policy.validators],
+    }
+
+
+def _other(config: Members) -> Members:
+    """What a config says beside its policy; False is as if unset."""
+    return {name: config[name] for name in OTHER if config.get(name)}
