@@ -1,6 +1,7 @@
 """What becomes of a state file that a node has dropped, which rows get into a new one, and whose files are taken."""
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -183,5 +184,39 @@ def test_a_file_of_another_user_is_refused_by_name_and_one_of_root_is_taken(
             with pytest.raises(StateFileError, match=r"belongs to user 4.*this process's user .7."):
                 open_state(path)
         assert open_state(path, to_check=True).written == 5
+
+    story()
+
+
+def test_a_newer_file_that_does_not_come_to_the_root_is_dropped_and_the_older_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log knows its place: the row that came since shows that it was another one."""
+    monkeypatch.setattr(keeping, "LOOK_SECONDS", 0.01)
+
+    @told
+    async def story() -> None:
+        log, path, writes = MemoryLog(str(tmp_path)), tmp_path / "state", list[int]()
+        await filled(log, 30)
+        await write(log, path, 5)
+        delta = await log.read(START)
+        async with serving(log, path, writes) as (node, tables):
+            await node.ask(DeleteSubject(subject_of("s4")))
+            truth = await truth_of(log)
+            forged = build(delta.rows)
+            blocks(forged, "version", build([other_version(row, 1) for row in delta.rows]))
+            with caplog.at_level(logging.WARNING, "treaty.node"):
+                write_state(path, forged, delta.tip, 6)
+                async with asyncio.timeout(30):
+                    while not writes:
+                        assert await answers(node, tables, truth) == 0
+                        await asyncio.sleep(0.01)
+            assert node.status().state_file_age is not None
+            assert node.counts.reloads == 0
+            assert any("is dropped" in one.getMessage() for one in caplog.records)
+            async with asyncio.timeout(30):
+                while tables.changed:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+            assert await answers(node, tables, truth) == 0
 
     story()

@@ -170,10 +170,11 @@ class Keeper:
                 log.exception("the state file could not be looked after; trying again")
 
     async def _turn(self, follower: Follower) -> None:
-        found = self._newer()
+        found, before = self._newer(), (self._found, self.written)
         if found is not None and not await follower.change_over(lambda: self._change(found), found.position):
-            if self._found is found:
+            if self._found is found:  # the tables stood on it for a moment, and stand again where they stood before
                 self._look_whether_dropped()
+                self._found, self.written = before
             else:
                 log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
         now = asyncio.get_running_loop().time()
