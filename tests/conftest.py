@@ -31,7 +31,7 @@ settings.register_profile("long", settings.get_profile("repeatable"), derandomiz
 settings.load_profile("repeatable")
 
 SLOW = {
-    "behaviours/upgrade/test_upgrade", "docs/test_client_howto", "docs/test_howto", "facades/test_check_git_command",
+    "docs/test_client_howto", "docs/test_howto", "facades/test_check_git_command",
     "facades/test_confluent_python_async", "facades/test_peer_servers", "facades/test_pytest_plugin",
     "facades/test_rights_server", "house/test_doorway", "house/test_house", "planted/test_planted_bugs",
     "real/test_log_backup", "real/test_operations", "real/test_server", "real/test_workers",
@@ -56,7 +56,7 @@ SLOW = {
     "test_what_is_large_and_legal_is_read_printed_and_compared", "test_what_is_large_but_right_is_read",
     "test_what_is_large_is_handled_in_all_ways", "test_what_is_resolved_at_once_is_what_the_slow_way_resolves",
     "test_what_lies_before_the_horizon_is_read_anew_and_what_lies_after_is_not",
-    "test_whatever_happens_associations_stay_sound", "test_without_a_rule_something_breaks",
+    "test_whatever_happens_associations_stay_sound", "test_without_a_rule_something_breaks", "upgrade/test_upgrade",
 }  # fmt: skip
 """Files and tests that take seconds: they count as marked with `slow`, and so are no part of `make quick`. The house rules are
 among them, because `make check` has them."""
