@@ -1,4 +1,4 @@
-"""Identity of a schema: the guid, and the lookup_digest by which a lookup finds it (Confluent's rules)."""
+"""Identity of a schema: the guid, and the digest by which a lookup finds it (Confluent's rules)."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from dataclasses import replace
 from treaty.core.schema import Metadata, Reference, Rule, RuleSet
 
 VERSION_PROPERTY = "confluent:version"
-"""The metadata property in which an asked-for version number is kept; no part of a schema's lookup_digest."""
+"""The metadata property in which an asked-for version number is kept; no part of its lookup digest."""
 
 
 def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, rules: RuleSet | None) -> str:

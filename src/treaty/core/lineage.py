@@ -1,4 +1,4 @@
-"""What a log's lineage means for a node: an unfinished restore serves nobody, a log that was moved takes no writes."""
+"""What the rows of `log_origin` mean for a node: an unfinished restore serves nobody, a log that was moved takes no writes."""
 
 from treaty.core.values import LogOrigin
 from treaty.core.view import View

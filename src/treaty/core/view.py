@@ -127,7 +127,7 @@ def _guid_entries(_key: Key, value: Value) -> tuple[Key, ...]:
     return ((value.guid,),) if isinstance(value, values.Schema) else ()
 
 
-def _likeness_entries(key: Key, value: Value) -> tuple[Key, ...]:
+def _lookup_entries(key: Key, value: Value) -> tuple[Key, ...]:
     return ((key[0], value.lookup_digest),) if isinstance(value, values.Schema) else ()
 
 
@@ -237,7 +237,7 @@ USED_STATES = VERSION_STATES[:3]
 INDEXES: Mapping[str, Index] = {
     "schema.guid": Index("schema", _schema_entries),
     "schema.everywhere": Index("schema", _guid_entries),
-    "schema.lookup_digest": Index("schema", _likeness_entries),
+    "schema.lookup_digest": Index("schema", _lookup_entries),
     "schema.referrers": Index("schema", _referrer_entries),
     "subject.elsewhere": Index("subject", _elsewhere_entries),
     "version.subject": Index("version", _subject_entries, of_key=True),

@@ -80,7 +80,7 @@ def matching(view: View, subject: Subject, one: Read, visible: Visible) -> Kept 
 
 
 def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
-    """Return the newest version of the subject that is this schema: by identity, else by lookup_digest."""
+    """Return the newest version of the subject that is this schema: by identity, else by its lookup digest."""
     states = STATES["all" if visible == "all" else "live"]
     for index, entry in (("schema.guid", one.guid), ("schema.lookup_digest", one.lookup_digest)):
         ids = [int(key[1]) for key in islice(view.find(index, (subject.context, entry)), FEW_IDS + 1)]

@@ -1,4 +1,4 @@
-"""A draft read by the grammar: its references followed, its canonical text, its identity and its lookup_digest."""
+"""A draft read by the grammar: its references followed, its canonical text, its identity and its lookup digest."""
 
 from dataclasses import dataclass
 

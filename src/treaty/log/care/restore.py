@@ -20,11 +20,11 @@ from treaty.log.care.dump import Head
 from treaty.log.log import Delta, Fate, Log, LogUnavailableError
 
 RESTORING = ("restoring",)
-"""Key of the lineage row of a log that is not whole yet."""
+"""Key of the `log_origin` row of a log that is not whole yet."""
 ORIGIN = ("origin",)
-"""Key of the lineage row that says where a log comes from."""
+"""Key of the `log_origin` row that says where a log comes from."""
 SUCCESSOR = ("successor",)
-"""Key of the lineage row of a log that was moved elsewhere; nothing is written to it any more."""
+"""Key of the `log_origin` row of a log that was moved elsewhere; nothing is written to it any more."""
 TRIES = 20
 """Times that one append is tried while the log can't be reached, or other writers come first."""
 

@@ -268,7 +268,7 @@ class LayeredTables:
         some = rows if isinstance(rows, tuple) else tuple(rows)
         if len(some) <= self._small:
             over = DictTables()
-            over.load(some, position)
+            over.put((_read(one, None) for one in some), position)
             return lambda: self._stand_on(None, position, over)
         last = {(row.table, row.key): row for row in some}
         base = open_built(build((row for row in last.values() if row.value is not None), level=QUICK))
