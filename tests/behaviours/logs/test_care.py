@@ -8,7 +8,7 @@ import pytest
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
 from treaty.core import names
 from treaty.core.commit import START, Append, Commit, as_root, make_append
-from treaty.core.counters import IDS_SPARED, ids_key, ordinals_key
+from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin, Subject
@@ -22,6 +22,7 @@ from treaty.log.memory import MemoryLog
 
 ROWS = [
     encode_row(Row("counter", ids_key("."), Counter(7))),
+    encode_row(Row("counter", encodings_key(names.Subject(".", "s")), Counter(5))),
     encode_row(Row("counter", ordinals_key(names.Subject(".", "s"), 1), Counter(3))),
     encode_row(Row("subject", (".", "half \ud83d a character"), Subject(1))),
 ]
@@ -53,8 +54,9 @@ async def carried(node: Node) -> None:
         assert isinstance(origin, LogOrigin)
         assert (origin.identity, origin.sequence, origin.gap) == (head.position.identity.hex(), 2, 100)
         raised = encode_row(Row("counter", ids_key("."), Counter(107)))
+        encodings = encode_row(Row("counter", encodings_key(names.Subject(".", "s")), Counter(105)))
         spared = encode_row(Row("counter", IDS_SPARED, Counter(100)))  # for contexts that the dump does not know
-        assert state == {**before, **played((raised, spared))}
+        assert state == {**before, **played((raised, encodings, spared))}
         assert end == await log.tip()
         assert end.identity != head.position.identity
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from treaty.core.commit import START, Commit, Position, make_append
-from treaty.core.counters import IDS, IDS_SPARED
+from treaty.core.counters import IDS_SPARED, KINDS_FOR_EVER
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
 from treaty.core.root import RowDigests, add, roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
@@ -115,7 +115,7 @@ PLACED = frozenset({"log_origin", "snapshot"})
 
 
 def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
-    """The rows as the new log has them: id counters raised, and what is about the old log itself left out.
+    """The rows as the new log has them: counters of schema and encoding ids raised, and what is about the old log itself left out.
 
     Contexts that the dump does not know may have been made after it: their ids begin after the gap too.
     """
@@ -125,7 +125,7 @@ def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
             continue
         if row.table == "counter" and gap:
             decoded = decode_row(row)
-            if isinstance(decoded.value, Counter) and decoded.key[0] == IDS:
+            if isinstance(decoded.value, Counter) and decoded.key[0] in KINDS_FOR_EVER:
                 spared = spared and decoded.key != IDS_SPARED
                 raised = replace(decoded.value, highest=min(decoded.value.highest + gap, COUNTER))
                 yield encode_row(Row("counter", decoded.key, raised))
