@@ -29,12 +29,13 @@ def schema_of(number: int) -> str:
 def test_a_copy_made_under_load_is_one_state_and_becomes_a_log_of_its_own(tmp_path: Path) -> None:
     path, url = tmp_path / "log.db", f"sqlite://{tmp_path}/log.db"
     places: list[int] = []
-    done = threading.Event()
+    done, more = threading.Event(), threading.Semaphore(0)
 
     def write(server: Running) -> None:
         number = 0
         while not done.is_set():
             register(server, f"s{number}", schema_of(number))
+            more.release()
             number += 1
 
     with serving(tmp_path, "--log", url) as server:
@@ -44,6 +45,9 @@ def test_a_copy_made_under_load_is_one_state_and_becomes_a_log_of_its_own(tmp_pa
         writer.start()
         try:
             for number in range(3):
+                while more.acquire(blocking=False):
+                    continue
+                assert more.acquire(timeout=60), "something is written between two copies"
                 told = run("backup", url, str(tmp_path / f"copy{number}.db"), "--json")
                 assert told.exit_code == 0, told.output
                 places.append(json.loads(told.stdout)["sequence"])
