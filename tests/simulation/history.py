@@ -24,7 +24,7 @@ from tests.simulation.judging.model.events import (
 from tests.simulation.judging.model.facts import fact, scope_of
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.reserving import freed
-from tests.simulation.judging.roots import Roots, Texts, plain, roots_of, texts_after, whole
+from tests.simulation.judging.roots import Place, Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.lineage import sealed, unfinished
@@ -91,6 +91,10 @@ class History:
         """Rows that somebody has spoilt: tables and keys."""
         self.by_hand: set[tuple[str, str, str | None]] = set()
         """Rows that somebody has put without a command: subjects with their contexts, counters of ids."""
+        self.changed: dict[Place, Encoded] = {}
+        """Settings that somebody has changed past the log and means to accept, as they are in its store."""
+        self.accepted: dict[int, tuple[Encoded, ...]] = {}
+        """Such rows by the sequence of the commit of the log as it is now that accepted them."""
         self._digests = Digests()
         self._source = Past()
         """What is being restored into the log."""
@@ -114,19 +118,40 @@ class History:
         """Check the commits of an append that has just become durable, and keep them."""
         if append.first != self.tip.sequence + 1 or append.parent != self.tip.digest:
             raise Broken("log", f"append at {append.first} lands after {self.tip.sequence}")
+        accepted = self._accepted(append)
         for commit in append.commits:
             before = self.states[-1]
             past = self._past_with(before, commit)
             place = Position(append.identity, commit.sequence, append.digest, append.root)
-            self.states.append(after(before, commit.rows, place))
-            self.texts.append(texts_after(self.texts[-1], commit.rows) if commit.rows else self.texts[-1])
-            self.roots.append(roots_of(self.texts[-1]) if commit.rows else self.roots[-1])
-            self.pasts.append(past)
+            rows = (*accepted, *commit.rows)
+            self.states.append(after(before, rows, place))
+            self.texts.append(texts_after(self.texts[-1], rows) if rows else self.texts[-1])
+            self.roots.append(roots_of(self.texts[-1]) if rows else self.roots[-1])
+            self.pasts.append(past.then(map(self._taken_over, accepted)))
+            self.accepted[commit.sequence] = accepted
+            for row in rows:
+                self.changed.pop((row.table, row.key), None)
             self.commits.append(commit)
             if commit.command_id:
                 self.landed[name_in_commit(commit)] = self.now
         self._check_root(append)
         self._arrive(append.position)
+
+    def _accepted(self, append: Append) -> tuple[Encoded, ...]:
+        """The rows that somebody changed past the log, where a tool's commit states the root that they lead to."""
+        rows = tuple(self.changed.values())
+        if not rows or len(append.commits) > 1 or append.commits[0].command_id or append.commits[0].rows:
+            return ()
+        return rows if append.root == whole(self.roots_with(rows)) else ()
+
+    def _taken_over(self, row: Encoded) -> Event:
+        """What it comes to that a changed setting was accepted."""
+        decoded, scope = decode_row(row), scope_of(decode_key(row.key))
+        if isinstance(decoded.value, Alien):
+            self.garbage.add((row.table, row.key))
+        if row.table == "config":
+            return ConfigChanged(scope, decoded.value if isinstance(decoded.value, values.ConfigValue) else None)
+        return ModeChanged(scope, decoded.value.mode if isinstance(decoded.value, values.Mode) else None)
 
     def _check_root(self, append: Append) -> None:
         """An append states the root of the rows after it, and what each table adds."""
@@ -273,7 +298,7 @@ class History:
         loaded.load(rows, live.position)
         replayed = DictTables()
         for commit in self.commits:
-            replayed.apply(commit.rows, live.position)
+            replayed.apply((*self.accepted.get(commit.sequence, ()), *commit.rows), live.position)
         self.check_sound()
         for name, other in (("loaded", loaded), ("replayed", replayed)):
             if (plain(live.roots), *contents(live)) != (plain(other.roots), *contents(other)):

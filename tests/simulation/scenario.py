@@ -154,7 +154,10 @@ class Scenario:
         kept = front.kept(wanted, call)
         if kept is not None:
             self.say(member.name, f"kept {kept}")
-            self._checked(lambda: self.judge.told_kept(one, kept, node.follower.position))
+            here = (
+                node.follower.position if node.follower.proven else member.highest
+            )  # who dropped a wrong file has nothing
+            self._checked(lambda: self.judge.told_kept(one, kept, here))
             return one
         OWNER.set(member.name)
         task = self.loop.create_task(front.ask(wanted, call))

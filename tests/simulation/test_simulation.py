@@ -32,6 +32,7 @@ WANTED = (
     "outcomes of others",
     "empty subjects",
     "counters lowered",
+    "states accepted",
 )
 """What has to happen in some of the seeds, besides every event and every errand."""
 BLOCK = 125

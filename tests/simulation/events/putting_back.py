@@ -29,7 +29,7 @@ async def put_back(site: Site, chance: random.Random) -> None:
     place = chance.choice(whole)
     site.say("event", f"from {site.history.tip.sequence} to {place.sequence}")
     site.count["lost commits"] += site.history.tip.sequence - place.sequence
-    store.disk.put_back(place)
+    store.disk.put_back(place, history.texts[history.places[place]])
     site.check(lambda: site.history.put_back(place))
     for member in site.members:  # some nodes die with their connections, and come back on state files of either time
         if chance.random() < 0.3:

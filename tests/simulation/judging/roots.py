@@ -6,7 +6,9 @@ from functools import lru_cache
 
 from treaty.core.rows import Encoded
 
-Texts = Mapping[tuple[str, str], str]
+Place = tuple[str, str]
+"""Table and key of a row, as they stand in the log."""
+Texts = Mapping[Place, str]
 """The text of every row by table and key, all three as they stand in the log."""
 Roots = Mapping[str, int]
 """What each table adds to the state root; a table that adds nothing is missing."""
