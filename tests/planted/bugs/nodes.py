@@ -143,9 +143,12 @@ NODES = (
         (
             Edit(
                 "treaty.node.follower:Follower.change_over",
-                "self.tables.apply(delta.rows,",
-                "self.tables.apply(delta.rows[:-1],",
+                "self.tables.advance(delta.rows,",
+                "self.tables.advance(delta.rows[:-1],",
             ),
+            Edit(
+                "treaty.node.segment.layered:LayeredTables.advance", "!= position.root", "== position"
+            ),  # else noticed
         ),
         by_lives(0, ANY),
     ),
