@@ -80,10 +80,9 @@ ROWS = {
 }
 """Rows that are not those that the log's last root was taken of."""
 
+TIP_ROOT = Tamper("update log_append set root = $1 where last = (select max(last) from log_append)", (bytes(32),))
 ROOTS = {
-    "the root of the last append": Tamper(
-        "update log_append set root = $1 where last = (select max(last) from log_append)", (bytes(32),)
-    ),
+    "the root of the last append": TIP_ROOT,
     "the root of the last append is none": Tamper(
         "update log_append set root = $1 where last = (select max(last) from log_append)", (b"short",)
     ),

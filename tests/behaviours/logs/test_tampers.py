@@ -9,7 +9,7 @@ import pytest
 
 from tests.behaviours.logs.backends import Node, nodes, told
 from tests.behaviours.logs.hands import SQL, Hand
-from tests.behaviours.logs.tampers import ROOTS, ROWS, TABLE_ROOTS, Tamper
+from tests.behaviours.logs.tampers import ROOTS, ROWS, TABLE_ROOTS, TIP_ROOT, Tamper
 from tests.behaviours.nodes.lives import living, post
 from treaty.core.answers import Config
 from treaty.core.commit import START, as_root
@@ -151,6 +151,21 @@ def test_a_node_that_has_read_everything_notices_the_root_of_its_place(sql: tupl
             await refuses(node, log)
             assert (await node.ask(ListSubjects(), Call("eventual"))).answer == before.answer
             await mended(node, log)
+
+    story()
+
+
+def test_a_node_at_an_append_whose_root_was_changed_reads_everything_anew(sql: tuple[Node, Hand]) -> None:
+    @told
+    async def story() -> None:
+        async with filled(sql[0]), living(await sql[0](), seed=8) as writer, living(await sql[0](), seed=9) as node:
+            await writer.ask(post("early"))
+            await node.ask(ListSubjects())
+            before = node.counts.reloads
+            await TIP_ROOT.by(sql[1])
+            await writer.ask(post("next", '["next"]'))
+            assert "next" in (await node.ask(ListSubjects())).answer.names
+            assert (node.counts.reloads, node.counts.wrong_roots, node.status().root_stated) == (before + 1, 0, "")
 
     story()
 
