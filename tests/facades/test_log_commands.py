@@ -75,6 +75,14 @@ def test_a_sound_log_and_its_dump_have_one_state(log: str, tmp_path: Path) -> No
         ('update state_row set value = \'{"highest":2,"v":2}\' where key = \'["ids",".","",0,""]\'', "COUNTER_BEHIND"),
         ("delete from state_row where state_table = 'context' and key = '[\".x\"]'", "CONTEXT_MISSING"),
         ("delete from state_row where state_table = 'version' and key = '[\".\",\"s0\",1,0]'", "SCHEMA_UNUSED"),
+        (
+            'update state_row set key = \'["ordinals",".","s0",9,""]\' where key like \'["ordinals",".","s0",%\'',
+            "GENERATION_WRONG",
+        ),
+        (
+            "update state_row set value = replace(value, 'generation\":', 'generation\":90') where state_table = 'subject'",
+            "GENERATION_AHEAD",
+        ),
         ("update state_row set value = '{' where state_table = 'version' and key = '[\".\",\"s0\",1,0]'", "UNREADABLE"),
     ],
 )
