@@ -61,6 +61,21 @@ def test_a_subject_that_is_made_again_begins_anew(bench: Bench) -> None:
         assert keys_of(bench) == set()
 
 
+def test_settings_are_kept_by_name_and_go_with_a_permanent_delete(bench: Bench) -> None:
+    """They may come before the subject, and have no generation."""
+    scope, keys = q.Scope(*S), [("config", ("subject", *S)), ("mode", ("subject", *S))]
+    for level in ("FULL", "NONE"):
+        bench.do(q.SetConfig(scope, Config(level=level)))
+        bench.do(q.SetMode(scope, "READWRITE"))
+        assert put(bench, S, "a").number == 1
+        accepted = not isinstance(bench.verdict(q.Register(S, toy("b")), f"ask {level}"), Refusal)
+        assert accepted is (level == "NONE"), "the level that was set before there was a subject"
+        bench.do(q.DeleteSubject(S))
+        assert all(bench.tables.get(*key) is not None for key in keys)
+        bench.do(q.DeleteSubject(S, permanent=True))
+        assert not any(bench.tables.get(*key) for key in keys)
+
+
 def test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s(bench: Bench) -> None:
     """Even where nothing took them away the next subject of that name does not meet them."""
     put(bench, S, "a", names=NAMES)
