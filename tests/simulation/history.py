@@ -201,8 +201,8 @@ class History:
             if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
                 scope = scope_of(row.key)
                 events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
-            if unfinished(before):
-                continue
+            if unfinished(before) or self.texts[-1].get((encoded.table, encoded.key)) == encoded.value:
+                continue  # what is written as it is already changes nothing: half a transaction is taken back so
             if (encoded.table, encoded.key, encoded.value) in self.by_hand:
                 events.append(_put(row))
             elif row.table == "counter":
@@ -227,6 +227,7 @@ class History:
         if before.position == START or unfinished(before):
             return
         gone = [row for row in commit.rows if row.table not in {*PLACED, "quarantine"}]
+        gone = [row for row in gone if self.texts[-1].get((row.table, row.key)) != row.value]
         if any(row.value is None and (row.table, decode_key(row.key)) not in before.quarantine for row in gone):
             raise Broken("5", f"a repair at {commit.sequence} moves rows aside that can be read: {gone}")
         gone = [row for row in gone if (row.table, row.key, row.value) not in self.by_hand and row.table != "counter"]

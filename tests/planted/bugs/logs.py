@@ -127,6 +127,7 @@ LOGS = (
             ),
         ),
         by_tests("simulation/kafka/owner/test_owner_accepting.py::test_nodes_show_nothing_of_half_a_transaction"),
+        also=by_lives(0, ANY, log="owner", events="harmed"),
     ),
     Bug(
         "owner: half a transaction counts as whole",
