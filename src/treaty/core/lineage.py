@@ -11,7 +11,7 @@ def unfinished(view: View) -> str:
         return ""
     return (
         f"this log is being restored from a dump of {mark.url} at sequence {mark.sequence}, or a restore was cut off: "
-        "run `treaty log restore` with that dump again"
+        "run `treaty log restore` with that dump again (or `migrate`, or `upgrade`, if that made it)"
     )
 
 

@@ -199,6 +199,16 @@ def test_nothing_is_written_where_it_is_only_tried(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["old.db"]
 
 
+def test_a_log_is_not_sealed_for_a_place_that_is_taken(tmp_path: Path) -> None:
+    path, new = a_log(tmp_path), f"sqlite://{tmp_path / 'new.db'}"
+    with connect(new) as registry:
+        registry.register("s", '"int"')
+    answer = run("upgrade", f"sqlite://{path}", new)
+    assert (answer.exit_code, "is not empty" in answer.output) == (2, True)
+    assert run("upgrade", f"sqlite://{path}", f"sqlite://{path}").exit_code == 2
+    assert read(path).seal is None
+
+
 def test_the_seal_is_taken_away(tmp_path: Path) -> None:
     path = a_log(tmp_path)
     carried(f"sqlite://{path}", f"sqlite://{tmp_path / 'new.db'}")

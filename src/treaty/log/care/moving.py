@@ -20,6 +20,7 @@ from treaty.log.care.restore import (
     Told,
     put_on,
     refuse_changed,
+    refuse_taken,
     restore,
     silent,
 )
@@ -40,6 +41,7 @@ async def migrate(source: Log, target: Log, *, time: int, told: Told = silent) -
 
     Raises as `restore` does, and `RestoreError` where the source was moved to another place already.
     """
+    await refuse_taken(target)
     delta = await _sealed(source, target.url, time)
     rows = [row for row in delta.rows if row.table not in PLACED]
     head = Head(source.url, _left(delta), roots_of(rows), len(rows), time)

@@ -78,13 +78,7 @@ async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, s
     there = {(row.table, row.key): row for row in delta.rows}
     if delta.tip == START:
         return await put(log, START, [encode_row(Row("log_origin", RESTORING, mark))], {}, mark.time), there
-    row = there.get(_RESTORING)
-    found = None if row is None else decode_row(row).value
-    if not isinstance(found, LogOrigin):
-        raise RestoreError(
-            f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
-            "name an empty database, or a file or topic that is not there"
-        )
+    found = _refuse_taken(log, delta)
     if (found.identity, found.sequence, found.digest, found.gap) != (
         mark.identity,
         mark.sequence,
@@ -97,6 +91,24 @@ async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, s
         )
     refuse_changed(log, delta)
     return delta.tip, there
+
+
+async def refuse_taken(log: Log) -> None:
+    """Raise `RestoreError` for a log that has rows of its own, where no restore was cut off."""
+    delta = await log.read(START)
+    if delta.tip != START:
+        _refuse_taken(log, delta)
+
+
+def _refuse_taken(log: Log, delta: Delta) -> LogOrigin:
+    """The mark of a restore that was cut off."""
+    found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
+    if isinstance(found, LogOrigin):
+        return found
+    raise RestoreError(
+        f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
+        "name an empty database, or a file or topic that is not there"
+    )
 
 
 def refuse_changed(log: Log, delta: Delta) -> None:

@@ -12,7 +12,7 @@ from treaty.core.limits import RESTORE_GAP
 from treaty.core.root import roots_of
 from treaty.log.care.adding import disagreements, read_whole
 from treaty.log.care.dump import Head
-from treaty.log.care.restore import Told, restore, silent
+from treaty.log.care.restore import Told, refuse_taken, restore, silent
 from treaty.log.log import Log
 from treaty.log.upgrade.listing import Difference, differences
 from treaty.log.upgrade.old import EMPTY, OldLog, OldLogError, OldPlace, OldRow, OldState, Seal
@@ -49,6 +49,7 @@ async def upgrade(
     if target is None:
         found = tuple(differences(state.rows, new.rows, 0))
         return Upgraded(state.place, None, len(new.rows), raised, new.ended, new.unreadable, found)
+    await refuse_taken(target)
     place = await _sealed(old, state, target.url, time)
     end = await restore(target, _head(state, place, new, time), new.rows, time=time, gap=raised, told=told)
     delta, stated = await read_whole(target)

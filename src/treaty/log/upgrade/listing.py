@@ -28,6 +28,8 @@ OTHER = (
 )  # fmt: skip
 """Members of a config that are no part of its policy."""
 _NAMES = {new: old for old, new in RENAMED.items()}
+RAISED = ("ids", "encodings")
+"""Kinds of counters that a gap raises."""
 _SPARED = canonical(["ids", "", "", ""])
 """The counter that a gap leaves where there was none."""
 
@@ -48,7 +50,7 @@ class Difference:
 def differences(old: Iterable[OldRow], new: tuple[Encoded, ...], gap: int) -> Iterator[Difference]:
     """Compare all rows, and the policy in force at every subject as the laws of then and now see it.
 
-    Counters of ids are higher by `gap`. Nothing means that all ids, guids, versions, numbers, configs, modes and all else
+    Counters of ids and of encoding ids are higher by `gap`. Nothing means that all ids, guids, versions, numbers, configs, modes and all else
     are equal.
     """
     before = {(row.table, row.key): row for row in old}
@@ -103,7 +105,7 @@ def _as_was(row: OldRow, gap: int) -> str:
     elif row.table == "config":
         outer = {name: value for name, value in members.items() if name != "config"}
         members = {**outer, **{name: value for name, value in members["config"].items() if value is not None}}
-    elif row.table == "counter" and key[0] == "ids":
+    elif row.table == "counter" and key[0] in RAISED:
         members["highest"] = min(members["highest"] + gap, COUNTER)
     return canonical(members)
 
