@@ -14,7 +14,7 @@ from treaty.log import layout
 from treaty.log.log import Delta, Fate, LogDamagedError
 from treaty.log.roots import WrittenRoots, stored_place, stored_roots, warn_where_unequal
 from treaty.log.texts.compressed import Texts
-from treaty.log.texts.plain import to_bytes, to_text
+from treaty.log.texts.plain import bound, to_text
 from treaty.log.trouble import code, told
 
 log = logging.getLogger("treaty.log")
@@ -198,10 +198,10 @@ class SqlFile:
     def _write(self, append: Append) -> None:
         last = append.last
         rows = (
-            (to_bytes(row.table), to_bytes(row.key), text, last, packed)
+            (bound(row.table), bound(row.key), text, last, packed)
             for commit in append.commits
             for row in commit.rows
-            for text, packed in (self.texts.packed(row.table, to_bytes(row.value)),)
+            for text, packed in (self.texts.packed(row.table, row.value),)
         )
         self._db.executemany(_PUT, rows)
         self._db.execute(_NOTE, (last, append.first, append.identity, append.attempt, append.digest, append.root))
@@ -209,8 +209,8 @@ class SqlFile:
         if roots.others_go:
             self._db.execute("delete from table_root")
         if roots.gone:
-            self._db.executemany(_CUT_ROOT, ((to_bytes(table),) for table in roots.gone))
-        self._db.executemany(_PUT_ROOT, ((to_bytes(table), root) for table, root in roots.put))
+            self._db.executemany(_CUT_ROOT, ((bound(table),) for table in roots.gone))
+        self._db.executemany(_PUT_ROOT, ((bound(table), root) for table, root in roots.put))
         if last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
             self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE))
             self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))

@@ -5,6 +5,8 @@ import sqlite3
 
 import zstandard
 
+from treaty.log.texts.plain import bound
+
 log = logging.getLogger("treaty.log")
 
 PACKED = "schema"
@@ -62,11 +64,15 @@ class Texts:
             )
             self._number = number
 
-    def packed(self, kind: str, text: bytes | None) -> tuple[bytes | None, bool]:
+    def packed(self, kind: str, text: str | None) -> tuple[str | bytes | None, bool]:
         """A text as it is written, and whether it is compressed."""
-        if self._writer is None or text is None or kind != PACKED or len(text) < LEAST:
-            return text, False
-        return bytes([self._number]) + self._writer.compress(text), True
+        if text is None:
+            return None, False
+        if self._writer is not None and kind == PACKED:
+            data = text.encode("utf-8", "surrogatepass")
+            if len(data) >= LEAST:
+                return bytes([self._number]) + self._writer.compress(data), True
+        return bound(text), False
 
     def text(self, kind: str, key: str, value: str | bytes | None) -> str | None:
         """A text as it was. One that is damaged is warned of by its row; what is given back then can't be read by anybody, and
@@ -114,6 +120,6 @@ class Texts:
         0 where there was none left.
         """
         rows = self._db.execute(_LOOSE, (after, LEAST, AT_ONCE)).fetchall()
-        packed = ((self.packed(PACKED, bytes(text, "utf-8", "surrogatepass"))[0], number) for number, text in rows)
+        packed = ((self.packed(PACKED, text)[0], number) for number, text in rows)
         self._db.executemany(_PACK, packed)
         return int(rows[-1][0]) if rows else 0

@@ -6,6 +6,11 @@ def to_bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
+def bound(text: str) -> str | bytes:
+    """Return what SQLite's binding takes for a text: the text itself, or its bytes where it may have half characters."""
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass")
+
+
 def to_text(data: bytes) -> str:
     r"""Decode what `to_bytes` encoded. Bytes that were changed and are no UTF-8 any more are shown as ``\xNN``: such a row
     counts as unreadable and moves the state root, and all other rows can still be read.
