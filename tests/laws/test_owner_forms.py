@@ -46,6 +46,7 @@ def test_a_transaction_is_the_last_state_of_each_row_and_a_mark(rows: list[Encod
     *records, (key, value) = transaction(append)
     mark = read_mark(value)
     assert key == MARK
+    assert mark.position.agrees(append.position)
     assert (mark.position, mark.parent, mark.attempt, mark.first) == (append.position, START.digest, attempt, 1)
     assert mark.rows == len(records) == len({(row.table, row.key) for row in rows})
     assert MARK not in dict(records)

@@ -33,6 +33,21 @@ LOGS = (
         by_tests("simulation/kafka/test_any_damage.py::test_a_place_with_another_root_is_not_known"),
     ),
     Bug(
+        "any: a copy of a state file is known by its digest alone",
+        "A node starts on a copy in the topic that says another root than the append at its place.",
+        (
+            Edit(
+                "treaty.log.kafka.any.rule:History.knows",
+                "self.places.get(place.sequence) == place.digest + place.root",
+                "self.digest_at(place.sequence) == place.digest",
+            ),
+        ),
+        by_tests(
+            "behaviours/nodes/test_state_kafka.py::test_a_state_file_in_the_log_of_another_root_is_passed_over",
+            "laws/test_kafka_rule.py::test_memory_begins_at_a_fold_and_what_was_before_is_no_fork",
+        ),
+    ),
+    Bug(
         "any: the rows of a snapshot are not compared with its tables",
         "A snapshot whose digest fits is believed, though its rows are not those that it names.",
         (Edit("treaty.log.kafka.any.chunks:rows_of", "if count != chunks[0].rows or wrong:", "if count < 0:"),),
