@@ -6,7 +6,7 @@ from treaty.core.tables import DictTables
 from treaty.log.log import Delta
 from treaty.node.follower import Follower
 
-LAWS = {"log"}
+LAWS = {"3", "log", "root"}
 PLACE, NAME = Follower, "_take"
 original = Follower._take
 
