@@ -202,6 +202,30 @@ JUDGED = (
         "if access is None:\n        refuse_unless_allowed",
     ),
     Bug(
+        "rule: one id is one command, whoever sends it",
+        "Somebody who happens to have the command id of another principal is answered from that one's outcome.",
+        (
+            Edit(
+                "treaty.core.command:Command.outcome_key",
+                "return (self.principal, self.command_id)",
+                'return ("", self.command_id)',
+            ),
+        ),
+        by_lives(0, ANY),
+    ),
+    Bug(
+        "rule: administrators hear of their own commands only",
+        "Who asks for the outcome of somebody else's command is told of their own with the same id.",
+        (
+            Edit(
+                LAW + "queries:get_outcome",
+                "principal = command.principal if request.principal is None else request.principal",
+                "principal = command.principal",
+            ),
+        ),
+        by_lives(0, ANY),
+    ),
+    Bug(
         "rule: references need no right",
         "A schema may refer to a subject that who registers it may not read.",
         (Edit("treaty.core.needs:_references", "if one.subject", "if not one"),),
