@@ -218,6 +218,8 @@ FOLD_RECORDS = 20_000
 """Records since the last fold after which a log on Kafka is folded; half of the folded rows where that is more."""
 FOLD_BYTES = 67_108_864
 """Bytes of records since the last fold after which a log on Kafka is folded; the fold's own where that is more."""
+UNMARKED_COMPARED = 1_000_000
+"""Rows that are compared to tell which of those between two marks of a log with one owner belong to no append; more are not told."""
 FOLD_MARGIN = 1_000
 """Appends at the end of a log on Kafka that a fold leaves alone, so that nodes a little behind need not read all anew."""
 SCAN_BYTES = 67_108_864

@@ -12,6 +12,7 @@ from treaty.core.commit import START, Append, Commit, as_root
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 from treaty.log.kafka.link import Batch, Ends
+from treaty.log.kafka.owner import unmarked as unmarked_module
 from treaty.log.kafka.owner.forms import MARK, read_mark, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
@@ -335,6 +336,18 @@ def test_a_record_of_somebody_else_is_told_wherever_it_lies(place: int) -> None:
     topic.partition.end = len(entries)
     before = {0: None, 1: None, 2: "4", 3: "4"}[place]
     assert changes(topic, shown=True) == ({'["f"]': ("mine", before)} if place >= 2 else {})
+
+
+def test_no_more_places_are_compared_than_the_limit_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = written()
+    topic.write(*(row(f"k{number}", "1") for number in range(9)))
+    topic.partition.entries.insert(-3, Entry(0, b'["subject",["x"]]', b"mine", None))
+    for offset, entry in enumerate(topic.partition.entries):
+        entry.offset = offset
+    topic.partition.end = len(topic.partition.entries)
+    assert changes(topic, shown=True) == {'["x"]': ("mine", None)}
+    monkeypatch.setattr(unmarked_module, "UNMARKED_COMPARED", 6)
+    assert changes(topic, shown=True) == {}
 
 
 def test_nothing_is_told_where_compaction_has_taken_what_it_would_be_told_by() -> None:

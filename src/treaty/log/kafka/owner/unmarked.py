@@ -5,16 +5,19 @@ nobody's; which ones is told by the state root: without them the rows come to it
 can't be told any more.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from treaty.core.commit import MODULUS, Position
+from treaty.core.limits import UNMARKED_COMPARED
 from treaty.core.root import roots_of
 from treaty.log.kafka.owner.forms import Pair, read_row
 from treaty.log.log import UnmarkedRow
 
 
-@dataclass(slots=True)
+@dataclass
 class Run:
     """Records between two marks of which the second follows the first, and that are more than it says."""
 
@@ -35,9 +38,22 @@ class Run:
         """What the state has of the keys of the surplus, where that begins so far behind the first mark, and what it would have
         without it.
         """
-        now, kept = dict(self.pairs), dict(self.pairs[:start] + self.pairs[start + self.surplus :])
-        keys = {key: None for key, _ in self.pairs[start : start + self.surplus] if key not in self.replaced}
-        return {key: (now[key], kept[key] if key in kept else self.before.get(key)) for key in keys}
+        end = start + self.surplus
+        changes = {}
+        for key, _ in self.pairs[start:end]:
+            if key not in self.replaced:
+                places = self._places[key]
+                left = next((one for one in reversed(places) if not start <= one < end), None)
+                changes[key] = self.pairs[places[-1]][1], self.before.get(key) if left is None else self.pairs[left][1]
+        return changes
+
+    @cached_property
+    def _places(self) -> Mapping[bytes, list[int]]:
+        """Where the records of each key lie."""
+        places: defaultdict[bytes, list[int]] = defaultdict(list)
+        for place, (key, _) in enumerate(self.pairs):
+            places[key].append(place)
+        return places
 
 
 class Watch:
@@ -76,7 +92,7 @@ def _surplus(runs: Sequence[Run], wanted: int) -> list[UnmarkedRow]:
     """The surplus of all runs without which the root fits: at their front, where half a transaction lies; of one run anywhere."""
     starts = [(0,) * len(runs)]
     if len(runs) == 1:
-        starts += [(start,) for start in range(1, runs[0].rows + 1)]
+        starts += [(start,) for start in range(1, min(runs[0].rows, UNMARKED_COMPARED // runs[0].surplus) + 1)]
     for each in starts if wanted else ():
         changes: dict[bytes, tuple[bytes | None, bytes | None]] = {}
         for run, start in zip(runs, each, strict=True):
