@@ -1,7 +1,5 @@
 """Planted: a follower that has to read everything anew puts it over what it had, so that deleted rows come back."""
 
-from dataclasses import replace
-
 from treaty.core.tables import DictTables
 from treaty.log.log import Delta
 from treaty.node.follower import Follower
@@ -12,6 +10,9 @@ original = Follower._take
 
 
 async def planted(self: Follower, delta: Delta) -> bool:
-    if isinstance(self.tables, DictTables):
-        self.tables.apply(delta.rows, delta.tip)
-    return await original(self, replace(delta, reload=False))
+    if not delta.reload or not isinstance(self.tables, DictTables):
+        return await original(self, delta)
+    self.tables.apply(delta.rows, delta.tip)
+    self.proven, self.wrong = True, None
+    self._announce()
+    return True
