@@ -138,6 +138,7 @@ CHANGED = "its chunks were changed, their digest does not fit"
 MISSING = "it is named, and its chunks are not all there"
 SPOILT: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
     "a bit of its magic": (changed_bit(1), MISSING),
+    "a bit of its format": (changed_bit(5), CHANGED),
     "a bit of its place": (changed_bit(25), CHANGED),
     "a bit of its digest": (changed_bit(90), MISSING),
     "a bit of its root": (changed_bit(130), CHANGED),

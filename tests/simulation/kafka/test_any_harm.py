@@ -4,7 +4,6 @@ Who starts on it finds the state that was written there, or says that something 
 harmed, and all appends are there, or an older fold, it finds the state.
 """
 
-import asyncio
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from tests.simulation.clock import VirtualLoop
+from tests.simulation.kafka.any import here
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core.commit import START, Commit, Position, as_root, make_append
 from treaty.core.root import RowDigests, roots_of
@@ -40,7 +41,7 @@ class Written:
 def opened(partition: Partition, chance: random.Random, bounds: Bounds) -> AnyLog:
     storm = Storm(lost=0.05, twice=0.1, slow=0.1)
     link = LinkModel(partition, storm, chance, fetched=chance.choice([5, 200]))
-    return AnyLog(link, bounds=bounds, attempt=lambda: chance.randbytes(16))
+    return AnyLog(link, bounds=bounds, attempt=lambda: chance.randbytes(16), work=here)
 
 
 async def write(chance: random.Random) -> Written:
@@ -122,7 +123,7 @@ def fits(delta: Delta) -> bool:
 async def start(partition: Partition, chance: random.Random) -> Delta | None:
     """What somebody reads who starts; None where it is said that the log is damaged."""
     link = LinkModel(partition, Storm(), chance, fetched=200)
-    log = AnyLog(link)
+    log = AnyLog(link, work=here)
     try:
         return await log.read(START)
     except LogDamagedError:
@@ -156,8 +157,17 @@ async def live(seed: int) -> tuple[int, int, int]:
     return by_name, by_root, as_was
 
 
+def lived(seed: int) -> tuple[int, int, int]:
+    """One life in virtual time, the same in every run."""
+    loop = VirtualLoop()
+    try:
+        return loop.run_until_complete(live(seed))
+    finally:
+        loop.close()
+
+
 def test_who_starts_finds_what_was_written_or_says_what_is_wrong(figure: Callable[[str], None]) -> None:
-    found = [asyncio.run(live(seed)) for seed in range(SEEDS)]
+    found = [lived(seed) for seed in range(SEEDS)]
     by_name, by_root, as_was = map(sum, zip(*found, strict=True))
     assert by_name > 50
     assert as_was > 50
@@ -168,4 +178,4 @@ def test_who_starts_finds_what_was_written_or_says_what_is_wrong(figure: Callabl
 @pytest.mark.soak
 def test_who_starts_finds_what_was_written_for_long(lives: range) -> None:
     for seed in lives:
-        asyncio.run(live(seed))
+        lived(seed)

@@ -9,7 +9,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import zstandard
 
@@ -124,9 +124,18 @@ def whole(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
     if not ordered:
         return ()
     first = ordered[0]
-    if first.format != FORMAT or told_of(first.place, first.rows, [one.payload for one in ordered]) == first.told:
-        return ordered
-    return ()
+    if first.format != FORMAT:
+        return () if _only_format_differs(ordered) else ordered
+    return ordered if told_of(first.place, first.rows, [one.payload for one in ordered]) == first.told else ()
+
+
+def _only_format_differs(ordered: Sequence[Chunk]) -> bool:
+    """Tell whether chunks are a fold of this format but for the number of it in the first one: a bit of that has changed."""
+    first = ordered[0]
+    data = bytes(first.payload)
+    place = replace(first.place, root=data[:_ROOT])
+    payloads = [data[_ROOT:], *(one.payload for one in ordered[1:])]
+    return len(data) >= _ROOT and told_of(place, first.rows, payloads) == first.told
 
 
 def in_order(chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
