@@ -35,7 +35,7 @@ class Written:
     partition: Partition = field(default_factory=Partition)
     states: dict[Position, State] = field(default_factory=lambda: {START: {}})
     wrong: bool = False
-    """Whether an append states another root than its rows come to."""
+    """Whether the last append may state another root than its rows come to."""
 
 
 def opened(partition: Partition, chance: random.Random, bounds: Bounds) -> AnyLog:
@@ -83,7 +83,7 @@ async def append(written: Written, log: AnyLog, chance: random.Random, *, wrong:
         if row.value is not None:
             state[row.table, row.key] = row.value
     written.states[made.position] = state
-    if await log.append(made) is Fate.ACCEPTED:
+    if await log.append(made) is not Fate.CONFLICT:
         written.wrong = wrong
 
 
