@@ -350,6 +350,7 @@ class Scenario:
             while not done.is_set() and self._broken is None:
                 fresh = Register(Subject(".calm", self.new_id()), PLAIN)
                 await self.ask(member, fresh, Call(command_id=self.new_id(), timeout=patience * 10))
+                await asyncio.sleep(self.weather.latency / 10)  # a refusal may come at once
 
         async def flood() -> None:
             """Somebody who writes all the time, faster than anybody can look."""
