@@ -27,6 +27,7 @@ async def harm(site: Site, chance: random.Random) -> None:
         with _flipped_record(site.store, chance):
             await _restarts(site, chance)
         await _start_again(site)
+        await site.move_all()  # whose tail has fetched a harmed record by then may come to it any time later
     elif isinstance(site.store, OwnerStore) and (site.store.tip == START or chance.random() < 0.5):
         with _flipped_entry(site.store, chance):
             await _restarts(site, chance)
