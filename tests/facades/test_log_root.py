@@ -147,9 +147,8 @@ def test_what_a_log_states_of_its_rows_is_checked_too(path: Path) -> None:
 def test_nobody_writes_to_a_log_that_does_not_add_up_until_it_is_accepted(path: Path) -> None:
     url = f"sqlite://{path}"
     change(path, CHANGES["a counter"][0])
-    with connect(url) as registry:
-        with pytest.raises(Unavailable, match="accept-state"):
-            registry.register("after", '"int"')
+    with connect(url) as registry, pytest.raises(Unavailable, match="accept-state"):
+        registry.register("after", '"int"')
     assert run("repair", url, "--accept-state", "--yes").exit_code == 0
     with connect(url) as registry:
         registry.register("after", '"int"')

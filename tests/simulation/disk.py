@@ -82,10 +82,10 @@ class Disk:
         for one in dead:
             del self.rows[one]
 
-    def put_back(self, place: Position, texts: Mapping[tuple[str, str], str]) -> None:
+    def put_back(self, place: Position, texts: Mapping[tuple[str, str], str] | None = None) -> None:
         """Be as at an earlier place, as after a fail-over that lost the last commits; connections break.
 
-        `texts` are those of all rows there: some were changed past the log and accepted.
+        `texts` are those of all rows there, where some were changed past the log and accepted.
         """
         kept = [one for one in self.appends if one.last <= place.sequence]
         self.appends, self.rows, self.tip = [], {}, START
@@ -96,7 +96,7 @@ class Disk:
             self.take(append)
         self.landed = told
         for (table, key), (at, row) in self.rows.items():
-            if row.value != texts.get((table, key)):
+            if texts is not None and row.value != texts.get((table, key)):
                 self.rows[table, key] = (at, Encoded(table, key, texts[table, key]))
         self._news.set()
         self._news = asyncio.Event()

@@ -365,17 +365,16 @@ class Scenario:
         await self.together([listen(), flood()])
 
     def _empty(self, base: Position) -> Append:
-        commit = Commit(base.sequence + 1, ())
-        return make_append(base, self.chance.randbytes(16), (commit,), self.history.roots_with(()))
+        commits = (Commit(base.sequence + 1, ()),)
+        return make_append(base, self.chance.randbytes(16), commits, self.history.roots_with(()))
 
     def run(self) -> Run:
         """Run to the end, or to the first broken law."""
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_until_complete(self._main())
-            if self._broken is None:
-                self._checked(self.history.check_loads)
-            if self._broken is None and self.loop.errors:
+            self._checked(self.history.check_loads)
+            if self.loop.errors:
                 self.fail(Broken("log", self.loop.errors[0]))
         finally:
             asyncio.set_event_loop(None)
