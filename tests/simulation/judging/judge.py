@@ -173,12 +173,19 @@ class Judge:
         self.counts["refusals of rights"] += isinstance(refusal, Forbidden)
         if hears_too_much(one.asking, refusal):
             raise Broken("rights", f"{one.call.principal} hears of what they may not read: {refusal.reason}")
+        if refusal.reason.rule == "COMMAND_ID_USED" and self._fits_several(one):
+            return
         if not self._justified(one, refusal, since):
             verdict = decide(self.history.pasts[-1], one.asking)
             raise Broken(
                 "1",
                 f"{one.request} was refused ({refusal!r} {refusal.reason}), but no state since {since} says so: {verdict}",
             )
+
+    def _fits_several(self, one: Asked) -> bool:
+        """Whether the commit under the request's id may be of another request too: the model can't tell which it is of."""
+        kept = self.history.pasts[-1].outcomes.get(one.asking.name)
+        return kept is not None and len(kept.requests) > 1
 
     def _oldest(self, one: Asked) -> int:
         """The first moment that an answer may be of. Where an old leader may answer, only a strict read is safe from it."""
