@@ -165,7 +165,8 @@ def test_a_node_at_an_append_whose_root_was_changed_reads_everything_anew(sql: t
             await TIP_ROOT.by(sql[1])
             await writer.ask(post("next", '["next"]'))
             assert "next" in (await node.ask(ListSubjects())).answer.names
-            assert (node.counts.reloads, node.counts.wrong_roots, node.status().root_stated) == (before + 1, 0, "")
+            seen = node.counts.reloads, node.status().root_stated
+            assert seen == (before + 1, ""), "it may have met the changed root before; that ends with the next append"
 
     story()
 
