@@ -77,8 +77,9 @@ def test_a_subject_that_is_there_is_not_made_again(bench: Bench, state: str) -> 
     chosen = {"level": {"the same policy": "FULL", "no policy at all": "SIDEWAYS"}.get(state, "NONE")}
 
     for names in (("a",), ("b",)):
-        with pytest.raises(NotPermitted) as caught:
+        with pytest.raises(Refusal) as caught:
             made(bench, *names, **chosen)
+        assert isinstance(caught.value, NotPermitted)
         assert caught.value.reason.rule == "CREATE_WITH_POLICY"
         assert caught.value.reason.path == "/treaty/createWith/policy"
         assert caught.value.reason.new == f"level {chosen['level']}"
