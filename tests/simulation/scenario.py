@@ -365,8 +365,8 @@ class Scenario:
         await self.together([listen(), flood()])
 
     def _empty(self, base: Position) -> Append:
-        commits = (Commit(base.sequence + 1, ()),)
-        return make_append(base, self.chance.randbytes(16), commits, self.history.roots_with(()))
+        commit, roots = Commit(base.sequence + 1, ()), self.history.roots_with(())
+        return make_append(base, self.chance.randbytes(16), (commit,), roots)
 
     def run(self) -> Run:
         """Run to the end, or to the first broken law."""
@@ -379,8 +379,7 @@ class Scenario:
         finally:
             asyncio.set_event_loop(None)
             self.loop.close()
-        self.counts += self.judge.counts
-        return Run(self.seed, self._trace.hexdigest(), self.counts, self.trace, self._broken)
+        return Run(self.seed, self._trace.hexdigest(), self.counts + self.judge.counts, self.trace, self._broken)
 
     def forget(self) -> None:
         """Let go of everything at once: it holds itself in circles, and looking for those takes long."""
