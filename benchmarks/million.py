@@ -23,8 +23,12 @@ from benchmarks.load import Server, ask, request, treaty
 from benchmarks.register import schema
 from benchmarks.row import Row, against
 from treaty.core import values
-from treaty.core.commit import Commit, make_append
-from treaty.core.identity import guid, likeness
+from treaty.core.commit import START, Commit, make_append
+from treaty.core.counters import ids_key, ordinals_key, types_key
+from treaty.core.identity import guid, lookup_digest
+from treaty.core.names import Subject
+from treaty.core.policy import LATEST
+from treaty.core.root import RowDigests
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.log.open import open_log
@@ -36,7 +40,7 @@ VERSIONS = 20
 BATCH = 20_000
 REGISTERED = 200
 TRANSITIVE = 100
-POLICY = values.PolicyValue(backward=True)
+POLICY = values.PolicyValue(backward=LATEST)
 
 
 def run() -> list[Row]:
@@ -67,7 +71,7 @@ def without(path: Path, idle: float, name: str) -> Iterator[Row]:
         state.unlink(missing_ok=True)
         if goal is None:
             with closing(sqlite3.connect(path)) as file:
-                file.execute("drop table if exists folded")
+                file.execute("drop table if exists state_copy")
                 file.commit()
         with treaty(f"sqlite://{path}") as server:
             answer = ask(server.port, request("GET", f"/schemas/ids/{COUNT // 2}"))
@@ -170,12 +174,18 @@ async def fill(url: str, count: int, above: int = 0) -> None:
     """Write the rows of so many schemas into a log that has those with ids up to `above`."""
     log = await open_log(url)
     assert isinstance(log, SqliteLog)
-    here, batch = await log.tip(), [encode_row(TableRow("context", (".",), values.Context()))]
+    delta = await log.read(START)
+    here, digests, batch = (
+        delta.tip,
+        RowDigests(delta.rows),
+        [encode_row(TableRow("context", (".",), values.Context()))],
+    )
     for row in itertools.chain(rows(count, above), (None,)):
         if row is not None:
             batch.append(row)
         if row is None or len(batch) >= BATCH:
-            append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),))
+            digests.put(batch)
+            append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),), digests.roots)
             await log.append(append)
             here, batch = append.position, []
     await log.close()
@@ -190,19 +200,19 @@ def rows(count: int, above: int = 0) -> Iterator[Encoded]:
         name = words[group % len(words)].capitalize()
         fields = ",".join(_field(chance, words) for _ in range(6))
         text = f'{{"type":"record","name":"{name}","namespace":"org.{name.lower()}","fields":[{fields}]}}'
-        known = guid(text, (), None, None), likeness("AVRO", text, None, None)
+        known = guid(text, (), None, None), lookup_digest("AVRO", text, None, None)
         stored = values.Schema(known[0], "AVRO", text, known[1], type_name=f"org.{name.lower()}.{name}")
         yield encode_row(TableRow("schema", (".", number + 1), stored))
         subject = f"{name.lower()}-{group}-value"
         made = 1_760_000_000_000 + number * 37
         version = values.Version(ordinal + 1, number + 1, "AVRO", stored.type_name, ordinal, policy=POLICY, time=made)
-        yield encode_row(TableRow("version", (".", subject, ordinal), version))
+        yield encode_row(TableRow("version", (".", subject, 1, ordinal), version))
         if ordinal == 0:
             last = values.Counter(min(VERSIONS, above + count - number) - 1)
             yield encode_row(TableRow("subject", (".", subject), values.Subject(1)))
-            yield encode_row(TableRow("counter", ("ordinals", ".", subject, ""), last))
-            yield encode_row(TableRow("counter", ("types", ".", subject, f"AVRO:{stored.type_name}"), last))
-    yield encode_row(TableRow("counter", ("ids", ".", "", ""), values.Counter(above + count)))
+            yield encode_row(TableRow("counter", ordinals_key(Subject(".", subject), 1), last))
+            yield encode_row(TableRow("counter", types_key(Subject(".", subject), 1, "AVRO", stored.type_name), last))
+    yield encode_row(TableRow("counter", ids_key("."), values.Counter(above + count)))
 
 
 def _field(chance: random.Random, words: list[str]) -> str:

@@ -31,16 +31,35 @@ settings.register_profile("long", settings.get_profile("repeatable"), derandomiz
 settings.load_profile("repeatable")
 
 SLOW = {
-    "facades/test_peer_servers", "facades/test_rights_server", "planted/test_planted_bugs", "real/test_log_backup",
-    "real/test_operations", "real/test_server", "real/test_workers", "simulation/test_planted",
-    "test_an_import_that_was_killed_is_run_again", "test_every_one_has_values_and_the_plain_library_agrees",
-    "test_generated_files_get_the_verdict_of_protoc", "test_hostile_pairs_are_judged",
-    "test_hostile_pairs_take_less_than_100_megabytes", "test_more_settings_than_a_page_has",
-    "test_names_lead_through_imports_where_protoc_finds_them", "test_too_large_a_comparison_is_refused_and_says_so",
-    "test_what_is_called_compatible_breaks_no_value", "test_what_is_large_and_legal_gets_advice_columns_and_values",
-    "test_what_is_large_is_handled_in_all_ways", "test_without_a_rule_something_breaks",
+    "docs/test_client_howto", "docs/test_howto", "facades/test_check_git_command",
+    "facades/test_confluent_python_async", "facades/test_peer_servers", "facades/test_pytest_plugin",
+    "facades/test_rights_server", "house/test_doorway", "house/test_house", "planted/test_planted_bugs",
+    "real/test_log_backup", "real/test_operations", "real/test_server", "real/test_workers",
+    "simulation/test_planted", "test_a_bomb_is_refused_by_name", "test_a_chain_of_references_has_a_limit",
+    "test_a_copy_with_a_changed_row_is_refused_and_its_table_named",
+    "test_a_derived_schema_holds_the_frame_and_is_derived_once", "test_a_descriptor_says_what_its_text_says",
+    "test_a_dump_goes_in_and_comes_out_the_same", "test_a_frame_with_more_columns_makes_a_compatible_version",
+    "test_a_mangled_descriptor_is_refused_or_can_be_shown", "test_a_peer_that_does_not_read_is_waited_for",
+    "test_a_planted_bug_is_found", "test_a_state_that_does_not_add_up_is_accepted_by_hand",
+    "test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy",
+    "test_an_import_that_was_cut_off_goes_on",
+    "test_an_import_that_was_killed_is_run_again", "test_bash_completes_commands_options_and_subjects",
+    "test_damage_inside_is_found_and_everything_is_read_from_the_log",
+    "test_every_level_admits_what_the_comparison_allows", "test_every_level_under_every_strictness",
+    "test_every_one_has_values_and_the_plain_library_agrees", "test_every_state_is_right",
+    "test_fastavro_reads_what_is_called_compatible", "test_generated_files_get_the_verdict_of_protoc",
+    "test_hostile_pairs_are_judged", "test_hostile_pairs_take_less_than_100_megabytes",
+    "test_more_settings_than_a_page_has", "test_names_lead_through_imports_where_protoc_finds_them",
+    "test_shared_references_cost_what_they_are", "test_the_references_of_a_hostile_text_can_be_asked_for",
+    "test_too_large_a_comparison_is_refused_and_says_so", "test_what_is_called_compatible_breaks_no_value",
+    "test_what_is_large_and_legal_gets_advice_columns_and_values",
+    "test_what_is_large_and_legal_is_read_printed_and_compared", "test_what_is_large_but_right_is_read",
+    "test_what_is_large_is_handled_in_all_ways", "test_what_is_resolved_at_once_is_what_the_slow_way_resolves",
+    "test_what_lies_before_the_horizon_is_read_anew_and_what_lies_after_is_not",
+    "test_whatever_happens_associations_stay_sound", "test_without_a_rule_something_breaks", "upgrade/test_upgrade",
 }  # fmt: skip
-"""Files and tests that take seconds: they count as marked with `slow`, and so are no part of `make quick`."""
+"""Files and tests that take seconds: they count as marked with `slow`, and so are no part of `make quick`. The house rules are
+among them, because `make check` has them."""
 LONG = {"test_the_laws_hold", "test_code", "test_libraries_live_in_their_rooms"}
 """Tests that take seconds and are part of `make quick`: they follow those that are slow."""
 YOUNG = 50_000

@@ -18,6 +18,7 @@ from benchmarks.log.tape import Tape, registration
 from benchmarks.log.turns import Clock, Done, Turn
 from treaty.assemble import member
 from treaty.core.commit import START, make_append
+from treaty.core.root import RowDigests, roots_after
 from treaty.log.log import Fate
 from treaty.log.open import open_log
 
@@ -50,7 +51,7 @@ async def node(url: str) -> AsyncIterator[Work]:
 async def log(url: str) -> AsyncIterator[Work]:
     """Appends below the law: chains of as many commits as there are writers."""
     one, tape = await open_log(url, VISIT), await Tape.record()
-    await one.read(START)  # a log of one owner takes appends from who has read it
+    digests = RowDigests((await one.read(START)).rows)  # a log of one owner takes appends from who has read it
 
     async def work(turn: Turn) -> Done:
         here, number = await one.tip(), turn.first
@@ -61,8 +62,12 @@ async def log(url: str) -> AsyncIterator[Work]:
                 while fate is Fate.CONFLICT:  # the log's own fold was named in between
                     begin = here.sequence + 1
                     commits = (tape.commit(begin + place, number + place) for place in range(turn.writers))
-                    fate = await one.append(make_append(here, os.urandom(16), tuple(commits)))
-                    here = (await one.read(here)).tip
+                    chain = tuple(commits)
+                    roots = roots_after(digests, (row for commit in chain for row in commit.rows))
+                    fate = await one.append(make_append(here, os.urandom(16), chain, roots))
+                    delta = await one.read(here)
+                    here = delta.tip
+                    digests.put(delta.rows)
                 assert fate is Fate.ACCEPTED
             number += turn.writers
         return clock.done(number - turn.first)

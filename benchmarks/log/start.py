@@ -16,6 +16,7 @@ from benchmarks.log.places import VISIT, Place, peering
 from benchmarks.row import Row
 from treaty.core import values
 from treaty.core.commit import START, Commit, Position, make_append
+from treaty.core.root import RowDigests
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.log.log import Fate, Log
@@ -74,21 +75,22 @@ def treaty_log(*words: str, url: str) -> None:
 async def fill(url: str, size: int) -> None:
     """Write the rows of so many schemas into an empty log, below the law."""
     log = await open_log(url, VISIT)
-    here = (await log.read(START)).tip
+    here, digests = (await log.read(START)).tip, RowDigests()
     batch, filled = [encode_row(TableRow("context", (".",), values.Context()))], 0
     for row in million.rows(size):
         batch.append(row)
         filled += len(row.key) + len(row.value or "") + 100
         if filled >= BATCH:
-            here, batch, filled = await _append(log, here, batch), [], 0
-    await _append(log, here, batch)
+            here, batch, filled = await _append(log, here, digests, batch), [], 0
+    await _append(log, here, digests, batch)
     await log.close()
 
 
-async def _append(log: Log, here: Position, batch: list[Encoded]) -> Position:
+async def _append(log: Log, here: Position, digests: RowDigests, batch: list[Encoded]) -> Position:
     """Write some rows, whatever the log puts between (an `any` log names its folds in appends of its own)."""
+    digests.put(batch)
     for _ in range(TRIES):
-        append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),))
+        append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),), digests.roots)
         if await log.append(append) is Fate.ACCEPTED:
             return append.position
         # Where its fate is open, the same rows may come twice, and mean the same.

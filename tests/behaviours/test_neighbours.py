@@ -77,7 +77,7 @@ def test_the_inner_door_is_for_nodes_alone(two: tuple[Served, Served]) -> None:
     assert asked_directly(owner, b"", "GET", **right)[::2] == (405, "refused")
     status, told, taken = asked_directly(owner, b"{}", **right)
     assert (status, taken) == (400, "refused")
-    assert "version None of what nodes say to each other, and this node speaks 2" in told["message"]
+    assert "version None of what nodes say to each other, and this node speaks 3" in told["message"]
     assert asked_directly(owner, b"x" * (PEER_BYTES + 1), **right)[0] == 413
     with plain(owner.url) as it:
         assert it.subjects() == ()

@@ -171,7 +171,7 @@ def test_a_batch_says_of_each_entry_what_became_of_it(connection: Connection) ->
         t.Change(ORDERS, (t.Operation("DELETE", t.Wish("key"), cascade=True),)),
     )
 
-    assert [one.refused and one.refused.kind for one in results] == [None, "Incompatible", "InvalidSchema", None, None]
+    assert [one.refused and one.refused.kind for one in results] == [None, "incompatible", "invalid-schema", None, None]
     assert [one.done and [each.kind for each in one.done.bound] for one in results] == [
         ["value", "key"], None, None, [], [],
     ]  # fmt: skip

@@ -40,7 +40,7 @@ def test_types(text: str, expected: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     programs("policies.md"),
-    ids=["levels", "strictness", "groups", "validators", "reserved fields"],
+    ids=["levels", "ranges", "strictness", "groups", "validators", "reserved fields"],
 )
 def test_policies(text: str, expected: str, tmp_path: Path) -> None:
     assert printed(text, tmp_path) == expected

@@ -98,7 +98,7 @@ def test_a_history_is_judged_as_its_steps_are(sample: Sample) -> None:
     for first, second, new in product(texts, repeat=3):
         told = history(parser, (first, second), new)
         for level, policy in LEVELS.items():
-            looked = (first, second) if policy.range == "all" else (second,)
+            looked = (first, second) if "all" in {policy.backward.kind, policy.forward.kind} else (second,)
             alone = [verdict(parser, one, new, level).fits for one in looked]
             assert told.fits(level) == all(alone), (first.text, second.text, new.text, level)
 

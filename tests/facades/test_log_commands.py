@@ -1,6 +1,5 @@
 """`treaty log …` as an operator uses it, against logs that nodes have written."""
 
-import asyncio
 import gzip
 import json
 import sqlite3
@@ -11,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treaty.assemble import connect
-from treaty.cli.log.files import read_file
+from treaty.cli.log.files import opened_file
 from treaty.cli.main import group
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.names import subject_of
@@ -63,19 +62,28 @@ def test_a_sound_log_and_its_dump_have_one_state(log: str, tmp_path: Path) -> No
     assert verdict.exit_code == 0
     told = json.loads(verdict.stdout)
     assert told["sound"]
-    assert len({one["stateDigest"] for one in told["logs"]}) == 1
+    assert len({one["stateRoot"] for one in told["logs"]}) == 1
 
 
 @pytest.mark.parametrize(
     ("statement", "rule"),
     [
-        ("delete from entry where kind = 'schema' and key = '[\".\",2]'", "SCHEMA_MISSING"),
-        ("delete from entry where kind = 'subject' and key = '[\".\",\"s1\"]'", "SUBJECT_MISSING"),
-        ("update entry set value = replace(value, 'A1', 'B1') where kind = 'schema'", "GUID_WRONG"),
-        ('update entry set value = \'{"highest":2,"v":1}\' where key = \'["ids",".","",""]\'', "COUNTER_BEHIND"),
-        ("delete from entry where kind = 'context' and key = '[\".x\"]'", "CONTEXT_MISSING"),
-        ("delete from entry where kind = 'version' and key = '[\".\",\"s0\",0]'", "SCHEMA_UNUSED"),
-        ("update entry set value = '{' where kind = 'version' and key = '[\".\",\"s0\",0]'", "UNREADABLE"),
+        ("delete from state_row where state_table = 'schema' and key = '[\".\",2]'", "SCHEMA_MISSING"),
+        ("delete from state_row where state_table = 'schema' and key = '[\".\",2]'", "STATE_ROOT"),
+        ("delete from state_row where state_table = 'subject' and key = '[\".\",\"s1\"]'", "SUBJECT_MISSING"),
+        ("update state_row set value = replace(value, 'A1', 'B1') where state_table = 'schema'", "GUID_WRONG"),
+        ('update state_row set value = \'{"highest":2,"v":2}\' where key = \'["ids",".","",0,""]\'', "COUNTER_BEHIND"),
+        ("delete from state_row where state_table = 'context' and key = '[\".x\"]'", "CONTEXT_MISSING"),
+        ("delete from state_row where state_table = 'version' and key = '[\".\",\"s0\",1,0]'", "SCHEMA_UNUSED"),
+        (
+            'update state_row set key = \'["ordinals",".","s0",9,""]\' where key like \'["ordinals",".","s0",%\'',
+            "GENERATION_WRONG",
+        ),
+        (
+            "update state_row set value = replace(value, 'generation\":', 'generation\":90') where state_table = 'subject'",
+            "GENERATION_AHEAD",
+        ),
+        ("update state_row set value = '{' where state_table = 'version' and key = '[\".\",\"s0\",1,0]'", "UNREADABLE"),
     ],
 )
 def test_rows_that_break_a_law_are_found(log: str, statement: str, rule: str) -> None:
@@ -162,14 +170,19 @@ def test_a_log_is_moved_while_nodes_write_and_nothing_acknowledged_is_left_behin
 
 def test_an_unreadable_row_is_shown_and_moved_aside(log: str) -> None:
     with sqlite3.connect(log.removeprefix("sqlite://")) as file:
-        file.execute('insert into entry values (\'mode\', \'["subject",".","s0"]\', \'{"mode":7,"v":1}\', 7)')
-        file.execute("insert into entry values ('planet', '[\"mars\"]', '{\"v\":1}', 7)")
+        file.execute('insert into state_row values (\'mode\', \'["subject",".","s0"]\', \'{"mode":7,"v":2}\', 7)')
+        file.execute("insert into state_row values ('planet', '[\"mars\"]', '{\"v\":1}', 7)")
     file.close()
-    with connect(log) as registry, pytest.raises(Unavailable, match="2 rows can't be read"):
+    with connect(log) as registry, pytest.raises(Unavailable, match="come to the state root"):
         registry.register("late", '"int"')
     shown = run("log", "repair", log)
     assert shown.exit_code == 1
     assert "planet ['mars']: unknown table 'planet'; a newer version of Treaty may read it" in shown.output
+    refused = run("log", "repair", log, "--move-aside", "--yes")
+    assert (refused.exit_code, "--accept-state" in refused.output) == (2, True), "rows came past the log"
+    assert run("log", "repair", log, "--accept-state", "--yes").exit_code == 1
+    with connect(log) as registry, pytest.raises(Unavailable, match="2 rows can't be read"):
+        registry.register("late", '"int"')
     moved = run("log", "repair", log, "--move-aside", "--yes", "--json")
     assert (len(json.loads(moved.stdout)["moved"]), moved.exit_code) == (1, 1)
     assert run("log", "repair", log, "--move-aside", "--newer", "--yes").exit_code == 0
@@ -183,7 +196,7 @@ def test_a_state_file_has_the_state_of_the_log_and_can_be_removed(log: str, tmp_
     file = tmp_path / "log.db-state"
 
     assert (told["file"], told["bytes"], file.stat().st_mode & 0o777) == (str(file), file.stat().st_size, 0o600)
-    assert told["stateDigest"] == json.loads(run("log", "verify", log, "--json").stdout)["logs"][0]["stateDigest"]
+    assert told["stateRoot"] == json.loads(run("log", "verify", log, "--json").stdout)["logs"][0]["stateRoot"]
     assert run("log", "state", log, "--file", str(tmp_path / "other")).exit_code == 0
     assert not list(tmp_path.glob("*.part"))
     file.unlink()
@@ -234,14 +247,16 @@ def test_a_state_file_is_verified_beside_its_log(log: str, tmp_path: Path) -> No
 def test_a_state_file_with_a_wrong_index_is_found(log: str, tmp_path: Path) -> None:
     file, found = tmp_path / "a.state", run("log", "dump", log, str(tmp_path / "a.dump"))
     assert found.exit_code == 0
-    head, rows = asyncio.run(read_file(str(tmp_path / "a.dump")))
-    built = build(rows)
+    with opened_file(str(tmp_path / "a.dump")) as (head, rows):
+        built = build([*rows])
     built.columns["index:version.subject"] = (b"",)
     write_state(file, built, head.position, 0)
     verdict = run("log", "verify", log, str(file))
 
     assert verdict.exit_code == 1
-    assert "INDEX_WRONG version.subject ['.', 's0']: it lacks ['.', 's0', 0]; remove the state file" in verdict.stdout
+    assert (
+        "INDEX_WRONG version.subject ['.', 's0']: it lacks ['.', 's0', 1, 0]; remove the state file" in verdict.stdout
+    )
     assert run("log", "verify", log).exit_code == 0
 
 
@@ -290,6 +305,7 @@ def test_ids_that_were_used_up_by_one_far_above_are_told_and_healed(used_up: str
     assert json.loads(run("log", "verify", used_up, "--json").stdout)["logs"][0]["reserved"] == [found]
 
     shown = json.loads(run("log", "repair", used_up, "--json").stdout)
+    assert shown.pop("state")["fits"]
     assert shown == {"moved": [], "left": [], "lowered": [], "reserved": [found]}, "nothing is done unasked"
     assert run("log", "repair", used_up, "--ids").exit_code == 2, "nobody is there to be asked"
     with pytest.raises(TooLarge):

@@ -83,6 +83,27 @@ def test_config_and_mode(run: Run) -> None:
     assert "BACKWARD" in run("config", "get").output
 
 
+def test_a_level_that_no_word_names(run: Run) -> None:
+    run("schema", "register", "e", "-", stdin=ENUM)
+    words = ("config", "set", "e", "--backward", "till:0", "--forward", "latest", "--partition", "type")
+    assert json.loads(run(*words, "--json").stdout) == {
+        "compatibilityLevel": "FULL_TRANSITIVE",
+        "treaty": {
+            "policy": {
+                "backward": {"range": "till", "ordinal": 0}, "forward": {"range": "latest"}, "deny": False, "partition": "type"
+            }
+        },
+    }  # fmt: skip
+    told = run("config", "get", "e").output
+    assert "backward till 0, forward latest" in told
+    assert "type" in told
+    assert "backward till 0" in run("subject", "get", "e").output
+    assert "deny" in run("config", "set", "e", "--deny").output
+    assert "exactLevel" not in run("config", "set", "e", "--level", "full").output
+    assert "no version with the ordinal 7" in run("config", "set", "e", "--forward", "TILL:7", code=1).output
+    assert "none of none, latest" in run("config", "set", "e", "--forward", "till", code=2).output
+
+
 def test_references_and_contexts(run: Run) -> None:
     run("schema", "register", ":.dev:e", "-", stdin=ENUM)
     use = '{"type":"record","name":"R","fields":[{"name":"e","type":"E"}]}'

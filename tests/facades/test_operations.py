@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from importlib.metadata import version
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -30,14 +31,19 @@ FEW = NAMES[: GZIP_BYTES // 32]
 # ------------------------------------------------------------------------------------------------------------ lines
 
 
+def accessed(caplog: pytest.LogCaptureFixture) -> list[Any]:
+    """The members of the lines about requests."""
+    return [vars(record)["members"] for record in caplog.records if record.name == "treaty.access"]
+
+
 def test_a_line_for_each_request_where_lines_are_wanted(http: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     http.get("/subjects", headers={"X-Request-ID": "r0"})
-    assert caplog.records == []
+    assert accessed(caplog) == []
     with caplog.at_level(logging.INFO, "treaty.access"):
         http.get("/subjects?deleted=true", headers={"X-Request-ID": "r1"})
         http.get("/subjects/a%0Ab/versions/x")
         http.request("BREW", "/pot")
-    lines = [vars(record)["members"] for record in caplog.records]
+    lines = accessed(caplog)
     assert [(one["method"], one["path"], one["route"], one["status"]) for one in lines] == [
         ("GET", "/subjects", "/subjects", 200),
         ("GET", "/subjects/a%0Ab/versions/x", "/subjects/{}/versions/{}", 422),

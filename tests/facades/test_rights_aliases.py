@@ -1,5 +1,6 @@
 """An alias gives nobody a right and takes none: what counts is the subject that it leads to."""
 
+import json
 from pathlib import Path
 
 from tests.facades.doors import ROOT, STRING, Door, basic, play
@@ -80,3 +81,24 @@ def test_the_audit_log_names_the_subject_and_the_alias(tmp_path: Path) -> None:
     assert '"subject":"open-target","alias":"nick"' in lines[1]
     assert '"before":null' in lines[1]
     assert '"before":{"version":1' in lines[2]
+
+
+def test_a_policy_for_a_new_subject_is_written_where_the_alias_leads_and_needs_the_right_there(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        await it.code("PUT", "/config/open-nick", ROOT, {"alias": "open-new"})
+        body = {"schema": STRING, "treaty": {"createWith": {"policy": {"deny": True}}}}
+        status, told = await it.ask("POST", "/subjects/open-nick/versions", basic("writer"), body)
+        assert (status, told["error_code"]) == (403, 40301)
+        assert "config on subject 'open-new'" in told["message"]
+        assert await it.code("POST", "/subjects/open-nick/versions", basic("chief"), body) == 200
+        details = ROOT | {"Treaty-Details": "true"}
+        made = (await it.ask("GET", "/config/open-new", details))[1]
+        assert made["treaty"]["policy"]["deny"] is True
+        assert (await it.ask("GET", "/config/open-nick", ROOT))[1]["alias"] == "open-new", "its own config is as it was"
+        assert await it.code("PUT", "/config/open-new", ROOT, {"compatibility": "NONE"}) == 200
+
+    play(tmp_path, story, audit=tmp_path / "audit.log")
+    lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    assert lines[1]["outcome"] == "refused"
+    assert lines[2]["policy"]["level"] == "deny"
+    assert (lines[3]["before"]["level"], lines[3]["after"]["level"]) == ("deny", "NONE")

@@ -135,9 +135,9 @@ def test_the_audit_log_names_resources_and_subjects(tmp_path: Path) -> None:
         time.sleep(0.02)
     first, second, third, fourth = lines
     standing = [{"kind": "value", "subject": "open-v", "lifecycle": "WEAK"}]
-    assert (first["kind"], first["principal"], first["outcome"]) == ("Associate", "user:writer", "done")
+    assert (first["kind"], first["principal"], first["outcome"]) == ("associate", "user:writer", "done")
     assert (first["resource"], first["subjects"]) == ("t-1", ["open-v"])
     assert (first["before"], first["after"]) == ([], standing)
     assert (second["outcome"], second["rule"], second["before"]) == ("refused", "RIGHTS", standing)
     assert (third["resources"], third["after"]) == (["t-1", "t-1"], [[], {"refused": "ASSOCIATION_NOT_FOUND"}])
-    assert (fourth["kind"], fourth["resource"], fourth["rule"]) == ("Dissociate", "t-1", "ASSOCIATION_NOT_FOUND")
+    assert (fourth["kind"], fourth["resource"], fourth["rule"]) == ("dissociate", "t-1", "ASSOCIATION_NOT_FOUND")

@@ -116,18 +116,26 @@ def test_skipping_the_policy_needs_more_than_to_register_and_is_signed(tmp_path:
     play(tmp_path, story)
 
 
-def test_the_outcome_of_a_command_is_told_without_what_may_not_be_read(tmp_path: Path) -> None:
+def test_an_outcome_is_told_to_its_principal_and_to_administrators(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
-        for subject, command in (("open-a", "c1"), ("shut-a", "c2")):
-            await it.code(
-                "POST", f"/subjects/{subject}/versions", {**ROOT, "Treaty-Command": command}, {"schema": STRING}
-            )
-        reader = basic("reader")
-        assert "open-a" in json.dumps((await it.ask("GET", "/treaty/outcome/c1", reader))[1])
-        status, told = await it.ask("GET", "/treaty/outcome/c2", reader)
-        assert status == 200
-        assert "shut-a" not in json.dumps(told)
-        assert "shut-a" in json.dumps((await it.ask("GET", "/treaty/outcome/c2", ROOT))[1])
+        async def register(who: dict[str, str], subject: str, command: str, schema: str = STRING) -> int:
+            path = f"/subjects/{subject}/versions"
+            return await it.code("POST", path, {**who, "Treaty-Command": command}, {"schema": schema})
+
+        writer = basic("writer")
+        assert await register(ROOT, "shut-a", "c1") == 200
+        assert await register(writer, "open-a", "c1") == 200, "the id of another principal's command is free"
+        assert await register(writer, "open-b", "c1") == 400, "one's own is not"
+
+        mine, roots = await it.ask("GET", "/treaty/outcome/c1", writer), await it.ask("GET", "/treaty/outcome/c1", ROOT)
+        assert (mine[0], roots[0]) == (200, 200)
+        assert "open-a" in json.dumps(mine[1]), "each is told of their own command"
+        assert "shut-a" in json.dumps(roots[1])
+        named = "/treaty/outcome/c1?principal=user:writer"
+        assert (await it.ask("GET", named, ROOT))[1] == mine[1], "an administrator says whose command is meant"
+        assert await it.code("GET", "/treaty/outcome/c1?principal=user:root", writer) == 40301
+        assert await it.code("GET", named, writer) == 40301, "who names a principal has to be an administrator"
+        assert await it.code("GET", "/treaty/outcome/c1", basic("reader")) == 40450
         assert await it.code("GET", "/treaty/outcome/c1", basic("nobody")) == 40301
 
     play(tmp_path, story)

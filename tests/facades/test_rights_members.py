@@ -43,6 +43,20 @@ def test_who_may_only_register_does_not_choose_the_policy(tmp_path: Path) -> Non
     play(tmp_path, story)
 
 
+def test_a_policy_that_no_word_names_needs_the_right_to_the_config(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        path, denied = "/subjects/open-a/versions", made_with(policy={"deny": True})
+        for member in (denied, made_with(policy={"validators": []}), made_with(policy={"level": "FULL"})):
+            assert await it.code("POST", path, basic("writer"), posted("A", **member)) == 40301
+        assert await it.code("POST", path, basic("chief"), posted("A", **denied)) == 200
+        body = {"treaty": {"policy": {"backward": {"range": "all"}}}}
+        assert await it.code("PUT", "/config/open-a", basic("writer"), body) == 40301
+        assert await it.code("POST", path, basic("writer"), posted("B")) == 40901
+        assert await it.code("PUT", "/config/open-a", basic("configurer"), body) == 200
+
+    play(tmp_path, story)
+
+
 def test_a_subject_that_is_there_keeps_its_policy(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
         path = "/subjects/open-a/versions"
@@ -52,10 +66,10 @@ def test_a_subject_that_is_there_keeps_its_policy(tmp_path: Path) -> None:
         assert (status, told["error_code"]) == (422, 42205)
         facts = {name: told["treaty"][name] for name in ("rule", "path", "old", "new")}
         assert facts == {
-            "rule": "CREATE_WITH_POLICY", "path": "/treaty/createWith/policy", "old": "FULL", "new": "NONE"
+            "rule": "CREATE_WITH_POLICY", "path": "/treaty/createWith/policy", "old": "level FULL", "new": "level NONE"
         }  # fmt: skip
         assert "leave createWith.policy out" in told["treaty"]["allowed"]
-        assert await it.code("POST", path, ROOT, posted("A", **made_with(policy="FULL"))) == 200, "nothing is changed"
+        assert await it.code("POST", path, ROOT, posted("A", **made_with(policy="FULL"))) == 42205, "nor with the same"
         assert await it.code("DELETE", "/subjects/open-a", ROOT) == 200
         assert await it.code("POST", path, ROOT, posted("A", **made_with(policy="NONE"))) == 42205, "it is there still"
 
@@ -212,7 +226,7 @@ def own_members(kind: type[msgspec.Struct], inside: str = "") -> Iterator[str]:
         below = list(structs(member.type))
         own = bool(inside) or member.encode_name not in established
         path = f"{inside}.{member.encode_name}" if inside else member.encode_name
-        if own and not below:
+        if own and (not below or str in get_args(member.type)):
             yield path
         for one in below:
             yield from own_members(one, path if own else "")

@@ -98,12 +98,12 @@ def test_confluents_client_with_a_password_and_with_a_token(tmp_path: Path, righ
         found = lines(audit, 6)
         asked = [(one["principal"], one["kind"], one["subject"], one["outcome"]) for one in found]
         assert asked == [
-            ("user:ada", "Register", "orders-value", "done"),
-            ("user:ada", "Register", "bills-value", "refused"),
-            ("user:ada", "DeleteSubject", "orders-value", "refused"),
-            ("token:alice", "Register", "orders-value", "unchanged"),
-            ("token:alice", "Register", "bills-value", "refused"),
-            ("token:alice", "DeleteSubject", "orders-value", "refused"),
+            ("user:ada", "register", "orders-value", "done"),
+            ("user:ada", "register", "bills-value", "refused"),
+            ("user:ada", "delete-subject", "orders-value", "refused"),
+            ("token:alice", "register", "orders-value", "unchanged"),
+            ("token:alice", "register", "bills-value", "refused"),
+            ("token:alice", "delete-subject", "orders-value", "refused"),
         ]
         assert found[0]["before"] is None
         assert found[0]["after"] == found[3]["after"] == found[3]["before"]

@@ -175,6 +175,6 @@ def versions_in(path: Path) -> int:
     """Versions in a log's file, as an onlooker counts them; 0 while there is no table."""
     try:
         with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as file:
-            return int(file.execute("SELECT count(*) FROM entry WHERE kind = 'version'").fetchone()[0])
+            return int(file.execute("SELECT count(*) FROM state_row WHERE state_table = 'version'").fetchone()[0])
     except sqlite3.OperationalError:
         return 0

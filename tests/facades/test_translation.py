@@ -104,6 +104,7 @@ CASES: list[Case] = [
     ("GET", "/schemas/types", None, None, ["JSON", "PROTOBUF", "AVRO"]),
     ("GET", "/v1/metadata/deployment", None, None, {"attributes": []}),
     ("GET", "/treaty/outcome/c1", None, q.GetOutcome("c1"), {"command": "c1", "sequence": 5, "result": "{}"}),
+    ("GET", "/treaty/outcome/c1?principal=user:ada", None, q.GetOutcome("c1", "user:ada"), {"command": "c1", "sequence": 5, "result": "{}"}),
 ]  # fmt: skip
 
 

@@ -116,7 +116,7 @@ def test_a_registration_survives_the_wire_with_everything_it_can_say() -> None:
         expected=q.Expected("ordinal", 3),
         names=(("schemaver", "1-0-0"),),
         properties=(("a", "b"),),
-        create_with=q.Creation(policy="FULL", properties=(("c", "d"),)),
+        create_with=q.Creation(policy=a.Config(level="FULL"), properties=(("c", "d"),)),
     )
     back = register_of(request.subject, through(register_body(request)), normalize=None, force=None)
     assert back == request

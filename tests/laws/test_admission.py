@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.laws.toy import Bench, S, lacking, toy
+from tests.laws.toy import Bench, S, lacking, toy, version_row
 from treaty.core.answers import Checked, Config
-from treaty.core.commit import Position
-from treaty.core.policy import LEVELS, STRICTNESS
+from treaty.core.policy import ALL, LEVELS, NONE, STRICTNESS, Level, Range
+from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
-from treaty.core.requests import LATEST, Check, Creation, Force, Register, Scope, SetConfig
-from treaty.core.rows import Row, encode_row
+from treaty.core.requests import LATEST, Check, Force, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Metadata
 from treaty.core.values import PolicyValue
 
@@ -34,70 +33,78 @@ class Text:
         return toy(*self.names, metadata=Metadata(properties=properties))
 
 
-def fits(new: Text, old: Text, policy: PolicyValue, strictness: str) -> bool:
-    """The law said once more, without any of its code."""
-    if policy.backward and lacking(new.names, old.names, strictness):
+def fits(new: Text, old: Text, policy: Level, strictness: str) -> bool:
+    """The law of one earlier version said once more, without any of its code."""
+    if policy.backward.kind != "none" and lacking(new.names, old.names, strictness):
         return False
-    return not (policy.forward and lacking(old.names, new.names, strictness))
+    return policy.forward.kind == "none" or not lacking(old.names, new.names, strictness)
 
 
-def admitted(new: Text, history: Sequence[Text], policy: PolicyValue, strictness: str) -> bool:
+def inside(range_: Range, compared: list[tuple[int, Text]]) -> list[Text]:
+    """The texts that a range holds, of those with their ordinals, the oldest first."""
+    first = {"none": len(compared), "latest": len(compared) - 1, "all": 0}.get(range_.kind)
+    if first is not None:
+        return [old for _, old in compared[max(first, 0) :]]
+    return [old for ordinal, old in compared if ordinal >= range_.ordinal]
+
+
+def admitted(new: Text, history: Sequence[Text], policy: Level, strictness: str, *, parted: bool = False) -> bool:
     """Whether a text may follow a history, the oldest first."""
     if policy.deny:
         return not history
-    compared = [(at, old) for at, old in enumerate(history) if not policy.partition or old.group == new.group]
-    if policy.range == "latest":
-        compared = compared[-1:]
-    if policy.range == "till":
-        compared = [(at, old) for at, old in compared if at >= policy.till]
-    return all(fits(new, old, policy, strictness) for _, old in compared)
+    compared = [(ordinal, old) for ordinal, old in enumerate(history) if not parted or old.group == new.group]
+    reads = (not lacking(new.names, old.names, strictness) for old in inside(policy.backward, compared))
+    is_read = (not lacking(old.names, new.names, strictness) for old in inside(policy.forward, compared))
+    return all(reads) and all(is_read)
 
 
-def named(bench: Bench, policy: PolicyValue, history: Sequence[Text], config: Config) -> None:
-    """A subject that follows a policy, with a history that was forced past it."""
-    bench.position = Position(b"i" * 16, bench.position.sequence + 1, b"d" * 32)
-    bench.tables.apply([encode_row(Row("policy", ("mine",), policy))], bench.position)
+def under(bench: Bench, history: Sequence[Text], config: Config) -> None:
+    """A subject with a history that was forced past every policy, and then a config."""
     for old in history:
-        bench.do(Register(S, old.draft, force=Force("me", "history"), create_with=Creation(policy="mine")))
+        bench.do(Register(S, old.draft, force=Force("me", "history")))
     bench.do(SetConfig(Scope(*S), config))
 
 
 texts = st.builds(Text, st.sampled_from(TEXTS), st.sampled_from(["", "1", "2"]))
-policies = st.builds(
-    PolicyValue,
-    backward=st.booleans(),
-    forward=st.booleans(),
-    range=st.sampled_from(["latest", "all", "till"]),
-    till=st.integers(0, 3),
-    partition=st.sampled_from(["", "property:major"]),
-    deny=st.sampled_from([False, False, False, True]),
-    strictness=st.sampled_from(["", *STRICTNESS]),
-)
+ranges = st.sampled_from([NONE, NEWEST, ALL, *(Range("till", ordinal) for ordinal in range(4))])
+levels = st.builds(Level, ranges, ranges) | st.just(Level(deny=True))
+partitions = st.sampled_from([None, "", "property:major"])
 strictnesses = st.sampled_from([None, *STRICTNESS])
+
+
+def at_most(level: Level, highest: int) -> Level:
+    """The level with ranges that begin at versions that are there."""
+    backward, forward = (replace(one, ordinal=min(one.ordinal, highest)) for one in (level.backward, level.forward))
+    return replace(level, backward=backward, forward=forward)
 
 
 @pytest.mark.parametrize("slow", [False, True], ids=["at-once", "after-needs"])
 @settings(max_examples=400, deadline=None)
 @given(
-    history=st.lists(texts, min_size=1, max_size=4, unique=True), new=texts, policy=policies, configured=strictnesses
+    history=st.lists(texts, min_size=1, max_size=4, unique=True),
+    new=texts,
+    level=levels,
+    partition=partitions,
+    strictness=strictnesses,
 )
 def test_every_policy_admits_what_it_says(
     slow: bool,  # noqa: FBT001 - a parameter of the run
     history: list[Text],
     new: Text,
-    policy: PolicyValue,
-    configured: str | None,
+    level: Level,
+    partition: str | None,
+    strictness: str | None,
 ) -> None:
-    bench = Bench(slow=slow)
-    named(bench, policy, history, Config(policy=configured))
-    expected = admitted(new, history, policy, policy.strictness or configured or "STRICT")
+    bench, level = Bench(slow=slow), at_most(level, len(history) - 1)
+    under(bench, history, Config(exact_level=level, partition=partition, policy=strictness))
+    expected = admitted(new, history, level, strictness or "STRICT", parted=bool(partition))
 
     verdict = bench.do(Check(S, new.draft))
     assert verdict.compatible is expected
     assert bool(verdict.messages) is bool(verdict.findings) is not expected
     for number, old in enumerate(history, 1):
         alone = bench.do(Check(S, new.draft, number)).compatible
-        assert alone is (not policy.deny and fits(new, old, policy, policy.strictness or configured or "STRICT"))
+        assert alone is (not level.deny and fits(new, old, level, strictness or "STRICT"))
     registered = bench.verdict(Register(S, new.draft))
     assert isinstance(registered, Refusal) is not (expected or new in history)
     if isinstance(registered, Incompatible):
@@ -143,14 +150,13 @@ def test_the_strictness_of_the_root_fills_that_of_a_subject(bench: Bench) -> Non
 def test_a_version_keeps_the_strictness_that_it_passed(bench: Bench) -> None:
     bench.do(SetConfig(Scope(*S), Config(policy="LENIENT")))
     bench.do(Register(S, toy("a")))
-    row = bench.tables.get("version", (*S, 0))
+    row = version_row(bench, S, 0)
 
-    assert row.policy == replace(LEVELS["BACKWARD"], strictness="LENIENT")  # type: ignore[union-attr]
+    assert row.policy == PolicyValue(backward=NEWEST, strictness="LENIENT")  # type: ignore[union-attr]
 
 
 def test_denial_counts_what_is_there_and_not_what_would_be_compared(bench: Bench) -> None:
-    policy = PolicyValue(deny=True, partition="property:major", range="till", till=7)
-    named(bench, policy, [Text(("a",), "1")], Config())
+    under(bench, [Text(("a",), "1")], Config(exact_level=Level(deny=True), partition="property:major"))
 
     refused = bench.do(Check(S, Text(("a", "b?"), "2").draft))
     assert refused.messages == ("The policy of this subject refuses every change",)

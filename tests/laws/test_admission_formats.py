@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,15 +10,12 @@ import pytest
 
 from tests.laws.toy import Bench, S
 from treaty.core.answers import Config
-from treaty.core.commit import Position
 from treaty.core.grammar import Answer, Question
 from treaty.core.meaning import Meaning
-from treaty.core.policy import LEVELS, STRICTNESS
+from treaty.core.policy import LEVELS, STRICTNESS, Level, Range
 from treaty.core.refusals import Incompatible, Refusal
-from treaty.core.requests import Check, Creation, Force, Register, Scope, SetConfig
-from treaty.core.rows import Row, encode_row
+from treaty.core.requests import Check, DeleteVersion, Force, Register, Scope, SetConfig
 from treaty.core.schema import Draft
-from treaty.core.values import PolicyValue
 from treaty.formats.answer import Parser
 from treaty.formats.table import table
 from treaty.formats.verdict import verdict
@@ -83,17 +79,12 @@ def _plain(format_: str, pair: Pair) -> bool:
     return shown[0] != shown[1]
 
 
-def bench(format_: str, pair: Pair, policy: PolicyValue | None, config: Config) -> Bench:
-    """A subject with the old text, under a named policy or a config."""
+def bench(format_: str, pair: Pair, config: Config) -> Bench:
+    """A subject with the old text, and a config."""
     made = Bench()
     made.grammar = Real()
-    creation = Creation()
-    if policy is not None:
-        made.position = Position(b"i" * 16, 1, b"d" * 32)
-        made.tables.apply([encode_row(Row("policy", ("mine",), policy))], made.position)
-        creation = Creation(policy="mine")
+    made.do(Register(S, Draft(pair.old, format_)))
     made.do(SetConfig(Scope(*S), config))
-    made.do(Register(S, Draft(pair.old, format_), create_with=creation))
     return made
 
 
@@ -117,7 +108,7 @@ def test_every_level_admits_what_the_comparison_allows(format_: str, strictness:
     for pair in pairs(format_):
         draft = Draft(pair.new, format_)
         for level in LEVELS:
-            made = bench(format_, pair, None, Config(level=level, policy=strictness))
+            made = bench(format_, pair, Config(level=level, policy=strictness))
             expected = fits(format_, pair, level, strictness)
             told = made.do(Check(S, draft))
             assert told.compatible is expected, f"{pair.name} under {level} {strictness}: {told}"
@@ -133,27 +124,33 @@ def type_of(format_: str, text: str) -> str:
     return form.show(model, False).type_name
 
 
-def policies() -> Iterator[tuple[PolicyValue, bool]]:
-    """Policies that have no level, and whether they look at the only version that is there."""
-    for strictness in STRICTNESS:
-        yield PolicyValue(backward=True, range="till", till=0, strictness=strictness), True
-        yield PolicyValue(backward=True, range="till", till=1, strictness=strictness), False
-        yield PolicyValue(backward=True, partition="type", strictness=strictness), True
+@pytest.mark.parametrize("strictness", STRICTNESS)
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_range_from_an_ordinal_on_multiplies_with_it(format_: str, strictness: str) -> None:
+    for pair in pairs(format_):
+        made, new = bench(format_, pair, Config(policy=strictness)), Draft(pair.new, format_)
+        made.do(Register(S, new, force=Force("me", "a version that goes again")))
+        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=Range("till", 0)))))
+        assert made.do(Check(S, new)).compatible is fits(format_, pair, "BACKWARD", strictness), pair.name
+
+        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=Range("till", 1)))))
+        made.do(DeleteVersion(S, 2))
+        assert made.do(Check(S, new)).compatible, f"{pair.name}: the version that is left is older"
 
 
 @pytest.mark.parametrize("format_", FORMATS)
-def test_ranges_and_partitions_multiply_with_it(format_: str) -> None:
-    for pair, (policy, looks) in itertools.product(pairs(format_), policies()):
-        made = bench(format_, pair, policy, Config())
-        same = not policy.partition or type_of(format_, pair.old) == type_of(format_, pair.new)
-        expected = not (looks and same) or fits(format_, pair, "BACKWARD", policy.strictness)
-        assert made.do(Check(S, Draft(pair.new, format_))).compatible is expected, f"{pair.name} {policy}"
+def test_a_partition_by_type_multiplies_with_it(format_: str) -> None:
+    for pair in pairs(format_):
+        made = bench(format_, pair, Config(level="BACKWARD", partition="type"))
+        same = type_of(format_, pair.old) == type_of(format_, pair.new)
+        expected = not same or fits(format_, pair, "BACKWARD", "STRICT")
+        assert made.do(Check(S, Draft(pair.new, format_))).compatible is expected, pair.name
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_denial_refuses_what_would_fit_and_force_goes_past_it(format_: str) -> None:
     pair = next(one for one in pairs(format_) if fits(format_, one, "FULL", "STRICT"))
-    made = bench(format_, pair, PolicyValue(deny=True), Config())
+    made = bench(format_, pair, Config(exact_level=Level(deny=True)))
 
     with pytest.raises(Incompatible, match="refuses every change"):
         made.do(Register(S, Draft(pair.new, format_)))
@@ -163,9 +160,10 @@ def test_denial_refuses_what_would_fit_and_force_goes_past_it(format_: str) -> N
 
 @pytest.mark.parametrize(("old", "new"), list(itertools.permutations(FORMATS, 2)))
 def test_another_format_fits_only_where_nothing_is_asked(old: str, new: str) -> None:
-    made = bench(old, pairs(old)[0], None, Config(level="BACKWARD"))
+    made = bench(old, pairs(old)[0], Config(level="BACKWARD"))
     draft = Draft(pairs(new)[0].new, new)
 
     assert made.do(Check(S, draft)).messages[0] == "Incompatible because of different schema type"
     made.do(SetConfig(Scope(*S), Config(level="NONE")))
+    assert made.do(Check(S, draft, 1)).compatible
     assert made.do(Register(S, draft)).version.format == new

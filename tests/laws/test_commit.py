@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from treaty.core.commit import START, Append, Commit, EnvelopeError, Position, make_append, read_append
 from treaty.core.registry import Token
+from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -18,7 +19,7 @@ attempts = st.binary(min_size=16, max_size=16)
 
 def append(base: Position, attempt: bytes, rows: list[tuple[Encoded, ...]]) -> Append:
     commits = tuple(Commit(base.sequence + place, one, f"c{place}", place) for place, one in enumerate(rows, 1))
-    return make_append(base, attempt, commits)
+    return make_append(base, attempt, commits, roots_of(row for one in rows for row in one))
 
 
 @given(attempts, chains)
@@ -56,16 +57,16 @@ def test_damage_is_seen(attempt: bytes, rows: list[tuple[Encoded, ...]], data: s
 def test_the_prefix_never_changes() -> None:
     one = append(Position(b"i" * 16, 41, b"p" * 32), b"a" * 16, [(), ()])
 
-    head = struct.pack(">4sH16s16s32sQI", b"TRTY", 1, b"i" * 16, b"a" * 16, b"p" * 32, 42, 2)
+    head = struct.pack(">4sH16s16s32sQI", b"TRTY", 2, b"i" * 16, b"a" * 16, b"p" * 32, 42, 2)
     assert one.envelope.startswith(head)
-    assert one.envelope[len(head) :].startswith(one.digest)
+    assert one.envelope[len(head) :].startswith(one.digest + one.root + one.body)
 
 
 def test_a_newer_envelope_is_told_from_something_else() -> None:
     envelope = append(START, b"a" * 16, [()]).envelope
 
-    with pytest.raises(EnvelopeError, match="format 2") as newer:
-        read_append(envelope[:4] + b"\x00\x02" + envelope[6:])
+    with pytest.raises(EnvelopeError, match="format 3") as newer:
+        read_append(envelope[:4] + b"\x00\x03" + envelope[6:])
     with pytest.raises(EnvelopeError) as other:
         read_append(b"{}")
     assert (newer.value.magic, other.value.magic) == (True, False)
@@ -74,7 +75,7 @@ def test_a_newer_envelope_is_told_from_something_else() -> None:
 def test_a_chain_without_a_gap() -> None:
     for bad in ((), (Commit(2, ()),), (Commit(1, ()), Commit(3, ()))):
         with pytest.raises(ValueError, match="chain"):
-            make_append(START, b"a" * 16, bad)
+            make_append(START, b"a" * 16, bad, {})
 
 
 @given(st.builds(Position, attempts, st.integers(1, 2**53), st.binary(min_size=32, max_size=32)))

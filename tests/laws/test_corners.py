@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.laws.toy import Bench
+from tests.laws.toy import Bench, version_row
 from treaty.core import limits
 from treaty.core.answers import Config, VersionFound
 from treaty.core.command import Command, Decision
@@ -39,7 +39,7 @@ from treaty.core.requests import (
 )
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
-from treaty.core.values import Outcome, Version
+from treaty.core.values import Outcome
 
 S, T, AWAY = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
 
@@ -58,8 +58,8 @@ def put(
 
 
 def state(bench: Bench, subject: Subject, ordinal: int) -> str:
-    row = bench.tables.get("version", (*subject, ordinal))
-    return row.state if isinstance(row, Version) else "gone"
+    row = version_row(bench, subject, ordinal)
+    return row.state if row is not None else "gone"
 
 
 def test_an_imported_version_replaces_the_one_with_its_number_and_keeps_their_schema(bench: Bench) -> None:
@@ -223,7 +223,7 @@ def empty_commits(bench: Bench, count: int) -> None:
     for _ in range(count):
         bench.clock += 1
         commit = Commit(bench.position.sequence + 1, ())
-        bench.position = make_append(bench.position, bench.clock.to_bytes(16, "big"), (commit,)).position
+        bench.position = make_append(bench.position, bench.clock.to_bytes(16, "big"), (commit,), None).position
         bench.tables.apply((), bench.position)
 
 
@@ -235,7 +235,7 @@ def write(bench: Bench, name: str) -> int:
 
 
 def outcomes(bench: Bench) -> list[str]:
-    return sorted(str(key[0]) for key in bench.tables.keys("outcome"))
+    return sorted(str(key[1]) for key in bench.tables.keys("outcome"))
 
 
 def test_outcomes_that_empty_commits_passed_fall_out_with_the_next_commit(
@@ -285,16 +285,16 @@ REQUEST = request_digest(Register(S, Draft('["a"]', "TOY")))
     [
         Outcome(1, "Subscribed", (("answer", "{}"), ("request", REQUEST))),
         Outcome(1, "Subscribed"),
-        Outcome(1, "Deleted", (("answer", '{"count":3}'), ("request", REQUEST))),
-        Outcome(1, "Deleted", (("answer", "treaty-sealed:key:bytes"), ("request", REQUEST))),
-        Outcome(1, "Registered", (("request", REQUEST), ("subject", "s"))),
-        Outcome(1, "Registered", (("guid", "g"), ("id", "1"), ("number", "one"), ("ordinal", "0"), ("subject", "s"))),
+        Outcome(1, "deleted", (("answer", '{"count":3}'), ("request", REQUEST))),
+        Outcome(1, "deleted", (("answer", "treaty-sealed:key:bytes"), ("request", REQUEST))),
+        Outcome(1, "registered", (("request", REQUEST), ("subject", "s"))),
+        Outcome(1, "registered", (("guid", "g"), ("id", "1"), ("number", "one"), ("ordinal", "0"), ("subject", "s"))),
     ],
     ids=["kind", "kind-alone", "shape", "sealed", "members", "numbers"],
 )
 def test_an_answer_that_cannot_be_read_is_told_as_done(bench: Bench, outcome: Outcome) -> None:
     bench.position = Position(b"i" * 16, 1, b"d" * 32)
-    bench.tables.apply([encode_row(Row("outcome", ("theirs",), outcome))], bench.position)
+    bench.tables.apply([encode_row(Row("outcome", ("", "theirs"), outcome))], bench.position)
     with pytest.raises(Conflicting, match="was done at sequence 1") as refused:
         put(bench, S, "a", command_id="theirs")
     assert (refused.value.reason.rule, refused.value.reason.old) == ("OUTCOME_UNREADABLE", outcome.kind)
@@ -309,7 +309,7 @@ def test_a_chain_drops_each_outcome_once(bench: Bench, monkeypatch: pytest.Monke
     for name in "defgh":
         verdict = decide(view, Command(SetConfig(Scope(".", name), Config(level="NONE")), name, 0), bench.grammar)
         assert isinstance(verdict, Decision)
-        dropped += [row.key[0] for row in verdict.rows if row.table == "outcome" and row.value is None]
+        dropped += [row.key[1] for row in verdict.rows if row.table == "outcome" and row.value is None]
         view.put(verdict.rows)
 
     assert dropped == ["a", "b", "c", "d", "e"]

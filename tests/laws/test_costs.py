@@ -149,7 +149,7 @@ def test_purging_a_subject_costs_the_same_among_few_and_many_encodings() -> None
         bench = Bench()
         put(bench, S, "a")
         put(bench, T, "a")
-        rows = [Row("encoding", (*T, number), values.Encoding(number, 0)) for number in range(count)]
+        rows = [Row("encoding", (*T, number), values.Encoding(number, 1, 0)) for number in range(count)]
         bench.tables.apply([encode_row(row) for row in rows], bench.position)
         bench.do(DeleteSubject(S))
         work.append(work_of(bench, DeleteSubject(S, permanent=True)))
@@ -244,8 +244,8 @@ def test_a_segment_sorts_the_rows_of_a_large_entry_once(monkeypatch: pytest.Monk
     read: list[int] = []
     monkeypatch.setattr(segment.Segment, "key", _counted(segment.Segment.key, read))
     monkeypatch.setattr(segment.Segment, "_claiming", _counted(segment.Segment._claiming, read))
-    assert next(layered.find("version.schema", entry)) == (".", "u0000", 0)
-    assert [*layered.find("version.schema", entry, (".", "u0123"))] == [(".", "u0123", 0)]
+    assert next(layered.find("version.schema", entry)) == (".", "u0000", 2, 0)
+    assert [*layered.find("version.schema", entry, (".", "u0123"))] == [(".", "u0123", 125, 0)]
     assert [*layered.find("version.schema", entry, (".", "base"))] == []
     assert len(read) < 60
 

@@ -1,26 +1,26 @@
 """Counters: what was given is never given again, and a counter goes only when nothing is left that it counts for."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.laws.toy import Bench, ToyGrammar, toy
+from tests.laws.subjects import given_by_hand, home, purge
+from tests.laws.toy import Bench, Typed, toy
 from treaty.core import associating as tied
-from treaty.core.commit import Position
-from treaty.core.grammar import Answer, Parsed, Question
+from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key, types_key
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
 from treaty.core.resource import Resource
-from treaty.core.rows import Row, encode_row
-from treaty.core.values import IDS_SPARED, Counter, Encoding, Lineage
-from treaty.core.values import Subject as SubjectValue
+from treaty.core.rows import Row
+from treaty.core.values import Counter, Encoding, LogOrigin
 
 S, T, X = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
-IDS = ("ids", ".", "", "")
+IDS = ids_key(".")
 
 
 @pytest.fixture
@@ -32,19 +32,18 @@ def put(bench: Bench, subject: Subject, *names: str, command_id: str = "") -> in
     return bench.do(Register(subject, toy(*names)), command_id).version.ordinal
 
 
-def purge(bench: Bench, subject: Subject) -> None:
-    bench.do(DeleteSubject(subject))
-    bench.do(DeleteSubject(subject, permanent=True))
-
-
 def purge_version(bench: Bench, subject: Subject, number: int) -> None:
     bench.do(DeleteVersion(subject, number))
     bench.do(DeleteVersion(subject, number, permanent=True))
 
 
-def given_by_hand(bench: Bench, *rows: Row) -> None:
-    bench.position = Position(b"i" * 16, bench.position.sequence + 1, b"d" * 32)
-    bench.tables.apply([encode_row(row) for row in rows], bench.position)
+def moved_to(bench: Bench, subject: Subject, generation: int) -> Iterator[Row]:
+    """The versions and counters of a subject under another generation."""
+    for table, at in (("version", 2), ("counter", 3)):
+        for key in [*bench.tables.keys(table)]:
+            if key[at - 2 : at] == tuple(subject):
+                yield Row(table, key, None)
+                yield Row(table, (*key[:at], generation, *key[at + 1 :]), bench.tables.get(table, key))
 
 
 def counters(bench: Bench) -> list[tuple[str | int, ...]]:
@@ -76,14 +75,6 @@ def test_the_last_version_takes_its_subject_and_the_counters_along(bench: Bench)
     assert counters(bench) == [IDS]
 
 
-class Typed(ToyGrammar):
-    """Toys whose type is their text."""
-
-    def ask(self, question: Question) -> Answer | None:
-        answer = super().ask(question)
-        return replace(answer, type_name=answer.canonical) if isinstance(answer, Parsed) else answer
-
-
 def test_types_that_were_purged_before_their_subject_leave_no_counter(bench: Bench) -> None:
     bench.grammar = Typed()
     for names in (["a"], ["a", "b?"], ["a", "b?", "c?"]):
@@ -101,8 +92,9 @@ def test_entering_import_mode_purges_counters_too(bench: Bench) -> None:
         put(bench, subject, "a")
         bench.do(DeleteSubject(subject))
     bench.do(SetMode(Scope("."), "IMPORT"))
+    generation = home(bench, X).generation
 
-    assert counters(bench) == [IDS, ("ids", ".x", "", ""), ("ordinals", ".x", "s", ""), ("types", ".x", "s", "TOY:")]
+    assert counters(bench) == [IDS, ids_key(".x"), ordinals_key(X, generation), types_key(X, generation, "TOY", "")]
 
 
 def test_a_strong_association_takes_them_along(bench: Bench) -> None:
@@ -114,12 +106,16 @@ def test_a_strong_association_takes_them_along(bench: Bench) -> None:
     assert counters(bench) == [IDS]
 
 
-def test_counters_stay_where_an_encoding_has_an_ordinal(bench: Bench) -> None:
-    put(bench, S, "a")
-    given_by_hand(bench, Row("encoding", (*S, 7), Encoding(1, 0)))
-    purge(bench, S)
+def test_the_counter_of_encoding_ids_stays_when_its_subject_goes(bench: Bench) -> None:
+    """An old payload never means something else."""
+    for turn in range(3):
+        put(bench, S, "a")
+        encoding = Encoding(1, home(bench, S).generation, 0)
+        given_by_hand(bench, Row("encoding", (*S, turn), encoding), Row("counter", encodings_key(S), Counter(turn)))
+        purge(bench, S)
 
-    assert len(counters(bench)) == 3
+        assert counters(bench) == [encodings_key(S), IDS]
+        assert bench.tables.get("counter", encodings_key(S)) == Counter(turn)
 
 
 def test_an_ordinal_is_given_once_while_the_subject_lives(bench: Bench) -> None:
@@ -152,10 +148,9 @@ def test_a_command_is_not_told_the_version_of_a_later_subject(bench: Bench) -> N
 def test_in_a_restored_log_a_command_is_told_its_version(bench: Bench) -> None:
     """Outcomes may count in the new log, and generations of subjects in the old one, whose sequences were higher."""
     first = bench.do(Register(S, toy("a")), "mine")
-    home = bench.tables.get("subject", tuple(S))
-    assert isinstance(home, SubjectValue)
-    moved = Row("subject", tuple(S), replace(home, generation=1_000))
-    given_by_hand(bench, moved, Row("lineage", ("origin",), Lineage("00" * 16, 2_000, "00" * 32)))
+    moved = Row("subject", tuple(S), replace(home(bench), generation=1_000))
+    rows = [*moved_to(bench, S, 1_000), moved]
+    given_by_hand(bench, *rows, Row("log_origin", ("origin",), LogOrigin("00" * 16, 2_000, "00" * 32)))
 
     assert bench.do(Register(S, toy("a")), "mine") == first
 

@@ -13,6 +13,7 @@ from tests.simulation.texts import Truth
 from tests.simulation.workload import GENERATORS, Asker, request
 from treaty.core import values
 from treaty.core.command import Command, Decision
+from treaty.core.counters import KINDS_OF_SUBJECT
 from treaty.core.decide import decide, is_command
 from treaty.core.requests import Register, Request
 from treaty.core.rows import Key, Row, encode_row
@@ -51,11 +52,11 @@ def test_a_counter_goes_only_with_its_subject(seed: int) -> None:
     for before, command, decision in history(seed):
         subjects = gone(decision.rows, "subject")
         for key in gone(decision.rows, "counter"):
-            assert key[0] in {"ordinals", "types"}, (key, command)
+            assert key[0] in KINDS_OF_SUBJECT, (key, command)
             assert key[1:3] in subjects, (key, command)
             assert {*before.find("version.subject", key[1:3])} <= gone(decision.rows, "version"), (key, command)
         for subject in subjects:
-            counters = {key for key in before.keys("counter") if key[0] != "ids" and key[1:3] == subject}
+            counters = {key for key in before.keys("counter") if key[0] in KINDS_OF_SUBJECT and key[1:3] == subject}
             assert counters <= gone(decision.rows, "counter"), (subject, command)
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from tests.laws.toy import OTHER, Bench, S, put, toy
+from tests.laws.toy import OTHER, Bench, S, put, toy, version_row
 from treaty.core.answers import Config
 from treaty.core.names import Subject
+from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import (
     AlreadyDeleted,
     Incompatible,
@@ -108,16 +109,16 @@ def test_a_version_keeps_the_policy_it_passed(bench: Bench) -> None:
     bench.do(SetConfig(Scope(*S), Config(level="FULL")))
     put(bench, S, "a")
     bench.do(SetConfig(Scope(*S), Config(level="NONE")))
-    row = bench.tables.get("version", (*S, 0))
+    row = version_row(bench, S, 0)
 
     assert isinstance(row, Version)
-    assert row.policy == PolicyValue(backward=True, forward=True)
+    assert row.policy == PolicyValue(NEWEST, NEWEST)
 
 
 def test_force_is_written_down(bench: Bench) -> None:
     put(bench, S, "a")
     put(bench, S, "b", force=Force("ann", "migration"))
-    row = bench.tables.get("version", (*S, 1))
+    row = version_row(bench, S, 1)
 
     assert isinstance(row, Version)
     assert row.forced is not None
@@ -182,7 +183,7 @@ def test_registering_again_after_soft_deletion_gives_the_id_and_the_next_number(
 
     assert (again.schema_id, again.number) == (1, 3)
     assert bench.do(ListVersions(S, "all")).numbers == (2, 3)
-    hidden = bench.tables.get("version", (*S, 0))
+    hidden = version_row(bench, S, 0)
     assert isinstance(hidden, Version)
     assert hidden.state == "hidden"
 
@@ -340,7 +341,7 @@ def test_opaque_formats_are_kept_to_the_byte_and_never_compared(bench: Bench) ->
 def test_the_bytes_as_sent_are_kept_where_they_differ(bench: Bench) -> None:
     put(bench, S, "a", "b")
     bench.do(DeleteSubject(S))
-    row = bench.tables.get("version", (*S, 0))
+    row = version_row(bench, S, 0)
     assert isinstance(row, Version)
     content = bench.tables.get("content", (row.content,))
     bench.do(DeleteSubject(S, permanent=True))

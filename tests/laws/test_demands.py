@@ -4,19 +4,9 @@ import pytest
 
 from tests.laws.toy import Bench, S, put, toy
 from treaty.core.answers import Config
-from treaty.core.commit import Position
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted
 from treaty.core.requests import LATEST, Check, Creation, Force, GetConfig, Register, Scope, SetConfig, SetMode
-from treaty.core.rows import Row, encode_row
 from treaty.core.schema import Draft, Metadata
-from treaty.core.values import PolicyValue
-from treaty.core.values import Subject as SubjectValue
-
-
-def rows(bench: Bench, *given: Row) -> None:
-    """Rows that another dialect would have made."""
-    bench.position = Position(b"i" * 16, bench.position.sequence + 1, b"d" * 32)
-    bench.tables.apply([encode_row(row) for row in given], bench.position)
 
 
 def by_config(bench: Bench) -> None:
@@ -29,15 +19,10 @@ def by_root(bench: Bench) -> None:
 
 
 def by_policy(bench: Bench) -> None:
-    rows(bench, Row("policy", ("mine",), PolicyValue(backward=True, validators=("NAME_SHORT",))))
-    put(bench, S, "a", create_with=Creation(policy="mine"))
+    put(bench, S, "a", create_with=Creation(policy=Config(level="BACKWARD", validators=("NAME_SHORT",))))
 
 
-def by_subject(bench: Bench) -> None:
-    rows(bench, Row("subject", tuple(S), SubjectValue(1, validators=("NAME_SHORT",))))
-
-
-SCOPES = [by_config, by_root, by_policy, by_subject]
+SCOPES = [by_config, by_root, by_policy]
 
 
 @pytest.mark.parametrize("demand", SCOPES, ids=lambda one: one.__name__)

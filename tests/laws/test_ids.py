@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, toy
 from treaty.core.commit import Position
+from treaty.core.counters import IDS_SPARED, ids_key
 from treaty.core.limits import COUNTER, ID_GAP
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal, TooLarge
@@ -15,9 +16,9 @@ from treaty.core.requests import DeleteVersion, MakeContext, Register, Scope, Se
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.rows import Row, encode_row
 from treaty.core.soundness import unsound
-from treaty.core.values import IDS_SPARED, Counter, Lineage
+from treaty.core.values import Counter, LogOrigin
 
-IDS = ("ids", ".", "", "")
+IDS = ids_key(".")
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def test_a_counter_whose_schema_was_deleted_for_good_is_told_too(bench: Bench) -
 def test_ids_that_a_restore_left_free_are_no_gap(bench: Bench) -> None:
     by_hand(
         bench,
-        Row("lineage", ("origin",), Lineage("00", 9, "00", gap=5_000_000)),
+        Row("log_origin", ("origin",), LogOrigin("00", 9, "00", gap=5_000_000)),
         Row("counter", IDS, Counter(3 + 5_000_000)),
     )
     registering(bench, "after")

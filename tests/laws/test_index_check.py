@@ -3,6 +3,7 @@
 import random
 from array import array
 from bisect import insort
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 
 from tests.laws.test_indexes import KEYS, VALUES, histories, place, views_of
 from treaty.cli.log.checking import REMEDY, check_state
+from treaty.core.commit import as_root
 from treaty.core.indexes import wrong_indexes
 from treaty.core.rows import Encoded, Key, Row, encode_row
 from treaty.core.tables import DictTables
@@ -117,15 +119,15 @@ def built() -> Built:
 
 
 def written(path: Path, made: Built) -> Path:
-    write_state(path, made, place(1), 0)
+    write_state(path, made, replace(place(1), root=as_root(loaded().roots)), 0)
     return path
 
 
 def test_a_state_file_as_it_is_written_is_right(tmp_path: Path) -> None:
     checked = check_state(written(tmp_path / "state", built()))
 
-    assert not checked.faults or {one.rule for one in checked.faults}.isdisjoint({"INDEX_WRONG", "STATE_DIGEST"})
-    assert checked.rows.digest == loaded().digest
+    assert not checked.faults or {one.rule for one in checked.faults}.isdisjoint({"INDEX_WRONG", "STATE_ROOT"})
+    assert checked.rows.roots == loaded().roots
     assert checked.position == place(1)
 
 
@@ -157,7 +159,7 @@ def test_a_mark_that_a_state_file_has_too_many_is_found(index: str, tmp_path: Pa
 def test_an_order_of_a_state_file_that_differs_is_found(order: str, tmp_path: Path) -> None:
     """The order of a file with one row in each table."""
     made, few = built(), build({row.table: row for row in READABLE}.values())
-    for kind in ("data:order", "ends:order", "firsts:order", "heads"):
+    for kind in ("data:order", "ends:order", "firsts:order", "sums:order", "heads"):
         made.columns[f"{kind}:{order}"] = few.columns[f"{kind}:{order}"]
     faults = [one for one in check_state(written(tmp_path / "state", made)).faults if one.rule == "INDEX_WRONG"]
 
@@ -165,11 +167,36 @@ def test_an_order_of_a_state_file_that_differs_is_found(order: str, tmp_path: Pa
     assert "its order: it lacks [" in faults[0].message
 
 
-def test_a_state_file_whose_rows_come_to_something_else_is_found(tmp_path: Path) -> None:
+def test_a_table_of_a_state_file_whose_rows_come_to_something_else_is_named(tmp_path: Path) -> None:
     made = built()
-    made.digest += 1
+    made.roots["version"] += 1
+    (fault,) = [one for one in check_state(written(tmp_path / "state", made)).faults if one.rule == "STATE_ROOT"]
 
-    assert "STATE_DIGEST" in {one.rule for one in check_state(written(tmp_path / "state", made)).faults}
+    assert fault.table == "version"
+    assert f"the head says {made.roots['version']:064x}" in fault.message
+    assert fault.message.endswith(REMEDY)
+
+
+def test_a_state_file_whose_rows_do_not_come_to_its_root_is_found(tmp_path: Path) -> None:
+    wrong = as_root({"version": 7})
+    write_state(tmp_path / "state", built(), replace(place(1), root=wrong), 0)
+    (fault,) = [one for one in check_state(tmp_path / "state").faults if one.rule == "STATE_ROOT"]
+
+    assert fault.table == ""
+    assert f"come to the state root {as_root(loaded().roots).hex()}, its head says {wrong.hex()}" in fault.message
+
+
+def test_the_table_of_a_state_file_is_named_that_has_a_row_of_another_one(tmp_path: Path) -> None:
+    """All checksums are right, and so is the head."""
+    made, row = built(), next(row for row in READABLE if row.table == "schema")
+    other = build(
+        [replace(one, value=(one.value or "").replace("TOY", "TOI")) if one is row else one for one in READABLE]
+    )
+    for kind in ("data", "ends", "firsts", "sums", "dictionary"):
+        made.columns[f"{kind}:schema"] = other.columns[f"{kind}:schema"]
+    faults = check_state(written(tmp_path / "state", made)).faults
+
+    assert [one.table for one in faults if one.rule == "STATE_ROOT"] == ["", "schema"]
 
 
 def test_a_row_that_is_not_found_by_its_key_is_named() -> None:

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treaty.core import values
-from treaty.core.answers import Config
 from treaty.core.commit import Position
+from treaty.core.counters import encodings_key, ids_key, ordinals_key, types_key
+from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.rows import ROW_FORMAT, Alien, Encoded, Key, Row, Value, decode_row, encode_row
 from treaty.core.tables import DictTables
@@ -27,16 +28,31 @@ BOUND = values.Association("s", "r", "ns", "k", guid="g")
 
 KEYS: Mapping[str, Sequence[Key]] = {
     "schema": ((".", 1), (".", 2), (".x", 1)),
-    "version": ((".", "s", 0), (".", "s", 1), (".", "s", 2), (".x", "s", 0), (".", "t", 0)),
-    "name": ((".", "s", "scheme", "a"), (".", "s", "scheme", "b"), (".", "s", "other", "a")),
+    "version": (
+        (".", "s", 1, 0),
+        (".", "s", 1, 1),
+        (".", "s", 1, 2),
+        (".", "s", 2, 0),
+        (".x", "s", 1, 0),
+        (".", "t", 1, 0),
+    ),
+    "name": ((".", "s", 1, "scheme", "a"), (".", "s", 1, "scheme", "b"), (".", "s", 2, "scheme", "a")),
     "encoding": ((".", "s", 0), (".", "s", 1), (".x", "s", 0)),
     "association": (("r", "key", "s"), ("r", "value", "s"), ("r2", "value", "t")),
     "config": (("subject", ".", "a"), ("subject", ".", "b"), ("subject", ".x", "a"), ("context", ".x", "")),
     "mode": (("subject", ".", "a"), ("context", ".x", ""), ("everywhere", "*", "")),
-    "outcome": (("c1",), ("c2",), ("c3",)),
+    "outcome": (("", "c1"), ("", "c2"), ("user:a", "c2")),
     "subject": ((".", "s"), (".x", "s"), (".x", "t"), (".y", "s")),
     "context": ((".x",), (".y",)),
-    "counter": (("ids", ".", "", ""), ("ordinals", ".", "s", "")),
+    "counter": (
+        ids_key("."),
+        encodings_key(Subject(".", "s")),
+        ordinals_key(Subject(".", "s"), 1),
+        ordinals_key(Subject(".", "s"), 2),
+        types_key(Subject(".", "s"), 1, "TOY", ""),
+        types_key(Subject(".", "s"), 1, "TOY", "a"),
+        types_key(Subject(".x", "s"), 1, "TOY", ""),
+    ),
 }
 VALUES: Mapping[str, Sequence[Value]] = {
     "schema": (
@@ -54,15 +70,15 @@ VALUES: Mapping[str, Sequence[Value]] = {
         replace(VERSION, state="of a later version"),
     ),
     "name": (values.Name(0), values.Name(1)),
-    "encoding": (values.Encoding(1, 0), values.Encoding(1, 1)),
+    "encoding": (values.Encoding(1, 1, 0), values.Encoding(1, 1, 1), values.Encoding(1, 2, 0)),
     "association": (
         BOUND,
         replace(BOUND, kind="key", lifecycle="STRONG"),
         replace(BOUND, subject="t", resource="r2", namespace="-", guid=""),
     ),
-    "config": tuple(values.ConfigValue(Config(alias=alias)) for alias in ("s", "b", ":.x:a", None)),
+    "config": tuple(values.ConfigValue(alias=alias) for alias in ("s", "b", ":.x:a", None)),
     "mode": (values.Mode("IMPORT"), values.Mode("READONLY")),
-    "outcome": (values.Outcome(1, "Deleted"), values.Outcome(2, "Deleted")),
+    "outcome": (values.Outcome(1, "deleted"), values.Outcome(2, "deleted")),
     "subject": (values.Subject(1), values.Subject(2)),
     "context": (values.Context(),),
     "counter": (values.Counter(1), values.Counter(2)),

@@ -18,6 +18,7 @@ def claim(name: str, parent: str = "", first: int = 1, length: int = 1, *, ident
         first,
         length,
         name.encode() * 32,
+        name.upper().encode() * 32,
     )
 
 
@@ -29,6 +30,9 @@ FOURTH: dict[str, tuple[Prefix, Verdict]] = {
     "on the tip": (claim("d", "c", 5), Verdict.VALID),
     "a chain on the tip": (claim("d", "c", 5, 7), Verdict.VALID),
     "on the tip in a newer format": (replace(claim("d", "c", 5), format=9, digest=b""), Verdict.NEWER),
+    "on the tip in an older format": (replace(claim("d", "c", 5), format=1, digest=b""), Verdict.OLDER),
+    "behind, in an older format": (replace(claim("d", "b", 4), format=1, digest=b""), Verdict.LOSER),
+    "the third once more, with another root": (replace(THIRD, root=b"x" * 32), Verdict.LOSER),
     "behind, in a newer format": (replace(claim("d", "b", 4), format=9, digest=b""), Verdict.LOSER),
     "second to the third": (claim("d", "b", 4), Verdict.LOSER),
     "second to the first": (claim("d"), Verdict.LOSER),
@@ -63,9 +67,10 @@ def test_the_fourth_record(case: tuple[Prefix, Verdict]) -> None:
         (claim("b", identity="a"), Verdict.LOSER),
         (claim("a", "x"), Verdict.LOSER),
         (SECOND, Verdict.MISSING),
-        (replace(BORN, format=2, digest=b""), Verdict.NEWER),
+        (replace(BORN, format=9, digest=b""), Verdict.NEWER),
+        (replace(BORN, format=1, digest=b""), Verdict.OLDER),
     ],
-    ids=["born", "of another attempt", "with a parent", "without a front", "newer"],
+    ids=["born", "of another attempt", "with a parent", "without a front", "newer", "older"],
 )
 def test_the_first_record(record: Prefix, verdict: Verdict) -> None:
     assert History().judge(record) is verdict
@@ -78,6 +83,7 @@ def test_memory_begins_at_a_fold_and_what_was_before_is_no_fork() -> None:
     assert history.follow(THIRD) is Verdict.VALID
     assert history.knows(SECOND.position)
     assert not history.knows(Position(SECOND.identity, 3, b"x" * 32))
+    assert not history.knows(replace(SECOND.position, root=b"x" * 32))
     assert not history.knows(START)
     history.forget(4)
     assert history.oldest == 4

@@ -56,7 +56,7 @@ def tables_of(history: dict[Subject, list[str]]) -> DictTables:
         rows.append(Row("context", (subject.context,), values.Context()))
         rows.append(Row("subject", tuple(subject), values.Subject(1)))
         rows += [
-            Row("version", (*subject, at), values.Version(at + 1, 1, "TOY", state=state))
+            Row("version", (*subject, 1, at), values.Version(at + 1, 1, "TOY", state=state))
             for at, state in enumerate(made)
         ]
     tables = DictTables()

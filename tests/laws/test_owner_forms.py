@@ -42,10 +42,11 @@ def test_two_keys_never_become_one_row(one: Encoded, two: Encoded) -> None:
 
 @given(st.lists(ROWS, max_size=6), st.binary(min_size=16, max_size=16))
 def test_a_transaction_is_the_last_state_of_each_row_and_a_mark(rows: list[Encoded], attempt: bytes) -> None:
-    append = make_append(START, attempt, (Commit(1, tuple(rows[:3])), Commit(2, tuple(rows[3:]))))
+    append = make_append(START, attempt, (Commit(1, tuple(rows[:3])), Commit(2, tuple(rows[3:]))), {})
     *records, (key, value) = transaction(append)
     mark = read_mark(value)
     assert key == MARK
+    assert mark.position.agrees(append.position)
     assert (mark.position, mark.parent, mark.attempt, mark.first) == (append.position, START.digest, attempt, 1)
     assert mark.rows == len(records) == len({(row.table, row.key) for row in rows})
     assert MARK not in dict(records)

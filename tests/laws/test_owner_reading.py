@@ -1,6 +1,7 @@
 """Reading a compacted topic while the broker compacts it: what is shown is a state that was, whole and new enough."""
 
 import asyncio
+import json
 import random
 from collections.abc import Callable, Sequence
 
@@ -15,7 +16,7 @@ from treaty.log.kafka.link import Batch, Ends, Record
 from treaty.log.kafka.owner.forms import MARK, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
-from treaty.log.log import LogDamagedError, LogNewerError, LogUnavailableError
+from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError, LogUnavailableError
 
 RETENTION = 100.0
 STEPS = 12
@@ -45,7 +46,7 @@ class World:
         chance = self.chance
         keys = chance.sample("abcdefg", chance.randint(0, 4))
         rows = tuple(Encoded("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
-        return make_append(self.tip, chance.randbytes(16), (Commit(self.tip.sequence + 1, rows),))
+        return make_append(self.tip, chance.randbytes(16), (Commit(self.tip.sequence + 1, rows),), {})
 
     def happen(self) -> None:
         """Something happens, or nothing. Writing has an end, so that readers come to it."""
@@ -232,7 +233,17 @@ def check(world: World, place: Position, at_least: Position, last: Position) -> 
 
 
 @pytest.mark.parametrize("following", [True, False])
-def test_a_mark_of_a_newer_version_is_no_damage(*, following: bool) -> None:
+@pytest.mark.parametrize(
+    ("version", "error", "said"),
+    [
+        (3, LogNewerError, "format 3, known is 2; nothing is lost, upgrade this node"),
+        (1, LogOlderError, r"format 1, known is 2\. .*`treaty log upgrade OLD NEW`"),
+    ],
+    ids=["newer", "older"],
+)
+def test_a_mark_of_another_version_is_no_damage(
+    version: int, error: type[LogDamagedError], said: str, *, following: bool
+) -> None:
     async def story() -> None:
         world = World(7)
         world.left = 0
@@ -242,10 +253,12 @@ def test_a_mark_of_a_newer_version_is_no_damage(*, following: bool) -> None:
             await reader.look()
         *rows, (key, value) = transaction(world.append())
         assert value is not None
-        for each in (*rows, (key, value.replace(b'"v":1', b'"v":2'))):
+        members = {**json.loads(value), "v": version}
+        del members["check"]
+        for each in (*rows, (key, json.dumps(members).encode())):
             assert world.partition.write(0, world.epoch, *each)
         world.partition.mark(0, world.epoch, commit=True)
-        with pytest.raises(LogNewerError, match="format 2, known is 1; nothing is lost, upgrade this node"):
+        with pytest.raises(error, match=said):
             await reader.look()
 
     asyncio.run(story())
@@ -297,7 +310,7 @@ def test_a_topic_without_a_mark_is_known_up_to_where_it_was_read() -> None:
     view = View()
     assert view.end == 0
     assert not view.covers(1)
-    (key, value), *_ = transaction(make_append(START, bytes(16), (Commit(1, ()),)))
+    (key, value), *_ = transaction(make_append(START, bytes(16), (Commit(1, ()),), {}))
     view.feed(Batch((Record(0, key, value),), 1))
     assert view.end == 2
     assert view.covers(2)

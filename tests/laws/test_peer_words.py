@@ -16,6 +16,7 @@ from treaty.core.finding import Fault, Finding
 from treaty.core.limits import PEER_BATCH
 from treaty.core.names import Subject
 from treaty.core.refusals import (
+    ERROR_CLASSES,
     Incompatible,
     InvalidSchema,
     OutcomeUnknown,
@@ -40,7 +41,6 @@ from treaty.wire.peer.batch import (
     line_bytes,
     line_from,
 )
-from treaty.wire.peer.errors import KINDS
 from treaty.wire.peer.forms import FormError
 from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Refused, Told
 
@@ -150,7 +150,7 @@ def errors() -> st.SearchStrategy[Any]:
     }
     plain: dict[type, st.SearchStrategy[Any]] = {
         kind: st.builds(kind, texts, st.floats(0, 1e6)) if issubclass(kind, Unavailable) else st.builds(kind, reasons)
-        for kind in KINDS.values()
+        for kind in ERROR_CLASSES.values()
     }
     return st.one_of(*(plain | special).values())
 
@@ -167,7 +167,7 @@ def test_an_error_is_the_same_class_with_the_same_members(error: Any, token: Tok
 
 
 def test_all_errors_of_a_registry_travel() -> None:
-    assert set(KINDS.values()) >= {
+    assert set(ERROR_CLASSES.values()) >= {
         kind for kind in vars(refusals).values() if isinstance(kind, type) and issubclass(kind, Refusal)
     }
 
@@ -220,7 +220,7 @@ def test_what_is_not_known_is_declined_and_not_passed_over_and_others_are_taken(
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[]", b"\xff", b"[" * 100_000, b"null", b'{"version":2}', b'{"version":2,"commands":{},"told":{}}'],
+    [b"", b"[]", b"\xff", b"[" * 100_000, b"null", b'{"version":3}', b'{"version":3,"commands":{},"told":{}}'],
     ids=range(7),
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:
@@ -234,7 +234,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize("told", [b"7", b"[7]", b'["7",{}]', b"[7,{},1]", b"[true,{}]"])
 def test_an_answer_has_a_place(told: bytes) -> None:
     with pytest.raises(FormError, match="a place and what is said"):
-        line_from(b'{"version":2,"told":[' + told + b"]}")
+        line_from(b'{"version":3,"told":[' + told + b"]}")
 
 
 @pytest.mark.parametrize("said", [None, [], {}, {"done": 1}, {"late": False}, {"moved": "a", "more": 1}], ids=str)
@@ -272,8 +272,8 @@ def test_an_answer_that_is_too_long_is_left_out_and_long_ones_have_lines_of_thei
 
 
 def test_another_version_is_refused_by_its_number() -> None:
-    with pytest.raises(VersionError, match=f"version 3 .* speaks {VERSION}"):
-        batch_from(b'{"version":3,"commands":[]}', Classes())
+    with pytest.raises(VersionError, match=f"version 4 .* speaks {VERSION}"):
+        batch_from(b'{"version":4,"commands":[]}', Classes())
     with pytest.raises(VersionError):
         line_from(b'{"told":[]}')
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core import values
-from treaty.core.answers import Config, Forced
+from treaty.core.answers import Forced
+from treaty.core.policy import RANGES, Level, Range
 from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
 
@@ -29,6 +30,7 @@ schemas = st.builds(
     st.none() | rules,
     texts,
 )
+ranges = st.builds(Range, st.sampled_from(RANGES), numbers)
 versions = st.builds(
     values.Version,
     numbers,
@@ -36,16 +38,19 @@ versions = st.builds(
     texts,
     state=st.sampled_from(["live", "soft", "hidden", "purged"]),
     forced=st.none() | st.builds(Forced, texts, texts),
-    policy=st.none() | st.builds(values.PolicyValue, st.booleans(), st.booleans(), validators=st.just(("a", "b"))),
+    policy=st.none() | st.builds(values.PolicyValue, ranges, ranges, st.booleans(), validators=st.just(("a", "b"))),
     properties=pairs,
 )
 configs = st.builds(
     values.ConfigValue,
-    st.builds(Config, st.none() | texts, normalize=st.none() | st.booleans(), default_metadata=st.none() | metadatas),
+    st.none() | st.builds(Level, ranges, ranges, st.booleans()),
+    st.none() | texts,
+    normalize=st.none() | st.booleans(),
+    default_metadata=st.none() | metadatas,
 )
 rows = st.one_of(
     st.builds(Row, st.just("schema"), st.tuples(texts, numbers), st.none() | schemas),
-    st.builds(Row, st.just("version"), st.tuples(texts, texts, numbers), st.none() | versions),
+    st.builds(Row, st.just("version"), st.tuples(texts, texts, numbers, numbers), st.none() | versions),
     st.builds(Row, st.just("config"), st.tuples(texts, texts, texts), st.none() | configs),
     st.builds(Row, st.just("content"), st.tuples(texts), st.builds(values.Content, st.binary(max_size=20))),
 )
@@ -66,7 +71,7 @@ def test_equal_rows_have_equal_bytes_and_digests(row: Row) -> None:
 
 @given(versions, st.dictionaries(texts.filter(lambda name: name not in {"v", ""}), pairs.map(dict), min_size=1))
 def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[str, dict[str, str]]) -> None:
-    encoded = encode_row(Row("version", (".", "s", 0), version))
+    encoded = encode_row(Row("version", (".", "s", 1, 0), version))
     members = {f"x-{name}": value for name, value in strange.items()} | json.loads(encoded.value or "")
     newer = Encoded(
         "version", encoded.key, json.dumps(members, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -79,13 +84,13 @@ def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[st
     ("table", "key", "value", "why"),
     [
         ("dreams", '["x"]', "{}", "unknown table"),
-        ("version", '[".","s",0]', '{"v":2,"number":1}', "row format 2"),
-        ("version", '[".","s",0]', '{"v":1}', "lacks its member"),
-        ("version", '[".","s",0]', '{"v":1,"number":"1","schema_id":1,"format":"AVRO"}', "must be int"),
-        ("version", '[".","s",0]', "[]", "row format"),
-        ("version", '[".","s",0]', "{", "Expecting"),
-        ("version", '[".","s"]', '{"v":1}', "key"),
-        ("content", '["00"]', '{"v":1,"data":"§"}', "ASCII"),
+        ("version", '[".","s",1,0]', '{"v":9,"number":1}', "row format 9"),
+        ("version", '[".","s",1,0]', '{"v":2}', "lacks its member"),
+        ("version", '[".","s",1,0]', '{"v":2,"number":"1","schema_id":1,"format":"AVRO"}', "must be int"),
+        ("version", '[".","s",1,0]', "[]", "row format"),
+        ("version", '[".","s",1,0]', "{", "Expecting"),
+        ("version", '[".","s",0]', '{"v":2}', "key"),
+        ("content", '["00"]', '{"v":2,"data":"§"}', "ASCII"),
     ],
 )
 def test_what_cannot_be_read_is_kept_as_it_is(table: str, key: str, value: str, why: str) -> None:

@@ -18,7 +18,7 @@ from treaty.core.requests import GetConfig, GetVersion, Register, Request, Scope
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import SEALED, Metadata
 from treaty.core.tables import DictTables
-from treaty.core.values import ConfigValue, Outcome, Schema, Sealing
+from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.node.sealing.keys import KeyFileError, read_keys
 from treaty.node.sealing.opened import behind
 from treaty.node.sealing.vault import NO_KEYS, Vault
@@ -60,10 +60,8 @@ def rows(draw: st.DrawFn) -> Row:
         st.sampled_from(
             (
                 Row("schema", (".", 1), Schema("g", "TOY", "[]", "l", metadata=one)),
-                Row(
-                    "config", ("subject", ".", "s"), ConfigValue(Config(default_metadata=one, override_metadata=other))
-                ),
-                Row("outcome", ("c",), Outcome(1, "ConfigStored", (("answer", answer), ("request", "ab")))),
+                Row("config", ("subject", ".", "s"), ConfigValue(default_metadata=one, override_metadata=other)),
+                Row("outcome", ("", "c"), Outcome(1, "config-stored", (("answer", answer), ("request", "ab")))),
             )
         )
     )
@@ -83,7 +81,7 @@ def test_what_is_sealed_opens_again_and_every_node_seals_alike(vaults: tuple[Vau
     assert second.open(stored) == stored, "another key leaves it sealed"
     assert NO_KEYS.open(stored) == stored
     if sealed != (row,):
-        assert sealed[1] == Row("sealing", (first.keys[0].id,), Sealing())
+        assert sealed[1] == Row("encryption_key", (first.keys[0].id,), EncryptionKeyUse())
         assert both.seal(row, empty)[0] != sealed[0], "the first key seals"
         with pytest.raises(NotPermitted) as refused:
             first.seal(sealed[0], empty)
@@ -193,7 +191,7 @@ def test_rotation_writes_with_the_first_key_and_reads_with_all(tmp_path: Path) -
     bench.do(Register(S, toy("a", "b?", metadata=later)))
     assert bench.do(GetVersion(S, 1)).metadata == OWNED
     assert bench.do(GetVersion(S, 2)).metadata == later
-    assert len(list(bench.tables.keys("sealing"))) == 2
+    assert len(list(bench.tables.keys("encryption_key"))) == 2
     assert not bench.do(Register(S, toy("a", "b?", metadata=later))).created
     assert vault(tmp_path, 1).missing(bench.tables), "the old key is still in use"
 
@@ -202,10 +200,10 @@ def test_tables_that_hold_sealed_rows_have_one_digest_whoever_reads_them(tmp_pat
     one, other = Sealed(vault(tmp_path, 0)), Sealed(vault(tmp_path, 0))
     for bench in (one, other):
         bench.do(Register(S, toy("a", metadata=OWNED)), "c")
-    assert one.tables.digest == other.tables.digest
+    assert one.tables.roots == other.tables.roots
     reader = DictTables()
     reader.load(tuple(one.tables.rows()), START)
-    assert reader.digest == one.tables.digest, "a reader needs no key for it"
+    assert reader.roots == one.tables.roots, "a reader needs no key for it"
 
 
 # -------------------------------------------------------------------------------------------------- files of keys

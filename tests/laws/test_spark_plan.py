@@ -1,6 +1,7 @@
 """Decode plans without a JVM: what is merged, refused, hidden and woven, and that a stored plan is the same plan."""
 
 import json
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,14 +22,17 @@ from treaty.plan.asking import parsed
 from treaty.plan.avro.bounds import bounded, circular
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.merging import MergeError, merge
-from treaty.plan.avro.weaving import TAIL, TAIL_VALUE, branch_number
+from treaty.plan.avro.weaving import branch_number
 from treaty.plan.making import extend, make_plan
 from treaty.plan.reasons import PlanError
+from treaty.plan.recipes import ENDING
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.builtin import recipe_of
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
+
+ENDING_VALUE: float = struct.unpack("<d", bytes.fromhex(ENDING))[0]
 
 
 def decimal(precision: int, scale: int) -> dict[str, object]:
@@ -159,7 +163,19 @@ def test_a_plan_survives_storage_and_is_hashable(registry: Connection) -> None:
     assert DecodePlan.from_json(plan.to_json()) == plan
     assert hash(DecodePlan.from_json(plan.to_json())) == hash(plan)
     with pytest.raises(ValueError, match="format"):
-        DecodePlan.from_json(plan.to_json().replace('"plan":3', '"plan":1'))
+        DecodePlan.from_json(plan.to_json().replace('"plan":4', '"plan":1'))
+
+
+def test_a_plan_of_an_older_format_is_read_and_known_as_such(registry: Connection) -> None:
+    put(registry, record(("at", MILLIS)))
+    plan = make_plan(registry, "orders-value")
+    stored = json.loads(plan.to_json())
+    assert not DecodePlan.is_outdated(plan.to_json())
+    stored["plan"] = 3
+    del stored["recipe"]["ending"]
+    old = json.dumps(stored)
+    assert DecodePlan.is_outdated(old)
+    assert DecodePlan.from_json(old) == plan, "what stands behind its payloads was always this"
 
 
 def test_a_plan_that_was_stored_before_shapes_were_shared_still_runs(registry: Connection) -> None:
@@ -266,11 +282,11 @@ def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
     leaf: dict[str, object] = {"n": 3, "left": None, "all": []}
     decode = decoder_of(make_plan(registry, "orders-value", depth=2))
     value = frame(schema_id, tree, {"n": 1, "left": {"n": 2, "left": leaf, "all": [leaf]}, "all": [leaf]})
-    assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}], "_treaty_tail": TAIL_VALUE}
+    assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}], "_treaty_tail": ENDING_VALUE}
 
 
 def test_the_tail_asks_for_no_memory() -> None:
-    assert all(byte % 2 == 1 and byte < 0x80 for byte in TAIL)
+    assert all(byte % 2 == 1 and byte < 0x80 for byte in bytes.fromhex(ENDING))
     assert [branch_number(place) for place in (0, 1, 63, 64, 8191)] == [b"\0", b"\2", b"\x7e", b"\x80\x01", b"\xfe\x7f"]
 
 
@@ -302,7 +318,7 @@ def test_the_woven_schemas_resolve_as_the_originals_do(registry: Connection) -> 
         if expected["raw"] == "\u00ff":  # fastavro leaves the default of bytes as it stands in JSON
             expected["raw"] = b"\xff"
         found = decode(value)
-        assert found.pop("_treaty_tail") == TAIL_VALUE
+        assert found.pop("_treaty_tail") == ENDING_VALUE
         assert {**found, "by": dict(found["by"])} == expected
 
 
@@ -311,7 +327,7 @@ def test_names_of_the_envelope_give_way_to_those_of_the_record(registry: Connect
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value")
     row = {"_treaty_tail": 1, "_treaty_head": 2}
-    assert decoder_of(plan)(frame(schema_id, text, row)) == {**row, recipe_of(plan).tail: TAIL_VALUE}
+    assert decoder_of(plan)(frame(schema_id, text, row)) == {**row, recipe_of(plan).tail: recipe_of(plan).ending_value}
 
 
 def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
@@ -324,7 +340,7 @@ def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
     for row in ({"x": 7}, {"y": 1, "x": 7}):
         assert decode(frame(schema_id, text, row)) == {
             recipe_of(plan).whole: {"x": 7},
-            recipe_of(plan).tail: TAIL_VALUE,
+            recipe_of(plan).tail: recipe_of(plan).ending_value,
         }
 
 

@@ -11,7 +11,6 @@ from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.asking import parsed
 from treaty.plan.avro.composing import compose
 from treaty.plan.avro.merging import merge
-from treaty.plan.avro.weaving import TAIL_VALUE
 from treaty.plan.known import Known
 from treaty.spark.engines.builtin import recipe_of
 
@@ -44,9 +43,13 @@ def test_every_version_of_a_random_history_is_read_as_fastavro_reads_it(first: i
         for turn, value in enumerate(values):
             found = decode(value)
             assert found is not None, f"seed {seed}, frame {turn}"
-            assert found.pop(recipe_of(plan).tail) == TAIL_VALUE
+            assert found.pop(recipe_of(plan).tail) == recipe_of(plan).ending_value
             assert loosened(found) == resolved(value, texts[turn // 4], plan.reader), f"seed {seed}, frame {turn}"
-            assert (decode(value[:-1]) or {recipe_of(plan).tail: 0})[recipe_of(plan).tail] != TAIL_VALUE
-            assert (decode(value + b"\0") or {recipe_of(plan).tail: 0})[recipe_of(plan).tail] != TAIL_VALUE
+            assert (decode(value[:-1]) or {recipe_of(plan).tail: 0})[recipe_of(plan).tail] != recipe_of(
+                plan
+            ).ending_value
+            assert (decode(value + b"\0") or {recipe_of(plan).tail: 0})[recipe_of(plan).tail] != recipe_of(
+                plan
+            ).ending_value
             rows += 1
     assert rows == 1000

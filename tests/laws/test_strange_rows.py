@@ -16,7 +16,7 @@ KEYS = (
     '["a"]', '[ "a"]', '["a",1]', '["a",true]', '["a",1.0]', "[1]", "[true]", "[1.0]", "[]", "[[]]", "[{}]", "{}",
     '{"a":1}', "1", '"a"', '[0,"[]"]', "null", "nonsense", "", '["a",null]', '[".",1]', "[" * 5_000, "[" + "9" * 5_000,
 )  # fmt: skip
-TEXTS = ("null", "{}", '{"v":2}', '{"v":1,"number":1}', "[]", "nonsense", '{"v":1,"guid":7}', '{"v":true}', "[" * 5_000)
+TEXTS = ("null", "{}", '{"v":9}', '{"v":2,"number":1}', "[]", "nonsense", '{"v":2,"guid":7}', '{"v":true}', "[" * 5_000)
 
 strange = st.builds(
     Encoded, st.sampled_from(["schema", "version", "dreams"]), st.sampled_from(KEYS), st.none() | st.sampled_from(TEXTS)
@@ -31,7 +31,7 @@ def test_no_row_stops_the_tables_and_order_does_not_matter(rows: list[Encoded]) 
     forwards.apply([*rows, GOOD], START)
     backwards.load([GOOD, *reversed(last.values())], START)
 
-    assert forwards.digest == backwards.digest
+    assert forwards.roots == backwards.roots
     assert forwards.quarantine == backwards.quarantine
     assert forwards.get("subject", (".", "s")) == values.Subject(1)
 
@@ -39,18 +39,18 @@ def test_no_row_stops_the_tables_and_order_does_not_matter(rows: list[Encoded]) 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_tombstone_takes_the_same_row_out(key: str) -> None:
     tables = DictTables()
-    empty = tables.digest
+    empty = dict(tables.roots)
     tables.apply([Encoded("dreams", key, '{"v":9}')], START)
     assert len(tables.quarantine) == 1
     tables.apply([Encoded("dreams", key, None)], START)
 
     assert not tables.quarantine
-    assert tables.digest == empty
+    assert tables.roots == empty
 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_cannot_be_read_is_written_back_as_it_was(text: str) -> None:
-    row = decode_row(Encoded("version", '[".","s",0]', text))
+    row = decode_row(Encoded("version", '[".","s",1,0]', text))
 
     assert isinstance(row.value, Alien)
     assert encode_row(row).value == text
@@ -58,32 +58,32 @@ def test_what_cannot_be_read_is_written_back_as_it_was(text: str) -> None:
 
 NEARLY = {
     "outcome": (
-        '{"kind":"k","members":{"a":"1","b":"2"},"sequence":3,"v":1}',
-        '{"kind":"k","members":{"b":"2","a":"1"},"sequence":3,"v":1}',
-        '{"kind":"k","members":{"a":"1","a":"2"},"sequence":3,"v":1}',
-        '{"kind":"k","members":{},"sequence":3,"v":1}',
-        '{"kind":"k","members":{"a":1},"sequence":3,"v":1}',
-        '{"kind":"k","sequence":3,"v":1}',
-        '{"kind":"k","sequence":3.0,"v":1}',
-        '{"kind":"k","sequence":true,"v":1}',
+        '{"kind":"k","members":{"a":"1","b":"2"},"sequence":3,"v":2}',
+        '{"kind":"k","members":{"b":"2","a":"1"},"sequence":3,"v":2}',
+        '{"kind":"k","members":{"a":"1","a":"2"},"sequence":3,"v":2}',
+        '{"kind":"k","members":{},"sequence":3,"v":2}',
+        '{"kind":"k","members":{"a":1},"sequence":3,"v":2}',
         '{"kind":"k","sequence":3,"v":2}',
+        '{"kind":"k","sequence":3.0,"v":2}',
+        '{"kind":"k","sequence":true,"v":2}',
+        '{"kind":"k","sequence":3,"v":9}',
         '{"kind":"k","sequence":3}',
-        '{"kind":"k","new":[1],"sequence":3,"v":1}',
-        '{"kind":"\ud800","sequence":3,"v":1}',
-        '{"kind":"\\u0041","sequence":3,"v":1}',
-        '{"sequence":3,"v":1, "kind":"k"}',
+        '{"kind":"k","new":[1],"sequence":3,"v":2}',
+        '{"kind":"\ud800","sequence":3,"v":2}',
+        '{"kind":"\\u0041","sequence":3,"v":2}',
+        '{"sequence":3,"v":2, "kind":"k"}',
     ),
     "content": (
-        '{"data":"YWJj","v":1}',
-        '{"data":"","v":1}',
-        '{"data":"YW Jj","v":1}',
-        '{"data":"YWJ","v":1}',
-        '{"data":"YW-_","v":1}',
-        '{"data":"YWI=","v":1}',
-        '{"data":"YWI","v":1}',
-        '{"data":"é","v":1}',
-        '{"data":7,"v":1}',
-        '{"data":"YWJj","more":1,"v":1}',
+        '{"data":"YWJj","v":2}',
+        '{"data":"","v":2}',
+        '{"data":"YW Jj","v":2}',
+        '{"data":"YWJ","v":2}',
+        '{"data":"YW-_","v":2}',
+        '{"data":"YWI=","v":2}',
+        '{"data":"YWI","v":2}',
+        '{"data":"é","v":2}',
+        '{"data":7,"v":2}',
+        '{"data":"YWJj","more":1,"v":2}',
         '{"data":"YWJj"}',
         '{"data":"YWJj","v":true}',
         "[]",
@@ -91,33 +91,35 @@ NEARLY = {
         "",
     ),
     "schema": (
-        '{"format":"AVRO","guid":"g","likeness":"l","text":"t","v":1}',
-        '{"format":"AVRO","guid":"g","likeness":"l","text":"t","type_name":"","v":1}',
-        '{"format":"AVRO","guid":"g","likeness":"l","text":"t\\/","v":1}',
-        '{"format":"AVRO","guid":"g","likeness":"l","references":[],"text":"t","v":1}',
-        '{"format":"AVRO","guid":"g","text":"t","v":1}',
+        '{"format":"AVRO","guid":"g","lookup_digest":"l","text":"t","v":2}',
+        '{"format":"AVRO","guid":"g","lookup_digest":"l","text":"t","type_name":"","v":2}',
+        '{"format":"AVRO","guid":"g","lookup_digest":"l","text":"t\\/","v":2}',
+        '{"format":"AVRO","guid":"g","lookup_digest":"l","references":[],"text":"t","v":2}',
+        '{"format":"AVRO","guid":"g","text":"t","v":2}',
     ),
     "version": (
-        '{"format":"AVRO","number":1,"policy":{"backward":true},"schema_id":2,"v":1}',
-        '{"format":"AVRO","number":1,"policy":{"backward":false},"schema_id":2,"v":1}',
-        '{"format":"AVRO","number":1,"policy":{"backward":true,"odd":1},"schema_id":2,"v":1}',
-        '{"number":1,"format":"AVRO","schema_id":2,"v":1}',
+        '{"format":"AVRO","number":1,"policy":{"backward":{"kind":"latest"}},"schema_id":2,"v":2}',
+        '{"format":"AVRO","number":1,"policy":{"backward":{}},"schema_id":2,"v":2}',
+        '{"format":"AVRO","number":1,"policy":{"backward":{"kind":"latest"},"odd":1},"schema_id":2,"v":2}',
+        '{"number":1,"format":"AVRO","schema_id":2,"v":2}',
     ),
 }
 NAMED = {
-    "outcome": ('["c"]', "[1]", '["c","d"]', '["\ud800"]', "[ ]", "no"),
+    "outcome": ('["","c"]', "[1]", '["c"]', '["c","d","e"]', '["\ud800"]', "[ ]", "no"),
     "content": ('["c"]', '["\\u0041"]'),
     "schema": ('[".",1]', '[".",1.0]', '[".","1"]', '[".",true]'),
-    "version": ('[".","s",0]', '[".","s"]'),
+    "version": ('[".","s",1,0]', '[".","s",0]'),
 }
 
 
 @pytest.mark.parametrize("table", NEARLY)
 def test_what_is_read_fast_is_what_is_read_slowly(table: str) -> None:
+    assert quick_row(Encoded(table, NAMED[table][0], NEARLY[table][0])) is not None
     for key, text in itertools.product(NAMED[table], NEARLY[table]):
         row = Encoded(table, key, text)
         slow = decode_row(row)
-        assert quick_row(row) == slow
         assert read_row(row)[0] == slow
         fast = quick_row(row)
-        assert repr(fast) == repr(slow), "1, 1.0 and true are equal and not the same"
+        if fast is not None:
+            assert repr(fast) == repr(slow), "1, 1.0 and true are equal and not the same"
+            assert encode_row(slow).value == text

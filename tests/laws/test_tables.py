@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from treaty.core import values
 from treaty.core.commit import START, Position
+from treaty.core.counters import IDS, KINDS_OF_SUBJECT
 from treaty.core.ordered import Ordered
 from treaty.core.overlay import Overlay
+from treaty.core.root import roots_of
 from treaty.core.rows import ROW_FORMAT, SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
 from treaty.core.tables import DictTables
 from treaty.core.view import INDEXES, ORDERED_TABLES, ORDERS, Tables, View, after, counted, index_entries, past, span
@@ -21,6 +23,7 @@ contexts = st.sampled_from([".", ".x"])
 subjects = st.sampled_from(["s", "t"])
 small = st.integers(0, 3)
 words = st.sampled_from(["", "a", "b"])
+kinds = st.sampled_from([IDS, *KINDS_OF_SUBJECT])
 used = st.builds(values.Used, st.just("n"), st.sampled_from(["s", "t", ":.x:s"]), st.integers(1, 2), small)
 readable = st.one_of(
     st.builds(
@@ -33,7 +36,7 @@ readable = st.one_of(
     st.builds(
         Row,
         st.just("version"),
-        st.tuples(contexts, subjects, small),
+        st.tuples(contexts, subjects, small, small),
         st.none()
         | st.builds(
             values.Version,
@@ -45,14 +48,17 @@ readable = st.one_of(
         ),
     ),
     st.builds(
-        Row, st.just("name"), st.tuples(contexts, subjects, words, words), st.none() | st.builds(values.Name, small)
+        Row,
+        st.just("name"),
+        st.tuples(contexts, subjects, small, words, words),
+        st.none() | st.builds(values.Name, small),
     ),
-    st.builds(Row, st.just("outcome"), st.tuples(words), st.none() | st.builds(values.Outcome, small, words)),
+    st.builds(Row, st.just("outcome"), st.tuples(words, words), st.none() | st.builds(values.Outcome, small, words)),
     st.builds(Row, st.just("subject"), st.tuples(contexts, subjects), st.none() | st.builds(values.Subject, small)),
     st.builds(
         Row,
         st.just("counter"),
-        st.tuples(words, contexts, subjects, words),
+        st.tuples(kinds, contexts, subjects, small, words),
         st.none() | st.builds(values.Counter, small),
     ),
 )
@@ -62,7 +68,7 @@ aliens = st.one_of(
     st.builds(
         Encoded,
         st.sampled_from(["schema", "version", "outcome"]),
-        st.sampled_from(['[".",1]', '[".","s",0]', '["a"]', '["."]', "[]", '[1,"."]']),
+        st.sampled_from(['[".",1]', '[".","s",1,0]', '["a"]', '["."]', "[]", '[1,"."]']),
         st.sampled_from([NEWER, "{}", "[]", "7", '{"guid":1}', '{"sequence":"x","kind":"a"}', "not json"]),
     ),
     st.builds(
@@ -136,7 +142,7 @@ def seen(view: View, rows: Sequence[Encoded]) -> dict[object, object]:
 def whole(tables: Tables, rows: Sequence[Encoded]) -> dict[object, object]:
     """Everything that can be seen of the rows in tables."""
     return seen(tables, rows) | {
-        "digest": tables.digest,
+        "roots": dict(tables.roots),
         "quarantine": dict(tables.quarantine),
         "position": tables.position,
         "sequence": tables.sequence,
@@ -179,7 +185,7 @@ def test_what_tables_show_is_what_their_rows_say(rows: list[Encoded]) -> None:
         assert tables.count(*group) == groups.count(group)
     for order in ORDERS:
         assert list(tables.walk(order, *EVERYTHING)) == walked(order, live)
-    assert tables.digest == sum(row.digest for row in last(rows)) % 2**256
+    assert tables.roots == roots_of(last(rows))
     assert dict(tables.quarantine) == {
         (row.table, row.key): row.value.why for row in live if isinstance(row.value, Alien)
     }
@@ -211,7 +217,7 @@ def test_an_overlay_shows_what_tables_with_its_rows_would(base: list[Encoded], o
 def test_tables_that_lost_every_row_are_as_new(rows: list[Encoded]) -> None:
     tables = applied([rows, [Encoded(row.table, row.key, None) for row in rows]], START)
     assert whole(tables, rows) == whole(DictTables(), rows)
-    assert tables.digest == 0
+    assert tables.roots == {}
 
 
 @given(histories)

@@ -19,9 +19,12 @@ from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Register, Request
+from treaty.core.root import roots_after
 from treaty.core.rows import encode_row
 from treaty.core.schema import Draft
 from treaty.core.tables import DictTables
+from treaty.core.values import Subject as SubjectValue
+from treaty.core.values import Version
 
 A = TypeVar("A")
 
@@ -83,6 +86,14 @@ def toy_answer(question: Question) -> Answer:
     return Compared(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))
 
 
+class Typed(ToyGrammar):
+    """Toys whose type is their text."""
+
+    def ask(self, question: Question) -> Answer | None:
+        answer = super().ask(question)
+        return replace(answer, type_name=answer.canonical) if isinstance(answer, Parsed) else answer
+
+
 class Bench:
     """Tables, a grammar, and a history of appends; commands are decided and applied one by one."""
 
@@ -113,7 +124,9 @@ class Bench:
         if verdict.rows:
             rows = tuple(encode_row(row) for row in verdict.rows)
             commit = Commit(self.position.sequence + 1, rows, command_id, 1_000 + self.tables.sequence)
-            self.position = make_append(self.position, self.clock.to_bytes(16, "big"), (commit,)).position
+            self.position = make_append(
+                self.position, self.clock.to_bytes(16, "big"), (commit,), roots_after(self.tables, rows)
+            ).position
             self.commits.append(commit)
             self.tables.apply(rows, self.position)
         return verdict.answer
@@ -125,3 +138,10 @@ def toy(*names: str, **members: object) -> Draft:
 
 def put(bench: Bench, subject: Subject, *names: str, **members: object) -> VersionFound:
     return bench.do(Register(subject, toy(*names), **members)).version  # type: ignore[arg-type]
+
+
+def version_row(bench: Bench, subject: Subject, ordinal: int) -> Version | None:
+    """The row of a version of a subject as it is now; None where there is none."""
+    home = bench.tables.get("subject", tuple(subject))
+    row = bench.tables.get("version", (*subject, home.generation, ordinal)) if isinstance(home, SubjectValue) else None
+    return row if isinstance(row, Version) else None

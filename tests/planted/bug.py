@@ -92,7 +92,7 @@ def by_tests(*nodes: str, error: str = "") -> ByTests:
     return ByTests(tuple(f"tests/{one}" for one in nodes), error)
 
 
-ANY = "1 2 3 4 5 6 log"
+ANY = "1 2 3 4 5 6 log root"
 """For bugs whose traces are many: whichever law breaks first is theirs."""
 
 

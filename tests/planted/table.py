@@ -1,9 +1,14 @@
 """All planted bugs, by name."""
 
+from tests.planted.bugs.care import CARED
 from tests.planted.bugs.further import FURTHER
+from tests.planted.bugs.generations import GENERATIONS
 from tests.planted.bugs.judged import JUDGED
 from tests.planted.bugs.logs import LOGS
 from tests.planted.bugs.nodes import NODES
+from tests.planted.bugs.policies import POLICIES
+from tests.planted.bugs.roots import ROOTS
 from tests.planted.bugs.rules import RULES
+from tests.planted.bugs.states import STATES
 
-BUGS = (*RULES, *NODES, *LOGS, *FURTHER, *JUDGED)
+BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *POLICIES, *ROOTS, *CARED)

@@ -87,7 +87,7 @@ NORMAL = next(one for one in BUGS if one.name == "config: chain in the wrong ord
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = own_config(view, Scope(scope.context))"),)), "do not find it"),
+        (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = own_value(view, Scope(scope.context)) or None"),)), "do not find it"),
         (replace(NORMAL, changes=(Edit("tests.planted.bug:by_lives", "laws.split()", "[laws]"),)), "did not run"),
         (replace(NORMAL, changes=(replace(NORMAL.changes[0], new="found = nonsense"),)), "no assertion of its own: NameError"),
         (replace(NORMAL, finder=by_tests("laws/test_settings.py::test_nothing")), "no test ran"),

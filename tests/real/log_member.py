@@ -8,7 +8,8 @@ import resource
 import sys
 from pathlib import Path
 
-from treaty.core.commit import START, Commit, Position, make_append
+from treaty.core.commit import START, Append, Commit, Position, make_append
+from treaty.core.root import RowDigests, roots_after
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
 from treaty.log.sqlite import SqliteLog
@@ -26,6 +27,12 @@ def commits(base: Position, name: str, number: int) -> tuple[Commit, ...]:
     return tuple(Commit(base.sequence + place, rows) for place in range(1, 2 + number % 3))
 
 
+async def append_of(log: SqliteLog, base: Position, chain: tuple[Commit, ...]) -> Append:
+    """An append that states the root after it: that of the rows that are there now, and of its own."""
+    digests = RowDigests((await log.read(START)).rows)
+    return make_append(base, os.urandom(16), chain, roots_after(digests, (row for one in chain for row in one.rows)))
+
+
 async def write(path: str, name: str, count: int) -> None:
     """Append, and again after each conflict; say what was accepted, after it was."""
     log = await SqliteLog.open(path)
@@ -34,7 +41,7 @@ async def write(path: str, name: str, count: int) -> None:
     for number in range(count):
         base = (await log.read(await log.tip())).tip
         while True:
-            append = make_append(base, os.urandom(16), commits(base, name, number))
+            append = await append_of(log, base, commits(base, name, number))
             fate = await log.append(append)
             if fate is Fate.ACCEPTED:
                 break
@@ -72,12 +79,12 @@ async def limited(path: str, room: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size(Path(f"{path}-wal")) + room, hard))
     large = (Commit(tip.sequence + 1, (Encoded("own", '["large"]', '"' + "x" * 10 * room + '"'),)),)
     try:
-        say(fate=(await log.append(make_append(tip, os.urandom(16), large))).value)
+        say(fate=(await log.append(await append_of(log, tip, large))).value)
     except LogUnavailableError as error:
         say(fate="unavailable", message=str(error))
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     say(same=await log.tip() == tip)
-    say(fate=(await log.append(make_append(tip, os.urandom(16), large))).value)
+    say(fate=(await log.append(await append_of(log, tip, large))).value)
     await log.close()
 
 
@@ -92,7 +99,7 @@ async def reach(path: str) -> None:
         with contextlib.suppress(LogUnavailableError):
             await log.tip()
         base = await log.tip()
-        await log.append(make_append(base, os.urandom(16), commits(base, "r", 0)))
+        await log.append(await append_of(log, base, commits(base, "r", 0)))
         say(trouble=None)
     except (LogUnavailableError, LogDamagedError) as error:
         say(trouble=type(error).__name__, message=str(error))

@@ -59,7 +59,7 @@ def test_a_broker_that_went_away_and_came_back(broker: Kafka, tmp_path: Path, wr
         wanted = {f"{when}-{server.port}" for server in servers for when in ("kept", "after")}
         assert all(wanted <= set(ask(server, "/subjects")[1]) for server in servers)
         assert [server.process.poll() for server in servers] == [None, None]
-        assert one.get("/status")["node"]["state_digest"] == other.get("/status")["node"]["state_digest"]
+        assert one.get("/status")["node"]["state_root"] == other.get("/status")["node"]["state_root"]
 
 
 def writes(server: Running, subject: str) -> bool:

@@ -92,7 +92,7 @@ def test_every_server_takes_writes_and_the_owner_decides_them(tmp_path: Path, ka
             assert status == 200, told
         for server in left:
             assert len(server.get("/subjects")) == 3 + 90 + 2
-        digests = {server.get("/status")["node"]["state_digest"] for server in left}
+        digests = {server.get("/status")["node"]["state_root"] for server in left}
         assert len(digests) == 1
 
 
@@ -141,7 +141,7 @@ def test_servers_that_contend_let_the_last_winner_decide(tmp_path: Path, kafka: 
         numbers = [counts(server) for server in servers]
         assert sum(one["conflicts"] for one in numbers) > 0
         assert sum(one["handed"] for one in numbers) > 0
-        assert len({server.get("/status")["node"]["state_digest"] for server in servers}) == 1
+        assert len({server.get("/status")["node"]["state_root"] for server in servers}) == 1
 
 
 def test_a_log_with_one_owner_is_not_served_to_others_by_nodes_that_do_not_believe_each_other(

@@ -44,12 +44,12 @@ def _text(path: Path) -> None:
 
 def _foreign(path: Path) -> None:
     with closing(sqlite3.connect(path)) as file:
-        file.executescript("create table entry (a); insert into entry values ('precious');")
+        file.executescript("create table state_row (a); insert into state_row values ('precious');")
 
 
 def _foreign_with_a_mark(path: Path) -> None:
     with closing(sqlite3.connect(path)) as file:
-        file.executescript("pragma application_id = 1196444487; create table append (a);")
+        file.executescript("pragma application_id = 1196444487; create table log_append (a);")
 
 
 def _newer(path: Path) -> None:
@@ -61,7 +61,7 @@ def _newer(path: Path) -> None:
 def _without_tables(path: Path) -> None:
     asyncio.run(written(path, 2))
     with closing(sqlite3.connect(path)) as file:
-        file.executescript("drop table entry; pragma wal_checkpoint(truncate)")
+        file.executescript("drop table state_row; pragma wal_checkpoint(truncate)")
 
 
 NONE = {

@@ -30,8 +30,8 @@ async def test_a_log_forgets_in_small_steps_and_tombstones_with_it(tmp_path: Pat
         tip = append.position
         with closing(sqlite3.connect(path)) as look:
             (appends,), (tombstones,) = (
-                look.execute("select count(*) from append").fetchone(),
-                look.execute("select count(*) from entry where value is null").fetchone(),
+                look.execute("select count(*) from log_append").fetchone(),
+                look.execute("select count(*) from state_row where value is null").fetchone(),
             )
         most = max(most, appends, tombstones)
     assert kept < most <= kept + PRUNED_EVERY + 1
@@ -51,10 +51,10 @@ async def test_what_a_long_reader_made_grow_is_given_back(tmp_path: Path) -> Non
     await put(log, row("a", "1"))
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
         reader.execute("begin")
-        reader.execute("select count(*) from entry").fetchone()
+        reader.execute("select count(*) from state_row").fetchone()
         while wal.stat().st_size <= WAL_BYTES:
             await put(log, *(row(f"{place}", "x" * 100_000) for place in range(8)))
-        assert reader.execute("select count(*) from entry").fetchone() == (1,)
+        assert reader.execute("select count(*) from state_row").fetchone() == (1,)
     for number in range(4):
         await put(log, row("b", f"{number}"))
     assert wal.stat().st_size <= WAL_BYTES
@@ -104,5 +104,5 @@ def _reader(path: Path) -> sqlite3.Connection:
     """Somebody in the middle of reading."""
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("begin")
-    reader.execute("select count(*) from append").fetchone()
+    reader.execute("select count(*) from log_append").fetchone()
     return reader

@@ -16,7 +16,10 @@ from tests.behaviours.logs.backends import played, put, row, told, whole
 from tests.real.running import serving
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.core.commit import START
+from treaty.core.commit import START, Commit, make_append
+from treaty.core.rows import Row, encode_row
+from treaty.core.values import SnapshotPointer
+from treaty.log.kafka.any.chunks import cut
 from treaty.log.kafka.any.log import AnyLog
 from treaty.log.kafka.broker.link import BrokerLink
 from treaty.log.kafka.broker.pins import wanted
@@ -206,6 +209,38 @@ def test_a_log_without_its_front_is_refused_with_the_remedy(
         assert "restore" in answer.lower()
 
 
+@told
+async def test_a_changed_chunk_is_left_aside_and_a_changed_append_is_refused_by_name(
+    kafka: "Kafka", topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Records can't be changed in a topic, so a topic is made of the records of another one, of which one was changed."""
+    where = url(kafka, topic, "any")
+    log = await open_log(where, COMMAND)
+    for number in range(6):
+        await put(log, row(f"k{number}", "1"))
+    records = (await (link := await raw(where)).fetch(0, 5)).records
+    chunk = cut(await log.tip(), (await log.read(START)).rows)[0]
+    pointer = SnapshotPointer(chunk.place.sequence, chunk.place.digest.hex(), chunk.told.hex())
+    naming = Commit(7, (encode_row(Row("snapshot", ("newest",), pointer)),))
+    named = make_append(chunk.place, b"n" * 16, (naming,), None).envelope
+    right = [*(one.value or b"" for one in records), chunk.record, named]
+    state = await whole(log)
+    for name, place, said in (("chunk", 6, "the snapshot at sequence 6 is left aside"), ("append", 2, "offset 2")):
+        other = await raw_made(url(kafka, topic, "any", name))
+        for at, value in enumerate(right if name == "chunk" else right[:6]):
+            assert await other.send(value[:-5] + bytes([value[-5] ^ 1]) + value[-4:] if at == place else value) == at
+        await other.close()
+        changed = await open_log(url(kafka, topic, "any", name), COMMAND)
+        if name == "chunk":
+            assert await whole(changed) == state
+            assert said in caplog.text
+        else:
+            with pytest.raises(LogDamagedError, match=f"{said}, sequence 3, is damaged"):
+                await changed.read(START)
+        await changed.close()
+    await asyncio.gather(log.close(), link.close())
+
+
 @pytest.mark.parametrize("writers", ["any", "owner"])
 @told
 async def test_a_topic_of_somebody_else_is_no_log(kafka: "Kafka", topic: str, writers: str) -> None:
@@ -275,7 +310,7 @@ def commands(where: str, folder: Path) -> None:
     assert run("dump", where, file).exit_code == 0
     verdict = json.loads(run("verify", where, file, "--json").stdout)
     assert verdict["sound"]
-    assert len({one["stateDigest"] for one in verdict["logs"]}) == 1
+    assert len({one["stateRoot"] for one in verdict["logs"]}) == 1
     full = run("restore", file, where)
     assert full.exit_code == 2
     assert "is not empty" in full.output

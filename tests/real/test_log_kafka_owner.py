@@ -15,7 +15,9 @@ from confluent_kafka.cimpl import TopicPartition
 
 from tests.behaviours.logs.backends import chain, played, put, row, told, whole
 from tests.behaviours.logs.brokers import Crown, Crowned
-from treaty.core.commit import START
+from treaty.core.commit import START, as_root
+from treaty.core.root import roots_of
+from treaty.log.care.repair import accept_state
 from treaty.log.kafka.broker import topic as topic_module
 from treaty.log.kafka.broker.link import BrokerLink
 from treaty.log.kafka.broker.place import Place, place_of
@@ -228,3 +230,36 @@ async def test_a_strange_record_is_kept_and_shown_and_can_be_taken_away(kafka: "
         await put(two, row(b"whose".hex(), None, "?record"))
         for log in (one, two):
             assert await whole(log) == {("subject", '["a"]'): "1", ("subject", '["b"]'): "1"}
+
+
+@told
+async def test_half_a_transaction_and_a_record_of_somebody_else_are_noticed_and_taken_back(kafka: "Kafka") -> None:
+    place = unused(kafka)
+    servers = {"bootstrap.servers": kafka.bootstrap, "linger.ms": 0}
+    async with nodes(place, 3) as (log, other, tool):
+        base = await put(log, row("a", "1"), row("b", "1"))
+        half = transaction(chain(base, [row("a", "2"), row("c", "1"), row("d", "1")]))[:2]
+        late = Producer({**servers, "transactional.id": f"treaty-{place.topic}"})
+        late.init_transactions(30)
+        late.begin_transaction()
+        for key, value in half:
+            late.produce(place.topic, value, key, partition=0)
+        late.commit_transaction(30)
+        plain = Producer(servers)
+        plain.produce(place.topic, b"paid", b"order-17", partition=0)
+        assert plain.flush(30) == 0
+        for one in (log, other):
+            assert await one.tip() == base, "nobody shows what no mark stands behind"
+            assert len(await tool.unmarked()) == 3
+        await put(log, row("e", "1"))
+        delta = await other.read(START)
+        assert as_root(roots_of(delta.rows)) != delta.tip.root
+        found, tip = await accept_state(tool, time=9)
+        assert {one.row.key for one in found.unmarked} == {'["a"]', '["c"]', '["6f726465722d3137"]'}
+        for one in (log, other, tool):
+            delta = await one.read(START)
+            assert delta.tip == tip
+            assert as_root(roots_of(delta.rows)) == tip.root == delta.tip.root
+            state = {key: value for key, value in (await whole(one)).items() if key[0] != "quarantine"}
+            assert state == {("subject", f'["{name}"]'): "1" for name in "abe"}
+        await put(log, row("f", "1"))

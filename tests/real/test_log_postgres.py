@@ -2,17 +2,21 @@
 
 import asyncio
 import itertools
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
 import pytest
+from click.testing import CliRunner
 
 from tests.behaviours.logs.backends import chain, put, row, told, whole
 from tests.servers.postgres import Postgres
 from treaty.assemble import connect
+from treaty.cli.main import group
 from treaty.core.commit import START
+from treaty.core.refusals import Unavailable
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
 from treaty.log.open import LogUrlError, open_log
 from treaty.log.postgres import link
@@ -194,7 +198,7 @@ def test_what_is_no_log_is_left_as_it_is(server: Postgres, url: str) -> None:
             await PostgresLog.open(url)
         assert await connection.fetchval(f"select count(*) from {name}.precious") == 0
         await connection.execute(f"drop table {name}.precious; comment on schema {name} is 'treaty log, layout 99'")
-        with pytest.raises(LogDamagedError, match="layout 99, known here is 1: upgrade"):
+        with pytest.raises(LogDamagedError, match="layout 99, known here is 2: upgrade"):
             await PostgresLog.open(url)
         await connection.close()
 
@@ -248,3 +252,61 @@ def test_a_registry_on_it_is_a_registry(url: str) -> None:
         assert one.subjects() == other.subjects() == ("s",)
     with connect(url) as again:
         assert again.versions("s") == (1,)
+
+
+TAMPERS = {
+    "a text": (
+        "update {0}.state_row set value = value || ' ' where state_table = 'subject' and key like '%\"s1\"%'",
+        "subject",
+    ),
+    "a counter": (
+        "update {0}.state_row set value = '{{\"highest\":1,\"v\":2}}' where state_table = 'counter' and key like '[\"ids\"%'",
+        "counter",
+    ),
+    "a row that is gone": (
+        "delete from {0}.state_row where state_table = 'version' and key like '%\"s1\"%'",
+        "version",
+    ),
+    "a table's root": (
+        "update {0}.table_root set root = repeat('1', 32)::bytea where state_table = 'schema'",
+        "schema",
+    ),
+    "the append's root": (
+        "update {0}.log_append set root = repeat('1', 32)::bytea where last = (select max(last) from {0}.log_append)",
+        "",
+    ),
+}
+"""Statements that change one row of a schema, and the table that they hit."""
+
+
+@pytest.mark.parametrize(("statement", "table"), TAMPERS.values(), ids=TAMPERS)
+def test_what_was_changed_by_hand_is_named_and_healed_by_the_commands(
+    server: Postgres, url: str, statement: str, table: str
+) -> None:
+    with connect(url) as registry:
+        for number in range(3):
+            registry.register(f"s{number}", f'{{"type":"enum","name":"E","symbols":["A{number}"]}}')
+
+    async def change() -> str:
+        connection = await asyncpg.connect(server.url)
+        try:
+            done: str = await connection.execute(statement.format(url.rpartition("=")[2]))
+            return done
+        finally:
+            await connection.close()
+
+    assert asyncio.run(change()).endswith(" 1")
+    verdict = CliRunner().invoke(group, ["log", "verify", url, "--json"])
+    assert verdict.exit_code == 1
+    faults = json.loads(verdict.stdout)["logs"][0]["faults"]
+    assert table in {one["table"] for one in faults if one["rule"] == "STATE_ROOT"}
+    with connect(url) as registry:
+        if "state_row" in statement or "log_append" in statement:
+            with pytest.raises(Unavailable, match="treaty log repair --accept-state"):
+                registry.register("late", '"string"')
+    healed = CliRunner().invoke(group, ["log", "repair", url, "--accept-state", "--yes"])
+    assert healed.exit_code == 0, healed.output
+    with connect(url) as registry:
+        assert registry.register("late", '"string"').created
+    after = json.loads(CliRunner().invoke(group, ["log", "verify", url, "--json"]).stdout)["logs"][0]["faults"]
+    assert "STATE_ROOT" not in {one["rule"] for one in after}

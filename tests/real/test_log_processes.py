@@ -114,7 +114,7 @@ async def test_a_process_killed_in_the_middle_takes_nothing_with_it(tmp_path: Pa
     ends = {one["last"]: one["digest"] for one in written}
     assert len(ends) == len(written)
     with sqlite3.connect(path) as file:
-        history = file.execute("select last, first, digest from append order by last").fetchall()
+        history = file.execute("select last, first, digest from log_append order by last").fetchall()
         assert file.execute("pragma integrity_check").fetchall() == [("ok",)]
     file.close()
     assert [first for _, first, _ in history] == [1, *[last + 1 for last, _, _ in history[:-1]]]

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.behaviours.logs.backends import chain
+from tests.behaviours.logs.backends import put
 from tests.real.running import serving
 from tests.real.test_disk import ask, log_command
 from tests.real.test_server import eventually
 from treaty.core.rows import ROW_FORMAT, Encoded
-from treaty.log.log import Fate
 from treaty.log.open import open_log
 
 NEWER = {
@@ -24,7 +23,7 @@ NEWER = {
 async def written(url: str, row: Encoded) -> None:
     log = await open_log(url)
     try:
-        assert await log.append(chain(await log.tip(), [row])) is Fate.ACCEPTED
+        await put(log, row)
     finally:
         await log.close()
 

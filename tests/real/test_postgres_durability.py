@@ -75,7 +75,7 @@ WATCH = """
 create table if not exists {0}.watched (value text);
 create or replace function {0}.watch() returns trigger language plpgsql as
   $$ begin insert into {0}.watched select current_setting('synchronous_commit'); return null; end $$;
-create constraint trigger watching after insert on {0}.append deferrable initially deferred
+create constraint trigger watching after insert on {0}.log_append deferrable initially deferred
   for each row execute function {0}.watch();
 """
 """Writes down, when a transaction that has appended commits, how it commits."""

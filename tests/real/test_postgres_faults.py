@@ -171,7 +171,7 @@ def test_a_table_that_somebody_else_holds_is_named_and_waited_for(database: Post
     async def hold(server: Running) -> Told:
         connection = await asyncpg.connect(database.url)
         try:
-            await connection.execute("begin; lock table held.entry in exclusive mode")
+            await connection.execute("begin; lock table held.state_row in exclusive mode")
             return await asyncio.to_thread(write, server, "waiting")
         finally:
             await connection.close()

@@ -141,7 +141,7 @@ def test_of_mutually_incompatible_schemas_one_wins_and_the_others_are_told_why(s
         for server in servers:
             assert server.get(f"/subjects/fight-{turn}/versions") == [1]
             assert server.get(f"/subjects/fight-{turn}/versions/1")["id"] == won[0]["id"]
-    digests = {server.get("/readyz")["sequence"]: server.get("/status")["node"]["state_digest"] for server in servers}
+    digests = {server.get("/readyz")["sequence"]: server.get("/status")["node"]["state_root"] for server in servers}
     assert len(digests) == 1
 
 

@@ -37,7 +37,7 @@ def test_workers_share_the_keys_and_what_is_on_disk_holds_no_secret(tmp_path: Pa
             with pytest.raises(NotPermitted, match="can't write sensitive metadata"):
                 other.register("new", Draft('"long"', metadata=HELD))
         seen, unseen = (one.get("/status")["node"] for one in (server, blind))
-        assert seen["state_digest"] == unseen["state_digest"]
+        assert seen["state_root"] == unseen["state_root"]
         assert (len(seen["sealed_with"]), len(unseen["sealed_with"])) == (0, 1)
         assert all(SECRET.encode() not in one.read_bytes() for one in tmp_path.glob("log.db*"))
     assert all(SECRET.encode() not in one.read_bytes() for one in tmp_path.glob("log.db*"))

@@ -1,7 +1,7 @@
 """What is durable in a simulated log, and a record of everything that ever became so."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from tests.simulation.clock import Jobs
 from treaty.core.commit import START, Append, Position
@@ -48,11 +48,11 @@ class Disk:
 
     def _place(self, after: Position) -> int | None:
         """How many appends there were at a place, if that place is in the remembered history."""
-        if after == self.tip:
+        if after.agrees(self.tip):
             return len(self.appends)
         oldest = max(self.forgotten, len(self.appends) - self.remembered)
         for place in range(len(self.appends), oldest, -1):
-            if self.appends[place - 1].position == after:
+            if self.appends[place - 1].position.agrees(after):
                 return place
         return None
 
@@ -82,8 +82,11 @@ class Disk:
         for one in dead:
             del self.rows[one]
 
-    def put_back(self, place: Position) -> None:
-        """Be as at an earlier place, as after a fail-over that lost the last commits; connections break."""
+    def put_back(self, place: Position, texts: Mapping[tuple[str, str], str] | None = None) -> None:
+        """Be as at an earlier place, as after a fail-over that lost the last commits; connections break.
+
+        `texts` are those of all rows there, where some were changed past the log and accepted.
+        """
         kept = [one for one in self.appends if one.last <= place.sequence]
         self.appends, self.rows, self.tip = [], {}, START
         self.forgotten = min(self.forgotten, len(kept))
@@ -92,6 +95,9 @@ class Disk:
         for append in kept:
             self.take(append)
         self.landed = told
+        for (table, key), (at, row) in self.rows.items():
+            if texts is not None and row.value != texts.get((table, key)):
+                self.rows[table, key] = (at, Encoded(table, key, texts[table, key]))
         self._news.set()
         self._news = asyncio.Event()
 

@@ -10,17 +10,29 @@ from typing import Any
 
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model.asking import Asking
-from tests.simulation.judging.model.commits import Digests, take_commit
-from tests.simulation.judging.model.events import ConfigChanged, Event, ModeChanged, Restored
-from tests.simulation.judging.model.facts import scope_of
+from tests.simulation.judging.model.commits import Digests, name_in, take_commit
+from tests.simulation.judging.model.events import (
+    ConfigChanged,
+    ContextMade,
+    Event,
+    IdsReserved,
+    ModeChanged,
+    Name,
+    Restored,
+    SubjectMade,
+)
+from tests.simulation.judging.model.facts import fact, scope_of
 from tests.simulation.judging.model.past import Past
+from tests.simulation.judging.model.reserving import freed
+from tests.simulation.judging.roots import Place, Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.lineage import sealed, unfinished
+from treaty.core.names import Subject
 from treaty.core.ordered import Ordered
 from treaty.core.registry import Token
 from treaty.core.requests import Request
-from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row, encode_row
+from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row
 from treaty.core.soundness import unsound
 from treaty.core.tables import DictTables
 from treaty.core.view import BY_TABLE, Tables
@@ -32,7 +44,13 @@ NOVEL = "novel"
 
 def of_the_log(commit: Commit) -> bool:
     """Whether a commit is the log's own: nobody asked for it, and it names a fold."""
-    return not commit.command_id and {row.table for row in commit.rows} == {"fold"}
+    return not commit.command_id and {row.table for row in commit.rows} == {"snapshot"}
+
+
+def name_in_commit(commit: Commit) -> Name:
+    """The name of the command that a commit is of, as the row of its outcome says."""
+    rows = (decode_row(row) for row in commit.rows if row.table == "outcome" and row.value is not None)
+    return next((name for name in map(name_in, rows) if name is not None), ("", commit.command_id))
 
 
 class History:
@@ -42,12 +60,16 @@ class History:
     """Whether commits and answers are held against the model of the rules. Without it only the laws of rows judge."""
 
     def __init__(self) -> None:
-        self.commands: dict[str, list[Asking]] = {}
-        """What was asked under each command id: one request, unless somebody used the id again."""
+        self.commands: dict[Name, list[Asking]] = {}
+        """What was asked under the name of each command: one request, unless somebody used the id again."""
         self.pasts: list[Past] = [Past()]
         """What had happened up to every moment, by the model of the rules."""
         self.states: list[DictTables] = [DictTables()]
         """The state at every moment."""
+        self.texts: list[Texts] = [{}]
+        """The texts of all rows at every moment, as they stand in the log."""
+        self.roots: list[Roots] = [{}]
+        """What each table adds to the state root at every moment."""
         self.places: dict[Position, int] = {START: 0}
         """Places where an append ended, and the last moment at which each was the tip."""
         self.tokens: dict[Token, Position] = {START.token: START}
@@ -55,18 +77,24 @@ class History:
         """The places of the log as it is now."""
         self.commits: list[Commit] = []
         """The commits of the log as it is now."""
-        self.landed: dict[str, int] = {}
+        self.landed: dict[Name, int] = {}
         """Moment of a command's commit."""
-        self.answers: dict[str, Any] = {}
+        self.answers: dict[Name, Any] = {}
         """What a command's decision answers."""
-        self.done: dict[str, tuple[Request[Any], ...]] = {}
+        self.done: dict[Name, tuple[Request[Any], ...]] = {}
         """The requests that a command's commit may be of: one, unless it fits several that were sent under its id."""
-        self.lost: dict[str, list[Any]] = {}
+        self.lost: dict[Name, list[Any]] = {}
         """Answers of commits that were durable, and are not any more."""
         self.left: dict[Position, int] = {}
         """Places that are lost, and the moment since when."""
         self.garbage: set[tuple[str, str]] = set()
         """Rows that somebody has spoilt: tables and keys."""
+        self.by_hand: set[tuple[str, str, str | None]] = set()
+        """Rows that somebody has put without a command: subjects with their contexts, counters of ids."""
+        self.changed: dict[Place, Encoded] = {}
+        """Settings that somebody has changed past the log and means to accept, as they are in its store."""
+        self.accepted: dict[int, tuple[Encoded, ...]] = {}
+        """Such rows by the sequence of the commit of the log as it is now that accepted them."""
         self._digests = Digests()
         self._source = Past()
         """What is being restored into the log."""
@@ -90,15 +118,52 @@ class History:
         """Check the commits of an append that has just become durable, and keep them."""
         if append.first != self.tip.sequence + 1 or append.parent != self.tip.digest:
             raise Broken("log", f"append at {append.first} lands after {self.tip.sequence}")
+        accepted = self._accepted(append)
         for commit in append.commits:
             before = self.states[-1]
             past = self._past_with(before, commit)
-            self.states.append(after(before, commit.rows, Position(append.identity, commit.sequence, append.digest)))
-            self.pasts.append(past)
+            place = Position(append.identity, commit.sequence, append.digest, append.root)
+            rows = (*accepted, *commit.rows)
+            self.states.append(after(before, rows, place))
+            self.texts.append(texts_after(self.texts[-1], rows) if rows else self.texts[-1])
+            self.roots.append(roots_of(self.texts[-1]) if rows else self.roots[-1])
+            self.pasts.append(past.then(map(self._taken_over, accepted)))
+            self.accepted[commit.sequence] = accepted
+            for row in rows:
+                self.changed.pop((row.table, row.key), None)
             self.commits.append(commit)
             if commit.command_id:
-                self.landed[commit.command_id] = self.now
+                self.landed[name_in_commit(commit)] = self.now
+        self._check_root(append)
         self._arrive(append.position)
+
+    def _accepted(self, append: Append) -> tuple[Encoded, ...]:
+        """The rows that somebody changed past the log, where a tool's commit states the root that they lead to."""
+        rows = tuple(self.changed.values())
+        if not rows or len(append.commits) > 1 or append.commits[0].command_id or append.commits[0].rows:
+            return ()
+        return rows if append.root == whole(self.roots_with(rows)) else ()
+
+    def _taken_over(self, row: Encoded) -> Event:
+        """What it comes to that a changed setting was accepted."""
+        decoded, scope = decode_row(row), scope_of(decode_key(row.key))
+        if isinstance(decoded.value, Alien):
+            self.garbage.add((row.table, row.key))
+        if row.table == "config":
+            return ConfigChanged(scope, decoded.value if isinstance(decoded.value, values.ConfigValue) else None)
+        return ModeChanged(scope, decoded.value.mode if isinstance(decoded.value, values.Mode) else None)
+
+    def _check_root(self, append: Append) -> None:
+        """An append states the root of the rows after it, and what each table adds."""
+        mine = self.roots[-1]
+        if append.root != whole(mine):
+            raise Broken("root", f"the append at {append.last} states {append.root.hex()}, not {whole(mine).hex()}")
+        if append.roots and plain(append.roots) != mine:
+            raise Broken("root", f"the append at {append.last} states other roots of {_unlike(append.roots, mine)}")
+
+    def roots_with(self, rows: Iterable[Encoded]) -> Roots:
+        """What each table would add after some more rows."""
+        return roots_of(texts_after(self.texts[-1], rows))
 
     def _arrive(self, place: Position) -> None:
         self.places[place] = self.now
@@ -116,14 +181,17 @@ class History:
             return self._past_with_tool(past, before, commit, rows)
         if sealed(before) or unfinished(before):
             raise Broken("log", f"{commit.command_id} was written to a log that is not whole, or was moved")
-        if commit.command_id in self.landed and (not self.judged or commit.command_id in past.outcomes):
-            raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[commit.command_id]} and now")
+        name = name_in_commit(commit)
+        if name in self.landed and (not self.judged or name in past.outcomes):
+            raise Broken("2", f"command {commit.command_id} ran twice, at {self.landed[name]} and now")
         if not self.judged:
             return past
-        self._lose({commit.command_id})  # what is not remembered any more is a new command
-        later, answered = take_commit(past, self.commands[commit.command_id], commit, rows, self._digests)
-        self.answers[commit.command_id] = answered.answer
-        self.done[commit.command_id] = answered.requests
+        self._lose({name})  # what is not remembered any more is a new command
+        if name not in self.commands:
+            raise Broken("2", f"the commit at {commit.sequence} is of {name}, who sent nothing under this id")
+        later, answered = take_commit(past, self.commands[name], commit, rows, self._digests)
+        self.answers[name] = answered.answer
+        self.done[name] = answered.requests
         return later
 
     def _past_with_tool(self, past: Past, before: DictTables, commit: Commit, rows: tuple[Row, ...]) -> Past:
@@ -133,19 +201,36 @@ class History:
             if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
                 scope = scope_of(row.key)
                 events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
-        if unfinished(before) and any((row.table, row.key, row.value) == ("lineage", RESTORING, None) for row in rows):
-            origin = next(row.value for row in rows if (row.table, row.key) == ("lineage", ORIGIN))
-            assert isinstance(origin, values.Lineage)
+            if unfinished(before) or self.texts[-1].get((encoded.table, encoded.key)) == encoded.value:
+                continue  # what is written as it is already changes nothing: half a transaction is taken back so
+            if (encoded.table, encoded.key, encoded.value) in self.by_hand:
+                events.append(_put(row))
+            elif row.table == "counter":
+                events += self._freed(past, row)
+        if unfinished(before) and any(
+            (row.table, row.key, row.value) == ("log_origin", RESTORING, None) for row in rows
+        ):
+            origin = next(row.value for row in rows if (row.table, row.key) == ("log_origin", ORIGIN))
+            assert isinstance(origin, values.LogOrigin)
             return self._source.then((Restored(origin.gap),), commit.sequence)
         return past.then(events, commit.sequence)
+
+    def _freed(self, past: Past, row: Row) -> list[Event]:
+        """A counter of ids that a repair has lowered."""
+        event = freed(past, str(row.key[1])) if row.key[0] == "ids" else None
+        if event is None or fact(past.then([event]), (row.table, row.key)) != row.value:
+            raise Broken("4", f"a repair lowers {row}; the model says {event}")
+        return [event]
 
     def _check_tool(self, before: DictTables, commit: Commit) -> None:
         """Rows that no command asked for: of a restore, a seal, a repair, or spoilt by somebody."""
         if before.position == START or unfinished(before):
             return
-        gone = [row for row in commit.rows if row.table not in {*PLACED, "aside"}]
+        gone = [row for row in commit.rows if row.table not in {*PLACED, "quarantine"}]
+        gone = [row for row in gone if self.texts[-1].get((row.table, row.key)) != row.value]
         if any(row.value is None and (row.table, decode_key(row.key)) not in before.quarantine for row in gone):
             raise Broken("5", f"a repair at {commit.sequence} moves rows aside that can be read: {gone}")
+        gone = [row for row in gone if (row.table, row.key, row.value) not in self.by_hand and row.table != "counter"]
         if any(row.value is not None and (row.table, row.key) not in self.garbage for row in gone):
             raise Broken("5", f"the commit at {commit.sequence} has {gone}, and no command asked for it")
 
@@ -154,11 +239,13 @@ class History:
     def put_back(self, place: Position) -> None:
         """From now on the log is as it was at an earlier place of its: what came after that is lost."""
         kept = place.sequence
-        self._lose({one.command_id for one in self.commits[kept:]})
+        self._lose({name_in_commit(one) for one in self.commits[kept:]})
         del self.commits[kept:]
         self.left.update((one, self.now + 1) for one in self.path if one.sequence > kept)
         self.path = {one: None for one in self.path if one.sequence <= kept}
         self.states.append(self.states[self.places[place]])
+        self.texts.append(self.texts[self.places[place]])
+        self.roots.append(self.roots[self.places[place]])
         self.pasts.append(self.pasts[self.places[place]])
         self.places[place] = self.now
 
@@ -169,12 +256,14 @@ class History:
         self.left.update((one, self.now + 1) for one in self.path if one != START)
         self.path = {START: None}
         self.states.append(DictTables())
+        self.texts.append({})
+        self.roots.append({})
         self.pasts.append(Past())
         self.places[START] = self.now
         for append in appends:
             self.take(append)
 
-    def _lose(self, commands: set[str]) -> None:
+    def _lose(self, commands: set[Name]) -> None:
         for name in sorted(commands & self.landed.keys()):
             self.landed.pop(name)
             self.done.pop(name, None)
@@ -187,8 +276,12 @@ class History:
         here = tables.position
         if here not in self.places:
             raise Broken("3", f"{who} stands at {here.sequence}, where no append ended")
-        if tables.digest != self.states[self.places[here]].digest:
-            raise Broken("log", f"{who} holds other rows at {here.sequence} than the log")
+        mine = self.roots[self.places[here]]
+        if plain(tables.roots) != mine:
+            wrong = _unlike(tables.roots, mine)
+            raise Broken("log", f"{who} holds other rows at {here.sequence} than the log, in {wrong}")
+        if here.root != whole(mine):
+            raise Broken("root", f"{who} says that the root at {here.sequence} is {here.root.hex()}")
 
     def check_sound(self) -> None:
         """Every law that rows can show holds now."""
@@ -201,17 +294,28 @@ class History:
     def check_loads(self) -> None:
         """Live, replayed and loaded in bulk are the same state."""
         live = self.states[-1]
-        rows = [encode_row(Row(table, key, live.get(table, key))) for table in live._tables for key in live.keys(table)]
-        rows.sort(key=lambda one: (one.table, one.key), reverse=True)
+        rows = [Encoded(table, key, text) for (table, key), text in sorted(self.texts[-1].items(), reverse=True)]
         loaded = DictTables()
         loaded.load(rows, live.position)
         replayed = DictTables()
         for commit in self.commits:
-            replayed.apply(commit.rows, live.position)
+            replayed.apply((*self.accepted.get(commit.sequence, ()), *commit.rows), live.position)
         self.check_sound()
         for name, other in (("loaded", loaded), ("replayed", replayed)):
-            if (live.digest, *contents(live)) != (other.digest, *contents(other)):
+            if (plain(live.roots), *contents(live)) != (plain(other.roots), *contents(other)):
                 raise Broken("log", f"the {name} state is not the live one")
+            if plain(other.roots) != self.roots[-1]:
+                raise Broken("root", f"the {name} state has other roots of {_unlike(other.roots, self.roots[-1])}")
+
+
+def _put(row: Row) -> Event:
+    """What a row comes to that somebody has put without a command."""
+    if isinstance(row.value, values.Counter):
+        return IdsReserved(str(row.key[1]), row.value.highest)
+    if isinstance(row.value, values.Context):
+        return ContextMade(str(row.key[0]))
+    assert isinstance(row.value, values.Subject)
+    return SubjectMade(Subject(str(row.key[0]), str(row.key[1])), row.value)
 
 
 def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> DictTables:
@@ -231,7 +335,8 @@ def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> Di
     twin._orders.update(
         (name, _twin_of(kept) if name in indexes | touched else kept) for name, kept in tables._orders.items()
     )
-    twin._digest = tables._digest
+    twin._counts.update(tables._counts)
+    twin._roots = dict(tables._roots)
     twin.apply(rows, position)
     return twin
 
@@ -240,6 +345,11 @@ def _twin_of(kept: Ordered) -> Ordered:
     twin = Ordered()
     twin._blocks, twin._last = [list(block) for block in kept._blocks], list(kept._last)
     return twin
+
+
+def _unlike(told: Roots, mine: Roots) -> list[str]:
+    """The tables whose roots differ."""
+    return sorted(table for table in told.keys() | mine.keys() if told.get(table, 0) != mine.get(table, 0))
 
 
 def contents(tables: DictTables) -> tuple[object, object]:

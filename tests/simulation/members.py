@@ -12,6 +12,7 @@ from tests.simulation.clients.front import Front
 from tests.simulation.clock import OWNER, Jobs, VirtualLoop, end
 from tests.simulation.history import NOVEL, History, contents, of_the_log
 from tests.simulation.judging.broken import Broken
+from tests.simulation.judging.roots import plain
 from tests.simulation.model import Weather
 from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
@@ -104,6 +105,10 @@ class Site:
         self.inline = inline
         self.standing = 0.0
         """How often a node starts on a state file."""
+        self.flips = 0
+        """Times that rows were changed past the log."""
+        self.changed_files = 0.0
+        """How many state files have a changed row."""
         self.say: Callable[[str, str], None] = lambda who, what: None
         self.fail: Callable[[Broken], None] = lambda broken: None
         self.check: Callable[[Callable[[], None]], None] = lambda check: check()
@@ -211,6 +216,9 @@ class Site:
         place = self.history.tip if chance.random() < NEWEST else chance.choice(list(self.history.places))
         self.count["state files"] += 1
         self.count["state files of what was lost"] += place not in self.history.path
+        if self.changed_files and place != START and chance.random() < self.changed_files:
+            self.count["changed state files"] += 1
+            return self._changed_file(place, chance), place
         segment = self._segments.get(place)
         if segment is None:
             segment = open_built(build(self.history.states[self.history.places[place]].rows()))
@@ -219,6 +227,14 @@ class Site:
             self.count["foreign state files"] += 1
             place = replace(place, identity=bytes(reversed(place.identity)))
         return segment, place
+
+    def _changed_file(self, place: Position, chance: random.Random) -> Segment:
+        """A file in which a row is another one: it says so by its sums, and not by its place."""
+        rows = [*self.history.states[self.history.places[place]].rows()]
+        if rows:
+            at = chance.randrange(len(rows))
+            rows[at] = replace(rows[at], value=f"{rows[at].value} ")
+        return open_built(build(rows))
 
     async def stand_anew(self, member: Member) -> None:
         """Have a node take up a state file of any time while it works."""
@@ -240,7 +256,7 @@ class Site:
     def _changed(self, member: Member, node: Node, tables: Tables) -> None:
         """Every time a node has changed its tables, they are a state that was, and a later one."""
         here = tables.position
-        self.say(member.name, f"shows {here.sequence} {tables.digest % 2**32:08x}")
+        self.say(member.name, f"shows {here.sequence} {sum(tables.roots.values()) % 2**32:08x}")
         if member.node is not node:
             return
         if here.sequence < member.highest.sequence and member.highest in self.history.path:
@@ -303,11 +319,11 @@ class Site:
         assert member.node is not None
         tables: Tables = _held(member.node)
         if isinstance(tables, LayeredTables):
-            digest, plain = tables.digest, DictTables()
-            plain.load(tables.rows(), tables.position)
-            tables = plain
-            if tables.digest != digest:
-                raise Broken("log", f"{member.name} holds other rows than its digest says")
+            told, texts, place = plain(tables.roots), list(tables.rows()), tables.position
+            tables = DictTables()
+            tables.load(texts, place)
+            if plain(tables.roots) != told:
+                raise Broken("root", f"{member.name} holds other rows than its roots say")
         assert isinstance(tables, DictTables)
         if tables.position != self.store.tip:
             raise Broken("log", f"{member.name} ends at {tables.sequence}, the log at {self.store.tip.sequence}")
@@ -317,6 +333,8 @@ class Site:
     def collect(self, member: Member) -> None:
         """Add up what a node has counted."""
         assert member.node is not None
+        if member.node.counts.wrong_roots and not self.flips:
+            self.fail(Broken("root", f"{member.name} met a wrong root where nobody had changed a row"))
         for one in fields(member.node.counts):
             self.count[one.name] += getattr(member.node.counts, one.name)
 

@@ -29,7 +29,7 @@ from treaty.core.decide import is_command
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply, Token
-from treaty.core.requests import ListSubjects, Register, Request
+from treaty.core.requests import GetOutcome, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.log.log import LogDamagedError
 from treaty.node.node import Node
@@ -154,7 +154,10 @@ class Scenario:
         kept = front.kept(wanted, call)
         if kept is not None:
             self.say(member.name, f"kept {kept}")
-            self._checked(lambda: self.judge.told_kept(one, kept, node.follower.position))
+            here = (
+                node.follower.position if node.follower.proven else member.highest
+            )  # who dropped a wrong file has nothing
+            self._checked(lambda: self.judge.told_kept(one, kept, here))
             return one
         OWNER.set(member.name)
         task = self.loop.create_task(front.ask(wanted, call))
@@ -222,9 +225,12 @@ class Scenario:
             if is_hot(wanted, call) and self.chance.random() < REREAD:
                 await self.read_again(wanted, call)
                 continue
-            if is_command(wanted) and self.chance.random() < 0.08:
-                self.counts["doubled"] += 1
-                await self.together([self.ask(self.chance.choice(self.members), wanted, call) for _ in range(2)])
+            if is_command(wanted) and self.chance.random() < 0.12:
+                calls = [call, self.callers.again(call)]
+                self.counts["doubled" if calls[0] == calls[1] else "one id of two"] += 1
+                await self.together([self.ask(self.chance.choice(self.members), wanted, one) for one in calls])
+                named = replace(self.callers.administrator(call), command_id=self.new_id())
+                await self.ask(self.chance.choice(self.members), GetOutcome(command_id, calls[1].principal), named)
                 continue
             for _ in range(4):
                 one = await self.ask(self.chance.choice(self.members), wanted, call)
@@ -344,6 +350,7 @@ class Scenario:
             while not done.is_set() and self._broken is None:
                 fresh = Register(Subject(".calm", self.new_id()), PLAIN)
                 await self.ask(member, fresh, Call(command_id=self.new_id(), timeout=patience * 10))
+                await asyncio.sleep(self.weather.latency / 10)  # a refusal may come at once
 
         async def flood() -> None:
             """Somebody who writes all the time, faster than anybody can look."""
@@ -358,22 +365,21 @@ class Scenario:
         await self.together([listen(), flood()])
 
     def _empty(self, base: Position) -> Append:
-        return make_append(base, self.chance.randbytes(16), (Commit(base.sequence + 1, ()),))
+        commit, roots = Commit(base.sequence + 1, ()), self.history.roots_with(())
+        return make_append(base, self.chance.randbytes(16), (commit,), roots)
 
     def run(self) -> Run:
         """Run to the end, or to the first broken law."""
         asyncio.set_event_loop(self.loop)
         try:
             self.loop.run_until_complete(self._main())
-            if self._broken is None:
-                self._checked(self.history.check_loads)
-            if self._broken is None and self.loop.errors:
+            self._checked(self.history.check_loads)
+            if self.loop.errors:
                 self.fail(Broken("log", self.loop.errors[0]))
         finally:
             asyncio.set_event_loop(None)
             self.loop.close()
-        self.counts += self.judge.counts
-        return Run(self.seed, self._trace.hexdigest(), self.counts, self.trace, self._broken)
+        return Run(self.seed, self._trace.hexdigest(), self.counts + self.judge.counts, self.trace, self._broken)
 
     def forget(self) -> None:
         """Let go of everything at once: it holds itself in circles, and looking for those takes long."""

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.texts import AVRO, OUTER, TOY
 from treaty.core import associating as tied
 from treaty.core import requests as asked
 from treaty.core.answers import Config
 from treaty.core.names import Subject
-from treaty.core.policy import LEVELS
+from treaty.core.policy import LEVELS, Level, Range
 from treaty.core.requests import Creation, Expected, Force, Request, Scope
 from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Pairs, Reference, Tagged
@@ -110,8 +111,11 @@ def register(ask: Asker) -> Request[Any]:
 
 def creation(ask: Asker) -> Creation:
     """How a subject is made: with a policy of its own or one that is nowhere, with properties, at times not as Confluent's are."""
-    policy = ask.chance.choice(["", "FULL_TRANSITIVE", "NONE", "BACKWARD", "NOWHERE"])
-    made = Creation(policy=policy, properties=ask.properties())
+    words = [Config(level=word) for word in ("FULL_TRANSITIVE", "NONE", "BACKWARD", "NOWHERE")]
+    exact = Config(exact_level=level(ask), group=ask.chance.choice([None, "major"]))
+    made = Creation(
+        policy=ask.chance.choice([None, *words, exact, Config(level="FULL", alias="t")]), properties=ask.properties()
+    )
     return replace(made, origin="other", types="one") if ask.often(0.1) else made
 
 
@@ -123,15 +127,32 @@ def derive(ask: Asker) -> Request[Any]:
     return asked.Derive(ask.subject(), ask.number(), number, add, remove)
 
 
+def level(ask: Asker) -> Level:
+    """A level that mostly has no word: each direction has a range of its own, or all is denied; at times it can't be."""
+    if ask.often(0.1):
+        return Level(deny=True)
+    if ask.often(0.1):
+        last = Range("latest")
+        return ask.chance.choice([Level(Range("sideways")), Level(last, Range("all", 2)), Level(last, deny=True)])
+    ranges = [Range("none"), Range("latest"), Range("all"), Range("till", ask.chance.choice([0, 1, 1, 2, 5]))]
+    return Level(ask.chance.choice(ranges), ask.chance.choice(ranges))
+
+
 def set_config(ask: Asker) -> Request[Any]:
     """Levels most of all, so that what is compared with what keeps changing."""
     if ask.often(0.15):
         alias = SUBJECTS[3] if ask.often(0.7) else ask.subject()
         return asked.SetConfig(Scope(*alias), Config(alias=ask.alias()))
-    if ask.often(0.8):
+    if ask.often(0.25):
+        word = ask.chance.choice(list(LEVELS)) if ask.often(0.2) else None
+        return asked.SetConfig(ask.scope(), Config(level=word, exact_level=level(ask)))
+    if ask.often(0.75):
         return asked.SetConfig(ask.scope(), Config(level=ask.chance.choice([*LEVELS, "SIDEWAYS"])))
-    change = ask.chance.choice([Config(normalize=True), Config(group="major"), Config(validate_fields=True)])
-    return asked.SetConfig(ask.scope(), change, (ask.chance.choice(["level", "alias"]),) if ask.often(0.3) else ())
+    parts = [Config(group="major"), Config(group=""), Config(partition="type"), Config(policy="LENIENT"),
+             Config(partition="property:"), Config(group="major", partition="type")]  # fmt: skip
+    change = ask.chance.choice([Config(normalize=True), Config(validate_fields=True), *parts])
+    cleared = ask.chance.choice(["level", "alias", "group", "policy"])
+    return asked.SetConfig(ask.scope(), change, (cleared,) if ask.often(0.3) else ())
 
 
 def set_mode(ask: Asker) -> Request[Any]:
@@ -148,6 +169,12 @@ def get_schema(ask: Asker) -> Request[Any]:
 
 def get_version(ask: Asker) -> Request[Any]:
     return asked.GetVersion(ask.subject(), ask.number(), ask.often(0.2), ask.sought_tags(), ask.often(0.1))
+
+
+def get_outcome(ask: Asker) -> Request[Any]:
+    """Mostly of a command of one's own, at times of somebody else's with the same id."""
+    command_id = ask.chance.choice(ask.command_ids) if ask.command_ids else "none"
+    return asked.GetOutcome(command_id, ask.chance.choice(["", *PRINCIPALS]) if ask.often(0.4) else None)
 
 
 def get_guid(ask: Asker) -> str:
@@ -224,7 +251,7 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     tied.GetAssociations: (1, lambda a: tied.GetAssociations((associations(a),), schemas=a.often(0.5))),
     asked.ListSettings: (1, lambda a: asked.ListSettings(after=a.scope() if a.often(0.3) else None)),
     asked.ListContexts: (1, lambda a: asked.ListContexts()),
-    asked.GetOutcome: (2, lambda a: asked.GetOutcome(a.chance.choice(a.command_ids) if a.command_ids else "none")),
+    asked.GetOutcome: (3, get_outcome),
 }
 """Every kind of request: how often, and what. A kind that is missing here fails a test."""
 

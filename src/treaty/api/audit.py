@@ -4,6 +4,7 @@ Lines go through a queue to a thread of their own, so that no request waits for 
 tried again; where the queue is full it is lost, counted and said. A process that is killed loses what is queued.
 """
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -28,10 +29,12 @@ from treaty.core.law.aliases import alias_candidate, renamed
 from treaty.core.law.memory import request_digest
 from treaty.core.limits import AUDIT_LINES
 from treaty.core.names import Subject
+from treaty.core.policy import in_words
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
 from treaty.core.resource import Resource
+from treaty.core.tags import request_tag
 
 log = logging.getLogger("treaty.audit")
 
@@ -164,7 +167,7 @@ class Audit:
             "principal": call.principal,
             "request": who.request_id,
             "command": call.command_id,
-            "kind": type(request).__name__,
+            "kind": request_tag(request),
             **_object(about),
             **alias,
         }
@@ -175,7 +178,7 @@ class Audit:
             self._put(members | _failed(failure) | {"before": before})
             raise
         except BaseException as failure:
-            self._put(members | {"outcome": "unknown", "rule": type(failure).__name__, "before": before})
+            self._put(members | {"outcome": "unknown", "rule": _rule_of(failure), "before": before})
             raise
         changed = not (isinstance(reply.answer, a.Registered) and not reply.answer.created)
         done = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
@@ -225,6 +228,8 @@ class Audit:
 def _object(request: Request[Any]) -> Members:
     """What a command is about: a subject, a context, or a resource."""
     match request:
+        case q.Register(subject=subject, create_with=q.Creation(policy=a.Config() as chosen)):
+            return {"subject": str(subject), "policy": {"digest": request_digest(chosen), "level": _level(chosen)}}
         case q.DeleteContext(context=context):
             return {"context": context}
         case (
@@ -245,6 +250,11 @@ def _object(request: Request[Any]) -> Members:
             return {"subject": str(getattr(request, "subject", ""))}
 
 
+def _level(config: a.Config) -> str | None:
+    """The level of a config: its word, or where none names it the ranges."""
+    return config.level if config.exact_level is None else in_words(config.exact_level)
+
+
 def _after(answer: object) -> object:
     """What stands there, with its digest: a version's guid, a digest of a config; associations as they are."""
     match answer:
@@ -255,7 +265,7 @@ def _after(answer: object) -> object:
         case a.Deleted(numbers=numbers):
             return {"deleted": numbers}
         case a.ConfigStored(config=config):
-            return {"digest": request_digest(config), "level": config.level}
+            return {"digest": request_digest(config), "level": _level(config)}
         case a.ModeStored(mode=mode):
             return {"mode": mode}
         case t.Associations(associations=tied) | t.ResourceBound(bound=tied):
@@ -266,6 +276,11 @@ def _after(answer: object) -> object:
             ]
         case _:
             return None
+
+
+def _rule_of(failure: BaseException) -> str:
+    """What ended a command that has no answer: its caller went away, or a fault of this server, which its log describes."""
+    return "CANCELLED" if isinstance(failure, asyncio.CancelledError) else "INTERNAL_ERROR"
 
 
 def _failed(failure: RegistryError) -> Members:

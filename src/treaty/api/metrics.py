@@ -92,6 +92,7 @@ HELP = {
     "read_only": "1 where the worker does not write now",
     "refusing": "1 where the log took no write when the worker tried one last",
     "trouble": "1 where the worker can't reach its log now",
+    "wrong_root": "1 where the rows of the log do not come to the state root that it states",
     "quarantined": "Rows of the log that the worker can't read",
     "strangers": "Records of the log's topic that nobody of Treaty's wrote, and that are ignored",
     "state_file_age": "Seconds since the worker's state file was written",

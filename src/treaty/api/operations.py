@@ -103,6 +103,7 @@ _SHOWN = {
     "queue": "queue",
     "inFlight": "in_flight",
     "readOnly": "read_only",
+    "wrongRoot": "wrong_root",
     "refusing": "refusing",
     "trouble": "trouble",
 }

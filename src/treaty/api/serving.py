@@ -157,6 +157,10 @@ async def _beat(application: Application, listening: Listening, stopping: asynci
         await asyncio.sleep(BEAT_SECONDS)
 
 
+_YES = {"read_only": "read_only", "refusing": "refusing", "trouble": "trouble", "root_found": "wrong_root"}
+"""Gauges that are 1 where a text in the status is not empty, by the name of its member."""
+
+
 def _gauges(status: object) -> dict[str, float]:
     """Numbers in a member's status: its own, what it keeps, and with a prefix what it has counted."""
     if not is_dataclass(status):
@@ -166,8 +170,8 @@ def _gauges(status: object) -> dict[str, float]:
         value = getattr(status, member.name)
         if isinstance(value, int | float):
             found[member.name] = float(value)
-        elif isinstance(value, str) and member.name in {"read_only", "refusing", "trouble"}:
-            found[member.name] = float(bool(value))
+        elif isinstance(value, str) and member.name in _YES:
+            found[_YES[member.name]] = float(bool(value))
         elif is_dataclass(value):
             prefix = "node_" if member.name == "counts" else ""
             found |= {f"{prefix}{name}": number for name, number in _gauges(value).items()}

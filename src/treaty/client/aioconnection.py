@@ -288,9 +288,9 @@ class AsyncConnection:
 
     # ---------------------------------------------------------------------------------------------------- outcomes
 
-    async def outcome(self, command_id: str) -> Outcome:
+    async def outcome(self, command_id: str, principal: str | None = None) -> Outcome:
         """Return what became of a command; raises `NotFound` where nobody remembers it."""
-        return await self._answer(GetOutcome(command_id))
+        return await self._answer(GetOutcome(command_id, principal))
 
     async def _answer(self, request: Request[A]) -> A:
         return (await self.registry.ask(request, self.call)).answer

@@ -291,9 +291,9 @@ class Connection:
 
     # ---------------------------------------------------------------------------------------------------- outcomes
 
-    def outcome(self, command_id: str) -> Outcome:
+    def outcome(self, command_id: str, principal: str | None = None) -> Outcome:
         """Return what became of a command; raises `NotFound` where nobody remembers it."""
-        return self._answer(GetOutcome(command_id))
+        return self._answer(GetOutcome(command_id, principal))
 
     def _answer(self, request: Request[A]) -> A:
         return self.registry.ask(request, self.call).answer

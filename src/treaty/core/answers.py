@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from treaty.core.finding import Finding
+from treaty.core.policy import Level
 from treaty.core.resource import Association
 from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, Tagged
 
@@ -84,7 +85,9 @@ class Config:
     """
 
     level: str | None = None
-    """Compatibility level: NONE, BACKWARD, FORWARD, FULL and their _TRANSITIVE forms."""
+    """Compatibility level: NONE, BACKWARD, FORWARD, FULL and their _TRANSITIVE forms; in answers the nearest stricter one."""
+    exact_level: Level | None = None
+    """The level itself. In answers only where no word names it, and the word beside it is then the nearest stricter one."""
     alias: str | None = None
     alias_for_deks: str | None = None
     normalize: bool | None = None
@@ -94,7 +97,9 @@ class Config:
     policy: str | None = None
     """STRICT, LENIENT or LOGICAL."""
     group: str | None = None
-    """Name of the metadata property whose value partitions the versions that are compared."""
+    """Name of the metadata property whose value partitions the versions that are compared; empty for none."""
+    partition: str | None = None
+    """The partition itself: empty, ``type`` (same format and type) or ``property:NAME``; in answers only where no group says it."""
     validators: tuple[str, ...] | None = None
     """Names of what every new version must follow beside its compatibility: lints of its format."""
     default_metadata: Metadata | None = None

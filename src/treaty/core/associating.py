@@ -5,14 +5,23 @@ WEAK one only says where the schemas of a resource are; a subject may have many 
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from treaty.core import refusals
 from treaty.core.answers import Deleted, VersionFound
 from treaty.core.finding import Fault, Finding
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import Subject
-from treaty.core.refusals import Incompatible, InvalidSchema, Reason, Refusal, RegistryError, Unavailable
+from treaty.core.refusals import (
+    ERROR_CLASSES,
+    ERROR_TAGS,
+    Incompatible,
+    InvalidSchema,
+    Reason,
+    Refusal,
+    RegistryError,
+    Unavailable,
+    error_tag,
+)
 from treaty.core.requests import Register, Request
 from treaty.core.resource import TOPIC, Association, Resource
 
@@ -55,7 +64,7 @@ class ResourceBound:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why one entry of a batch was refused: the name of the refusal's class, and what it carries."""
+    """Why one entry of a batch was refused: the tag of the refusal (see `core.refusals`), and what it carries."""
 
     kind: str
     reason: Reason
@@ -66,16 +75,16 @@ class Refused:
     def by(error: RegistryError) -> "Refused":
         """Keep a refusal, or what else a registry says about one entry."""
         if not isinstance(error, Refusal):
-            return Refused("Unavailable", Reason("UNAVAILABLE", str(error)))
+            return Refused(ERROR_TAGS[Unavailable], Reason("UNAVAILABLE", str(error)))
         faults = error.faults if isinstance(error, InvalidSchema) else ()
         return Refused(
-            type(error).__name__, error.reason, faults, error.findings if isinstance(error, Incompatible) else ()
+            error_tag(error), error.reason, faults, error.findings if isinstance(error, Incompatible) else ()
         )
 
     @property
     def error(self) -> RegistryError:
         """The refusal itself."""
-        kind = getattr(refusals, self.kind, Refusal)
+        kind: Any = ERROR_CLASSES.get(self.kind, Refusal)
         if kind is Unavailable:
             return Unavailable(self.reason.message)
         if kind is InvalidSchema:

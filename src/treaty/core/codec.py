@@ -9,13 +9,15 @@ import json
 import types
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 V = TypeVar("V")
 Json = Any
 """What `json.loads` returns; stands only at this edge."""
 
+SHARED = 1_000
+"""Values of one kind that rows share where the kind says `shared`; what falls out is read anew."""
 _PAIRS = tuple[tuple[str, str], ...]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 # `encode` builds a C encoder anew at every call, which costs more than a row's worth of encoding; this one is kept.
@@ -98,9 +100,15 @@ def _pair(hint: Any, where: str) -> tuple[Callable[[Any], Json] | None, Callable
         to_json, from_json = _pair(inner, where)
         return _optional(to_json) if to_json else None, _optional(from_json)
     if isinstance(hint, type) and is_dataclass(hint):
-        return encode, lambda members: decode(hint, members, ignore=True)[0]
+        keep: Callable[[Any], Any] = lru_cache(SHARED)(_same) if getattr(hint, "shared", False) else _same
+        return encode, lambda members: keep(decode(hint, members, ignore=True)[0])
     message = f"no portable form for {where}: {hint}"
     raise TypeError(message)
+
+
+def _same(value: V) -> V:
+    """The value; with a cache around it the first one of all equal ones, so that a million rows share a few."""
+    return value
 
 
 def _sequence(hint: Any, where: str) -> tuple[Callable[[Any], Json], Callable[[Json], Any]]:

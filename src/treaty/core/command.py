@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 from treaty.core.grammar import Question
 from treaty.core.requests import Request
 from treaty.core.rights import Access
-from treaty.core.rows import Row
+from treaty.core.rows import Key, Row
 
 A = TypeVar("A")
 
@@ -25,6 +25,11 @@ class Command(Generic[A]):
     access: Access | None = None
     again: bool = False
     """Whether it may be under way elsewhere too."""
+
+    @property
+    def outcome_key(self) -> Key:
+        """The key of its outcome: a command id is its principal's own, and says nothing of another one's command."""
+        return (self.principal, self.command_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,24 @@
 import hashlib
 import json
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treaty.core.codec import dumps
 from treaty.core.registry import Token
-from treaty.core.rows import Encoded
+from treaty.core.rows import UNROOTED, Encoded
 
 MAGIC = b"TRTY"
-ENVELOPE_FORMAT = 1
+ENVELOPE_FORMAT = 2
 NO_DIGEST = b"\0" * 32
 NO_IDENTITY = b"\0" * 16
+MODULUS = 2**256
+NO_ROOT = b"\0" * 32
+"""The root of a state without rows."""
 _PREFIX = struct.Struct(">4sH16s16s32sQI")
 """magic, format, identity, attempt, parent digest, first sequence, chain length; fixed for ever."""
+_HEAD = _PREFIX.size + 64
+"""Bytes before the body in this format: prefix, digest, root."""
 
 
 class EnvelopeError(ValueError):
@@ -28,11 +34,20 @@ class EnvelopeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in the log: its identity, the last sequence of an append, and that append's digest."""
+    """A place in the log: its identity, the last sequence of an append, that append's digest, and the state root there.
+
+    The root is the sum of the digests of all rows modulo 2**256, big-endian (see `Encoded.digest`). The append's digest
+    covers it, so places are equal where the digests are.
+    """
 
     identity: bytes = NO_IDENTITY
     sequence: int = 0
     digest: bytes = NO_DIGEST
+    root: bytes = field(default=NO_ROOT, compare=False)
+
+    def agrees(self, other: "Position") -> bool:
+        """Tell whether the other is this place with this root too."""
+        return self == other and self.root == other.root
 
     @property
     def token(self) -> Token:
@@ -69,6 +84,11 @@ class Append:
     commits: tuple[Commit, ...]
     body: bytes = field(repr=False)
     digest: bytes = field(repr=False)
+    root: bytes = field(repr=False)
+    """The state root after its last commit."""
+    roots: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """What each table adds to it, for stores that keep this too. Empty where the append was read from a record, and where it
+    repeats the root of its base."""
 
     @property
     def last(self) -> int:
@@ -83,19 +103,26 @@ class Append:
     @property
     def position(self) -> Position:
         """The place right after this append."""
-        return Position(self.identity, self.last, self.digest)
+        return Position(self.identity, self.last, self.digest, self.root)
 
     @property
     def prefix(self) -> "Prefix":
         """What its record claims before its body."""
         return Prefix(
-            ENVELOPE_FORMAT, self.identity, self.attempt, self.parent, self.first, len(self.commits), self.digest
+            ENVELOPE_FORMAT,
+            self.identity,
+            self.attempt,
+            self.parent,
+            self.first,
+            len(self.commits),
+            self.digest,
+            self.root,
         )
 
     @property
     def envelope(self) -> bytes:
-        """The append as one record: prefix, digest, body."""
-        return _prefix(self) + self.digest + self.body
+        """The append as one record: prefix, digest, root, body."""
+        return _prefix(self) + self.digest + self.root + self.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +136,9 @@ class Prefix:
     first: int
     length: int
     digest: bytes
-    """As the record claims; empty where the format is a newer one, which may keep it elsewhere."""
+    """As the record claims; empty where the format is another one, which may keep it elsewhere."""
+    root: bytes = NO_ROOT
+    """The state root after the append, as the record claims; it is not looked at before the append is known to be valid."""
 
     @property
     def last(self) -> int:
@@ -119,7 +148,7 @@ class Prefix:
     @property
     def position(self) -> Position:
         """The place right after this append."""
-        return Position(self.identity, self.last, self.digest)
+        return Position(self.identity, self.last, self.digest, self.root)
 
 
 def read_prefix(envelope: bytes) -> Prefix:
@@ -131,8 +160,13 @@ def read_prefix(envelope: bytes) -> Prefix:
         message = "an append that was cut short"
         raise EnvelopeError(message, magic=True)
     _, envelope_format, identity, attempt, parent, first, length = _PREFIX.unpack_from(envelope)
-    digest = envelope[_PREFIX.size : _PREFIX.size + 32] if envelope_format == ENVELOPE_FORMAT else b""
-    return Prefix(envelope_format, identity, attempt, parent, first, length, digest)
+    if envelope_format != ENVELOPE_FORMAT:
+        return Prefix(envelope_format, identity, attempt, parent, first, length, b"")
+    if len(envelope) < _HEAD:
+        message = "an append that was cut short"
+        raise EnvelopeError(message, magic=True)
+    digest, root = envelope[_PREFIX.size : _PREFIX.size + 32], envelope[_PREFIX.size + 32 : _HEAD]
+    return Prefix(envelope_format, identity, attempt, parent, first, length, digest, root)
 
 
 def undamaged(envelope: bytes) -> bool:
@@ -143,43 +177,47 @@ def undamaged(envelope: bytes) -> bool:
     return digest.digest() == envelope[start : start + 32]
 
 
-def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...]) -> Append:
-    """Build the append of `commits` on `base`; the first append of a log gives it its identity."""
+def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roots: Mapping[str, int] | None) -> Append:
+    """Build the append of `commits` on `base`; the first append of a log gives it its identity.
+
+    `roots` is what each table adds to the state root after it (see `treaty.core.root`). None repeats the root of the base:
+    for commits without rows that count. Raises `ValueError` for sequences that do not follow the base, and for rows that
+    count where `roots` is None.
+    """
     if not commits or any(one.sequence != base.sequence + place for place, one in enumerate(commits, 1)):
         message = "a chain has at least one commit, and its sequences follow the base without a gap"
+        raise ValueError(message)
+    if roots is None and any(row.table not in UNROOTED for one in commits for row in one.rows):
+        message = "the root of the base is not that of these rows: say what each table adds to it"
         raise ValueError(message)
     identity = base.identity if base.sequence else attempt
     body = dumps([_commit_form(one) for one in commits]).encode("utf-8", "surrogatepass")
     head = _PREFIX.pack(MAGIC, ENVELOPE_FORMAT, identity, attempt, base.digest, base.sequence + 1, len(commits))
-    digest = hashlib.sha256(head + body).digest()
-    return Append(identity, attempt, base.digest, base.sequence + 1, commits, body, digest)
+    root = base.root if roots is None else as_root(roots)
+    digest = hashlib.sha256(head + root + body).digest()
+    return Append(identity, attempt, base.digest, base.sequence + 1, commits, body, digest, root, roots or {})
 
 
 def read_append(envelope: bytes) -> Append:
     """Read a record back. Raises `EnvelopeError` where it is not a whole, undamaged append of a known format."""
-    if envelope[:4] != MAGIC:
-        message = "no append: the magic is missing"
-        raise EnvelopeError(message, magic=False)
-    if len(envelope) < _PREFIX.size + 32:
-        message = "an append that was cut short"
+    claim = read_prefix(envelope)
+    if claim.format != ENVELOPE_FORMAT:
+        message = f"envelope format {claim.format}, known is {ENVELOPE_FORMAT}: upgrade this node"
         raise EnvelopeError(message, magic=True)
-    head, digest, body = (
-        envelope[: _PREFIX.size],
-        envelope[_PREFIX.size : _PREFIX.size + 32],
-        envelope[_PREFIX.size + 32 :],
-    )
-    _, envelope_format, identity, attempt, parent, first, length = _PREFIX.unpack(head)
-    if envelope_format != ENVELOPE_FORMAT:
-        message = f"envelope format {envelope_format}, known is {ENVELOPE_FORMAT}: upgrade this node"
+    if not undamaged(envelope):
+        message = f"the append at sequence {claim.first} is damaged: its digest does not fit"
         raise EnvelopeError(message, magic=True)
-    if hashlib.sha256(head + body).digest() != digest:
-        message = f"the append at sequence {first} is damaged: its digest does not fit"
+    body = envelope[_HEAD:]
+    commits = tuple(_commit_from(form, claim.first + place) for place, form in enumerate(json.loads(body)))
+    if len(commits) != claim.length:
+        message = f"the append at sequence {claim.first} says {claim.length} commits and has {len(commits)}"
         raise EnvelopeError(message, magic=True)
-    commits = tuple(_commit_from(form, first + place) for place, form in enumerate(json.loads(body)))
-    if len(commits) != length:
-        message = f"the append at sequence {first} says {length} commits and has {len(commits)}"
-        raise EnvelopeError(message, magic=True)
-    return Append(identity, attempt, parent, first, commits, body, digest)
+    return Append(claim.identity, claim.attempt, claim.parent, claim.first, commits, body, claim.digest, claim.root)
+
+
+def as_root(roots: Mapping[str, int]) -> bytes:
+    """Return the state root of tables that add these numbers to it."""
+    return (sum(roots.values()) % MODULUS).to_bytes(32, "big")
 
 
 def _prefix(one: Append) -> bytes:

@@ -105,7 +105,7 @@ def decide(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any]
     """
     law = LAWS[type(command.request)]
     try:
-        outcome = view.get("outcome", (command.command_id,)) if law.writes else None
+        outcome = view.get("outcome", command.outcome_key) if law.writes else None
         if isinstance(outcome, Outcome):
             return Decision((), recall(view, command, outcome), repeated=True)
         request = meant(view, command)

@@ -1,4 +1,4 @@
-"""Identity of a schema: the guid, and the likeness by which a lookup finds it (Confluent's rules)."""
+"""Identity of a schema: the guid, and the digest by which a lookup finds it (Confluent's rules)."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +7,7 @@ from dataclasses import replace
 from treaty.core.schema import Metadata, Reference, Rule, RuleSet
 
 VERSION_PROPERTY = "confluent:version"
-"""The metadata property in which an asked-for version number is kept; no part of a schema's likeness."""
+"""The metadata property in which an asked-for version number is kept; no part of its lookup digest."""
 
 
 def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, rules: RuleSet | None) -> str:
@@ -25,7 +25,7 @@ def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, 
     return f"{word[:8]}-{word[8:12]}-{word[12:16]}-{word[16:20]}-{word[20:]}"
 
 
-def likeness(format_: str, resolved: str, metadata: Metadata | None, rules: RuleSet | None) -> str:
+def lookup_digest(format_: str, resolved: str, metadata: Metadata | None, rules: RuleSet | None) -> str:
     """Return the digest of the lookup equality: schemas that differ only in how they are cut into references, or in
     the version property of their metadata, are alike.
     """

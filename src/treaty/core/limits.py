@@ -176,6 +176,8 @@ TIME_AHEAD = 86_400_000
 """Milliseconds by which the registration of an imported version may lie in the future: clocks differ."""
 REGEXES = 1_000
 """Regular expressions inside one JSON Schema and the texts that it refers to."""
+DIFFERING_ROWS = 1_000
+"""Rows that `treaty log verify --against` names; of further ones it says how many they are."""
 RESTORE_GAP = 10_000
 """Ids that a restore leaves free after the highest one known: they may have been given after the dump was taken."""
 RESTORE_BYTES = 4_194_304
@@ -216,6 +218,8 @@ FOLD_RECORDS = 20_000
 """Records since the last fold after which a log on Kafka is folded; half of the folded rows where that is more."""
 FOLD_BYTES = 67_108_864
 """Bytes of records since the last fold after which a log on Kafka is folded; the fold's own where that is more."""
+UNMARKED_COMPARED = 1_000_000
+"""Rows that are compared to tell which of those between two marks of a log with one owner belong to no append; more are not told."""
 FOLD_MARGIN = 1_000
 """Appends at the end of a log on Kafka that a fold leaves alone, so that nodes a little behind need not read all anew."""
 SCAN_BYTES = 67_108_864

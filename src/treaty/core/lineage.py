@@ -1,23 +1,23 @@
-"""What a log's lineage means for a node: an unfinished restore serves nobody, a log that was moved takes no writes."""
+"""What the rows of `log_origin` mean for a node: an unfinished restore serves nobody, a log that was moved takes no writes."""
 
-from treaty.core.values import Lineage
+from treaty.core.values import LogOrigin
 from treaty.core.view import View
 
 
 def unfinished(view: View) -> str:
     """Return why nothing may be read from this log yet; empty where it is whole."""
-    mark = view.get("lineage", ("restoring",))
-    if not isinstance(mark, Lineage):
+    mark = view.get("log_origin", ("restoring",))
+    if not isinstance(mark, LogOrigin):
         return ""
     return (
-        f"this log is being restored from a dump of {mark.place} at sequence {mark.sequence}, or a restore was cut off: "
-        "run `treaty log restore` with that dump again"
+        f"this log is being restored from a dump of {mark.url} at sequence {mark.sequence}, or a restore was cut off: "
+        "run `treaty log restore` with that dump again (or `migrate`, or `upgrade`, if that made it)"
     )
 
 
 def sealed(view: View) -> str:
     """Return why nothing may be written to this log any more; empty where it may."""
-    mark = view.get("lineage", ("successor",))
-    if not isinstance(mark, Lineage):
+    mark = view.get("log_origin", ("successor",))
+    if not isinstance(mark, LogOrigin):
         return ""
-    return f"this log was moved to {mark.place} at sequence {mark.sequence}: point this node there"
+    return f"this log was moved to {mark.url} at sequence {mark.sequence}: point this node there"

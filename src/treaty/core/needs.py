@@ -11,6 +11,7 @@ from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
 from treaty.core.rights import PERMISSIONS, Access, Permission
 from treaty.core.schema import Draft
+from treaty.core.tags import request_tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def needs(request: Request[Any]) -> tuple[Need, ...]:
     """Return what a request needs; all of it has to be met. Raises `Forbidden` for a request that is not known here."""
     told = NEEDS.get(type(request))
     if told is None:
-        kind = type(request).__name__
+        kind = request_tag(request)
         raise Forbidden.of("RIGHTS_UNKNOWN", f"no rights are known for {kind}, so nobody has them", new=kind)
     return told(request)
 
@@ -69,7 +70,7 @@ def refuse_unless_allowed(access: Access, principal: str, request: Request[Any])
                 f"{principal} is not allowed to do this: it needs the permission {wanted} on {need.place}",
                 path=need.path,
                 subject="" if need.subject is None else str(need.subject),
-                new=type(request).__name__,
+                new=request_tag(request),
                 allowed=f"a rule that gives {wanted}",
             )
 
@@ -86,8 +87,8 @@ def _register(request: q.Register) -> tuple[Need, ...]:
     """A registration that skips the policy or chooses one does what needs the right to change the config; one that gives an id
     or a time does what is for who may set the mode of the whole context, whose ids all share.
     """
-    chosen = request.create_with.policy
-    paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * bool(chosen)
+    chosen = request.create_with.policy is not None
+    paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * chosen
     config = tuple(Need(("config",), request.subject, path=path) for path in paths)
     given = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
     importing = tuple(Need(("mode",), request.subject, whole=True, path=path) for path in given)
@@ -162,6 +163,13 @@ def _associations(request: t.ListAssociations) -> tuple[Need, ...]:
     return (Need(("read",), request.of.subject if isinstance(request.of, t.OfSubject) else None),)
 
 
+def _outcome(request: q.GetOutcome) -> tuple[Need, ...]:
+    """Everybody may ask what became of their own commands, and administrators of everything what became of all."""
+    if request.principal is None:
+        return (Need(PERMISSIONS),)
+    return (Need(("admin",), Subject(EVERYWHERE, ""), whole=True, path="principal"),)
+
+
 NEEDS: Mapping[type, Callable[[Any], tuple[Need, ...]]] = {
     q.Register: _register,
     q.Derive: lambda request: (Need(("register",), request.subject), Need(("read",), request.subject)),
@@ -194,6 +202,6 @@ NEEDS: Mapping[type, Callable[[Any], tuple[Need, ...]]] = {
     t.Associate: _associate,
     t.Dissociate: _somewhere("register"),
     t.ChangeAssociations: _somewhere("register"),
-    q.GetOutcome: _somewhere(*PERMISSIONS),
+    q.GetOutcome: _outcome,
 }
 """Every kind of request, and what it needs. Those that need a permission "somewhere" are shown only what may be read."""

@@ -1,46 +1,111 @@
-"""Policies: directions × range × partition × strictness. Names such as FULL_TRANSITIVE are names for values."""
+"""Compatibility levels: for each direction the earlier versions that a new schema is compared with, or no change at all.
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+Confluent's seven words name some of these values; the others are shown as the nearest stricter word.
+"""
 
-from treaty.core.values import PolicyValue
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 DEFAULT_LEVEL = "BACKWARD"
 STRICTNESS = ("STRICT", "LENIENT", "LOGICAL")
 """Confluent's compatibility policies: how strictly differences are judged. The first one is meant where none is named."""
+RANGES = ("none", "latest", "till", "all")
+"""Kinds of ranges."""
+BY_TYPE = "type"
+"""The partition by format and type."""
+BY_PROPERTY = "property:"
+"""What a partition by a metadata property begins with; the name of the property follows."""
 
-LEVELS: Mapping[str, PolicyValue] = {
-    "NONE": PolicyValue(),
-    "BACKWARD": PolicyValue(backward=True),
-    "FORWARD": PolicyValue(forward=True),
-    "FULL": PolicyValue(backward=True, forward=True),
-    "BACKWARD_TRANSITIVE": PolicyValue(backward=True, range="all"),
-    "FORWARD_TRANSITIVE": PolicyValue(forward=True, range="all"),
-    "FULL_TRANSITIVE": PolicyValue(backward=True, forward=True, range="all"),
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Which earlier live versions count in one direction: none, the latest, those from an ordinal on (till), or all.
+
+    `ordinal` is that of the oldest version of a `till`, and 0 for the other kinds.
+    """
+
+    kind: str = "none"
+    ordinal: int = 0
+
+
+NONE, LATEST, ALL = Range(), Range("latest"), Range("all")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A compatibility level. `backward`: the new schema reads data of these versions; `forward`: these versions read data
+    of the new schema; `deny`: after the first version every change is refused.
+    """
+
+    backward: Range = NONE
+    forward: Range = NONE
+    deny: bool = False
+
+
+LEVELS: Mapping[str, Level] = {
+    "NONE": Level(),
+    "BACKWARD": Level(backward=LATEST),
+    "FORWARD": Level(forward=LATEST),
+    "FULL": Level(backward=LATEST, forward=LATEST),
+    "BACKWARD_TRANSITIVE": Level(backward=ALL),
+    "FORWARD_TRANSITIVE": Level(forward=ALL),
+    "FULL_TRANSITIVE": Level(backward=ALL, forward=ALL),
 }
-"""Confluent's seven levels."""
+"""Confluent's seven words, and the levels that they name."""
 
 
-def level_of(policy: PolicyValue) -> str:
-    """Return the level that is this policy, or the nearest stricter one where no level is."""
-    if policy.deny:
+def word_of(level: Level) -> str:
+    """Return the word that names a level, or where there is none the word of the nearest stricter level.
+
+    A range from an ordinal on may hold every version, so only `all` is stricter. No word is as strict as `deny`: the
+    strictest one stands for it.
+    """
+    kinds = {level.backward.kind, level.forward.kind} - {"none"}
+    if level.deny:
         return "FULL_TRANSITIVE"
-    wide = policy.range != "latest"
-    name = {(False, False): "NONE", (True, False): "BACKWARD", (False, True): "FORWARD", (True, True): "FULL"}[
-        policy.backward, policy.forward
-    ]
-    return name if name == "NONE" or not wide else f"{name}_TRANSITIVE"
+    if not kinds:
+        return "NONE"
+    backward, forward = level.backward.kind != "none", level.forward.kind != "none"
+    direction = "FULL" if backward and forward else "BACKWARD" if backward else "FORWARD"
+    return direction if kinds == {"latest"} else f"{direction}_TRANSITIVE"
 
 
-def with_group(policy: PolicyValue, group: str | None) -> PolicyValue:
-    """Return the policy with versions parted by a metadata property (Confluent's `compatibilityGroup`)."""
-    return replace(policy, partition=f"property:{group}") if group else policy
+def in_words(level: Level) -> str:
+    """Return a level in words for people: the word that names it, else its directions and ranges."""
+    if unnamed(level) is None:
+        return word_of(level)
+    if level.deny:
+        return "deny"
+    directions = (("backward", level.backward), ("forward", level.forward))
+    return ", ".join(
+        f"{name} {one.kind}{f' {one.ordinal}' if one.kind == 'till' else ''}" for name, one in directions if one != NONE
+    )
 
 
-def completed(policy: PolicyValue, strictness: str | None, validators: Iterable[str]) -> PolicyValue:
-    """Return the policy with what the config adds: a strictness where it has none, and further validators."""
-    names = tuple(dict.fromkeys((*policy.validators, *validators)))
-    strict = policy.strictness or strictness or ""
-    if (strict, names) == (policy.strictness, policy.validators):
-        return policy
-    return replace(policy, strictness=strict, validators=names)
+def exact_level(word: str | None, exact: Level | None) -> Level | None:
+    """Return the level that a word and an exact level together say; None where there is neither.
+
+    Raises `KeyError` for a word that names no level.
+    """
+    if exact is not None:
+        return exact
+    return None if word is None else LEVELS[word]
+
+
+def unnamed(level: Level) -> Level | None:
+    """Return a level that no word names, and None for the others."""
+    return None if LEVELS[word_of(level)] == level else level
+
+
+def partition_of(group: str | None, partition: str | None) -> str | None:
+    """Return the partition that a group (Confluent's `compatibilityGroup`) and an exact partition together say."""
+    if partition is not None or group is None:
+        return partition
+    return f"{BY_PROPERTY}{group}" if group else ""
+
+
+def group_of(partition: str | None) -> str | None:
+    """Return the group that is this partition, or None where it is none."""
+    if not partition:
+        return partition
+    return partition.removeprefix(BY_PROPERTY) if partition.startswith(BY_PROPERTY) else None

@@ -17,6 +17,7 @@ RegistryError
 └── OutcomeUnknown              it may have been written: ask for the outcome by its command id
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -223,3 +224,50 @@ class OutcomeUnknown(RegistryError):
         """Keep the command's id."""
         super().__init__(f"the outcome of command {command_id} is not known yet; ask for it by this id")
         self.command_id = command_id
+
+
+ERROR_TAGS: Mapping[type[RegistryError], str] = {
+    Refusal: "refusal",
+    NotFound: "not-found",
+    SubjectNotFound: "subject-not-found",
+    VersionNotFound: "version-not-found",
+    SchemaNotFound: "schema-not-found",
+    SettingNotFound: "setting-not-found",
+    AssociationNotFound: "association-not-found",
+    Invalid: "invalid",
+    InvalidSchema: "invalid-schema",
+    InvalidSubject: "invalid-subject",
+    InvalidVersion: "invalid-version",
+    InvalidSetting: "invalid-setting",
+    InvalidRules: "invalid-rules",
+    InvalidAssociation: "invalid-association",
+    TooLarge: "too-large",
+    Denied: "denied",
+    Unauthenticated: "unauthenticated",
+    Forbidden: "forbidden",
+    Conflicting: "conflicting",
+    Incompatible: "incompatible",
+    Referenced: "referenced",
+    NotPermitted: "not-permitted",
+    AlreadyDeleted: "already-deleted",
+    NotDeletedFirst: "not-deleted-first",
+    NotLatest: "not-latest",
+    NotEmpty: "not-empty",
+    NameTaken: "name-taken",
+    TooManyAssociations: "too-many-associations",
+    ResourceAssociated: "resource-associated",
+    SubjectAssociated: "subject-associated",
+    StronglyAssociated: "strongly-associated",
+    NoLiveVersion: "no-live-version",
+    Frozen: "frozen",
+    Unavailable: "unavailable",
+    NotOffered: "not-offered",
+    OutcomeUnknown: "outcome-unknown",
+}
+"""What stands for each class of errors in what is stored and sent between nodes. Classes may be renamed, tags never."""
+ERROR_CLASSES: Mapping[str, type[RegistryError]] = {tag: kind for kind, tag in ERROR_TAGS.items()}
+
+
+def error_tag(error: RegistryError) -> str:
+    """Return the tag of an error; one that only a plug-in knows has that of its nearest base."""
+    return next(ERROR_TAGS[kind] for kind in type(error).__mro__ if kind in ERROR_TAGS)

@@ -65,14 +65,14 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """How a subject is made if it is not there: origin and properties; the rest follows from the origin."""
+    """How a subject is made if it is not there: origin, policy and properties; the rest follows from the origin."""
 
     origin: str = "confluent"
     types: str = "across"
     order: str = "registration"
     identity: str = "canonical"
-    policy: str = ""
-    """Name of a policy; empty means that the config chain decides."""
+    policy: Config | None = None
+    """What the subject's own config is to say of its policy; None means that the config chain decides."""
     properties: Pairs = ()
 
 
@@ -380,6 +380,7 @@ class ListContexts(Request[Contexts]):
 
 @dataclass(frozen=True, slots=True)
 class GetOutcome(Request[Outcome]):
-    """What became of a command, by its id."""
+    """What became of a command, by its id: one of the asker's own, or of the principal who is named."""
 
     command_id: str
+    principal: str | None = None

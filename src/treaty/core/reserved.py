@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from treaty.core.counters import IDS, IDS_SPARED, ids_key
 from treaty.core.limits import ID_GAP
 from treaty.core.rows import Key, Row
-from treaty.core.values import IDS_SPARED, Counter, Lineage
+from treaty.core.values import Counter, LogOrigin
 from treaty.core.view import View
 
 
@@ -45,8 +46,8 @@ def reserved_ids(view: View) -> tuple[ReservedIds, ...]:
 
 
 def _reserved_by_context(view: View, there: defaultdict[str, list[int]]) -> Iterator[ReservedIds]:
-    origin, spared = view.get("lineage", ("origin",)), view.get("counter", IDS_SPARED)
-    gap = ID_GAP + (origin.gap if isinstance(origin, Lineage) else 0)  # a restore leaves ids free
+    origin, spared = view.get("log_origin", ("origin",)), view.get("counter", IDS_SPARED)
+    gap = ID_GAP + (origin.gap if isinstance(origin, LogOrigin) else 0)  # a restore leaves ids free
     for key in sorted(_id_counters(view)):
         counter, context = view.get("counter", key), str(key[1])
         if not isinstance(counter, Counter):
@@ -61,7 +62,7 @@ def _reserved_by_context(view: View, there: defaultdict[str, list[int]]) -> Iter
 
 
 def _id_counters(view: View) -> Iterator[Key]:
-    return (key for key in view.keys("counter") if key[0] == "ids" and key != IDS_SPARED)
+    return (key for key in view.keys("counter") if key[0] == IDS and key != IDS_SPARED)
 
 
 def _is_reserved(counter: Counter, schema_id: int) -> bool:
@@ -85,7 +86,7 @@ def _ranges(ids: list[int], gap: int) -> Iterator[tuple[int, int]]:
 
 def healing_row(view: View, found: ReservedIds) -> Row:
     """Return the row that lowers the counter of a context and keeps what is reserved."""
-    key: Key = ("ids", found.context, "", "")
+    key = ids_key(found.context)
     counter = view.get("counter", key)
     assert isinstance(counter, Counter)
     ranges = tuple(sorted({*counter.reserved, *found.ranges}))

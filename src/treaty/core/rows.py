@@ -7,7 +7,7 @@ status (quarantine), and makes the node read-only.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Union
 
 from treaty.core import values
@@ -15,8 +15,11 @@ from treaty.core.codec import DecodeError, decode, dumps, encode
 
 Key = tuple[str | int, ...]
 
-ROW_FORMAT = 1
+ROW_FORMAT = 2
 """The newest row format that this version of Treaty understands."""
+UNROOTED = frozenset({"snapshot", "log_origin"})
+"""Tables that describe their own log. They do not count in the state root, so that a log which names its snapshot repeats the
+root of its base."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +32,9 @@ class Alien:
 
 Value = Union[  # noqa: UP007 - a name for the type checker and for people
     values.Content, values.Schema, values.Subject, values.Version, values.Name, values.Encoding, values.Codec,
-    values.Counter, values.PolicyValue, values.ConfigValue, values.Mode, values.Association, values.Context,
-    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.Lineage, values.Sealing,
-    values.Aside, values.Fold, Alien,
+    values.Counter, values.ConfigValue, values.Mode, values.Association, values.Context,
+    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.LogOrigin, values.EncryptionKeyUse,
+    values.QuarantinedRow, values.SnapshotPointer, Alien,
 ]  # fmt: skip
 
 
@@ -53,55 +56,66 @@ class Shape:
 
 
 _SUBJECT = (("context", str), ("subject", str))
+_GENERATION = (*_SUBJECT, ("generation", int))
 _SCOPE = (("scope", str), ("context", str), ("subject", str))
 SHAPES: Mapping[str, Shape] = {
     "content": Shape((("sha256", str),), values.Content),
     "schema": Shape((("context", str), ("id", int)), values.Schema),
     "subject": Shape(_SUBJECT, values.Subject),
-    "version": Shape((*_SUBJECT, ("ordinal", int)), values.Version),
-    "name": Shape((*_SUBJECT, ("scheme", str), ("name", str)), values.Name),
+    "version": Shape((*_GENERATION, ("ordinal", int)), values.Version),
+    "name": Shape((*_GENERATION, ("scheme", str), ("name", str)), values.Name),
     "encoding": Shape((*_SUBJECT, ("encoding", int)), values.Encoding),
     "codec": Shape((*_SUBJECT, ("name", str)), values.Codec),
-    "counter": Shape((("kind", str), ("context", str), ("subject", str), ("part", str)), values.Counter),
-    "policy": Shape((("name", str),), values.PolicyValue),
+    "counter": Shape((("kind", str), *_GENERATION, ("part", str)), values.Counter),
     "config": Shape(_SCOPE, values.ConfigValue),
     "mode": Shape(_SCOPE, values.Mode),
     "association": Shape((("resource", str), ("kind", str), ("subject", str)), values.Association),
     "context": Shape((("context", str),), values.Context),
     "source": Shape((("name", str),), values.Source),
     "type": Shape((("name", str),), values.Type),
-    "outcome": Shape((("command", str),), values.Outcome),
+    "outcome": Shape((("principal", str), ("command", str)), values.Outcome),
     "runner": Shape((("runner", str),), values.Runner),
     "topic": Shape((("topic", str),), values.Topic),
-    "sealing": Shape((("key", str),), values.Sealing),
-    "lineage": Shape((("role", str),), values.Lineage),
-    "fold": Shape((("which", str),), values.Fold),
-    "aside": Shape((("table", str), ("key", str)), values.Aside),
+    "encryption_key": Shape((("key", str),), values.EncryptionKeyUse),
+    "log_origin": Shape((("role", str),), values.LogOrigin),
+    "snapshot": Shape((("which", str),), values.SnapshotPointer),
+    "quarantine": Shape((("table", str), ("key", str)), values.QuarantinedRow),
 }
 """Every state table. Adding a member with a default needs no new row format; changing a meaning does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A row's portable form: key and value as canonical JSON texts; value None is a tombstone."""
+    """A row's portable form: key and value as JSON texts, canonical where this version wrote them; value None is a tombstone."""
 
     table: str
     key: str
     value: str | None
+    _digest: int | None = field(default=None, init=False, compare=False, repr=False)
 
     @property
     def digest(self) -> int:
-        """The row's share of the state digest: 256 bits of SHA-256 over table, key and value; 0 for a tombstone."""
-        if self.value is None:
-            return 0
-        parts = f"{len(self.table)}:{self.table}{len(self.key)}:{self.key}{self.value}"
-        return int.from_bytes(hashlib.sha256(parts.encode("utf-8", "surrogatepass")).digest(), "big")
+        """The row's share of the state root: 256 bits of SHA-256 over table, key and value as they stand in the log; 0 for a
+        tombstone, and for tables that describe their own log. Computed once.
+        """
+        digest = self._digest
+        if digest is None:
+            digest = _digest_of(self.table, self.key, self.value)
+            object.__setattr__(self, "_digest", digest)
+        return digest
+
+
+def _digest_of(table: str, key: str, value: str | None) -> int:
+    if value is None or table in UNROOTED:
+        return 0
+    parts = f"{len(table)}:{table}{len(key)}:{key}{value}"
+    return int.from_bytes(hashlib.sha256(parts.encode("utf-8", "surrogatepass")).digest(), "big")
 
 
 def encode_row(row: Row) -> Encoded:
     """Return the portable form of a row; `decode_row` gives the same row back."""
     if row.value is None or isinstance(row.value, Alien):
-        return Encoded(row.table, _key_text(row.key), row.value.text if row.value else None)
+        return Encoded(row.table, key_text(row.key), row.value.text if row.value else None)
     members = encode(row.value)
     members["v"] = ROW_FORMAT
     for name, text in row.value.extra:
@@ -115,6 +129,16 @@ def decode_row(encoded: Encoded) -> Row:
     if encoded.value is None:
         return Row(encoded.table, key, None)
     return Row(encoded.table, key, _value(encoded.table, key, encoded.value))
+
+
+def gives_back(row: Row, text: str | None) -> bool:
+    """Tell whether `encode_row` gives back the text of a value that was read as this row: not where somebody wrote it in
+    another way, or with members that nobody knows inside of others.
+    """
+    try:
+        return encode_row(row).value == text
+    except (ValueError, RecursionError):
+        return False
 
 
 def decode_key(text: str) -> Key:
@@ -131,7 +155,8 @@ def decode_key(text: str) -> Key:
     return (0, text)
 
 
-def _key_text(key: Key) -> str:
+def key_text(key: Key) -> str:
+    """Return the text of a key; `decode_key` gives the same key back."""
     return str(key[1]) if key[0] == 0 else dumps(key)
 
 

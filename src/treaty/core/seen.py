@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
+from treaty.core.counters import IDS
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.rights import Access
 from treaty.core.rows import Key, Value
@@ -21,7 +22,7 @@ FOUND: Mapping[str, How] = {
     "version.content": "rows",
     "schema.guid": "schemas",
     "schema.everywhere": "schemas",
-    "schema.likeness": "schemas",
+    "schema.lookup_digest": "schemas",
     "schema.referrers": "schemas",
     "association.subject": "entry",
     "association.name": "associated",
@@ -64,7 +65,7 @@ class Seen:
 
     def get(self, table: str, key: Key) -> Value | None:
         """Return the value of a row, or None; of the highest id of a context only what may be read shows."""
-        if table == "counter" and key[0] == "ids" and not self._access.may_whole("read", str(key[1])):
+        if table == "counter" and key[0] == IDS and not self._access.may_whole("read", str(key[1])):
             return Counter(self._highest(str(key[1])))
         return self._base.get(table, key)
 
@@ -106,7 +107,7 @@ class Seen:
             return (key for key in keys if self._reads(subject_of(str(key[-1]))))
         if table == "context":
             return (key for key in keys if self._access.enters(str(key[0])))
-        return keys if table == "policy" else ()
+        return ()
 
     def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
         """Return in order, up or down, the keys or entries of subjects that may be read.

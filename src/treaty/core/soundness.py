@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from treaty.core import values
+from treaty.core.counters import KINDS_FOR_EVER, KINDS_OF_SUBJECT, ids_key, ordinals_key, types_key
 from treaty.core.identity import guid
 from treaty.core.law.references import is_used
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.policy import RANGES
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
 from treaty.core.view import Tables, View
@@ -42,26 +44,40 @@ def _version(view: View, key: Key) -> Iterator[Unsound]:
     value = view.get("version", key)
     if not isinstance(value, values.Version):
         return
-    context, name, ordinal = key
+    context, name, generation, ordinal = key
 
     def wrong(rule: str, message: str) -> Unsound:
         return Unsound(rule, "version", key, message)
 
-    if view.get("subject", (context, name)) is None:
-        yield wrong("SUBJECT_MISSING", "its subject has no row")
+    yield from _generation(view, "version", key, 0)
     if view.get("schema", (context, value.schema_id)) is None and value.state != "purged":
         yield wrong("SCHEMA_MISSING", f"schema {value.schema_id} is not in context {context}")
     if value.content and view.get("content", (value.content,)) is None:
         yield wrong("CONTENT_MISSING", f"the bytes {value.content} are not there")
-    if _highest(view, ("ordinals", context, name, "")) < int(ordinal):
+    if _highest(view, ordinals_key(Subject(str(context), str(name)), int(generation))) < int(ordinal):
         yield wrong("COUNTER_BEHIND", "the counter of ordinals is behind it")
+    types = types_key(Subject(str(context), str(name)), int(generation), value.format, value.type_name)
+    if _highest(view, types) < value.type_version:
+        yield wrong("COUNTER_BEHIND", "the counter of its format and type is behind it")
     if value.state not in {*SHOWN, "hidden", "purged"}:
         yield wrong("STATE_UNKNOWN", f"state {value.state!r}")
     if value.state in SHOWN:
         place: Key = (context, name, value.number)
-        walks = (view.walk("version.number", (state, *place), (state, *place, ordinal)) for state in SHOWN)
+        walks = (view.walk("version.number", (state, *place), (state, *place, *key[2:])) for state in SHOWN)
         if any(any(others) for others in walks):
             yield wrong("NUMBER_TWICE", f"another version has the number {value.number}")
+
+
+def _generation(view: View, table: str, key: Key, at: int) -> Iterator[Unsound]:
+    """Whether a row is its subject's; `at` is where in its key context, subject and generation stand."""
+    context, name, generation = key[at : at + 3]
+    there = view.get("subject", (context, name))
+    if there is None:
+        yield Unsound("SUBJECT_MISSING", table, key, "its subject has no row")
+    elif isinstance(there, values.Subject) and there.generation != generation:
+        yield Unsound(
+            "GENERATION_WRONG", table, key, f"it is of generation {generation}, its subject of {there.generation}"
+        )
 
 
 def _schema(view: View, key: Key) -> Iterator[Unsound]:
@@ -73,9 +89,9 @@ def _schema(view: View, key: Key) -> Iterator[Unsound]:
     def wrong(rule: str, message: str) -> Unsound:
         return Unsound(rule, "schema", key, message)
 
-    counter = view.get("counter", ("ids", context, "", ""))
+    counter = view.get("counter", ids_key(str(context)))
     reserved = counter.reserved if isinstance(counter, values.Counter) else ()
-    if _highest(view, ("ids", context, "", "")) < int(schema_id) and not any(
+    if _highest(view, ids_key(str(context))) < int(schema_id) and not any(
         low <= int(schema_id) <= high for low, high in reserved
     ):
         yield wrong("COUNTER_BEHIND", "the counter of ids is behind it")
@@ -105,14 +121,29 @@ def _content(view: View, key: Key) -> Iterator[Unsound]:
 
 def _name(view: View, key: Key) -> Iterator[Unsound]:
     value = view.get("name", key)
-    if isinstance(value, values.Name) and view.get("version", (key[0], key[1], value.ordinal)) is None:
+    if not isinstance(value, values.Name):
+        return
+    yield from _generation(view, "name", key, 0)
+    if view.get("version", (*key[:3], value.ordinal)) is None:
         yield Unsound("VERSION_MISSING", "name", key, f"there is no version with the ordinal {value.ordinal}")
 
 
 def _encoding(view: View, key: Key) -> Iterator[Unsound]:
     value = view.get("encoding", key)
-    if isinstance(value, values.Encoding) and view.get("version", (key[0], key[1], value.ordinal)) is None:
+    if not isinstance(value, values.Encoding):
+        return
+    if view.get("version", (*key[:2], value.generation, value.ordinal)) is None:
         yield Unsound("VERSION_MISSING", "encoding", key, f"there is no version with the ordinal {value.ordinal}")
+
+
+def _counter(view: View, key: Key) -> Iterator[Unsound]:
+    if not isinstance(view.get("counter", key), values.Counter):
+        return
+    kind, generation = key[0], key[3]
+    if kind in KINDS_OF_SUBJECT:
+        yield from _generation(view, "counter", key, 1)
+    elif kind in KINDS_FOR_EVER and generation:
+        yield Unsound("GENERATION_WRONG", "counter", key, f"it is of generation {generation}, and counts for all")
 
 
 def _subject(view: View, key: Key) -> Iterator[Unsound]:
@@ -153,15 +184,28 @@ def _association(view: View, key: Key) -> Iterator[Unsound]:
             yield wrong("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
 
 
+def _config(view: View, key: Key) -> Iterator[Unsound]:
+    value = view.get("config", key)
+    if not isinstance(value, values.ConfigValue) or value.level is None:
+        return
+    for name, one in (("backward", value.level.backward), ("forward", value.level.forward)):
+        if one.kind not in RANGES:
+            yield Unsound("RANGE_UNKNOWN", "config", key, f"its {name} range is {one.kind!r}")
+        if one.kind == "till" and key[0] != "subject":
+            yield Unsound("RANGE_TILL", "config", key, f"its {name} range begins at a version, and it is of no subject")
+
+
 def _fold(view: View, key: Key) -> Iterator[Unsound]:
-    value = view.get("fold", key)
-    if isinstance(value, values.Fold) and value.sequence >= view.sequence and not _moved_here(view):
-        yield Unsound("FOLD_AHEAD", "fold", key, f"it holds the state at sequence {value.sequence}, which is to come")
+    value = view.get("snapshot", key)
+    if isinstance(value, values.SnapshotPointer) and value.sequence >= view.sequence and not _moved_here(view):
+        yield Unsound(
+            "SNAPSHOT_AHEAD", "snapshot", key, f"it holds the state at sequence {value.sequence}, which is to come"
+        )
 
 
 def _moved_here(view: View) -> bool:
     """Whether rows may speak of sequences of another log."""
-    return view.get("lineage", ("origin",)) is not None
+    return view.get("log_origin", ("origin",)) is not None
 
 
 def _highest(view: View, key: Key) -> int:
@@ -175,9 +219,11 @@ CHECKS: tuple[tuple[str, Callable[[View, Key], Iterator[Unsound]]], ...] = (
     ("content", _content),
     ("name", _name),
     ("encoding", _encoding),
+    ("counter", _counter),
     ("subject", _subject),
     ("association", _association),
+    ("config", _config),
     ("outcome", _outcome),
-    ("fold", _fold),
+    ("snapshot", _fold),
 )
 """Each table that has laws of its own, and its check."""

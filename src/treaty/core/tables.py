@@ -4,20 +4,35 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from treaty.core.commit import START, Position
+from treaty.core.commit import START, Position, as_root
 from treaty.core.ordered import Ordered
-from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row
-from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, subject_span
+from treaty.core.root import add, roots_with
+from treaty.core.rows import Alien, Encoded, Key, Row, Value, decode_row, encode_row, gives_back, key_text
+from treaty.core.view import BY_TABLE, COUNTS, ORDERED_TABLES, Index, subject_span
 
-_MODULUS = 2**256
+_OF_VALUES = {table: tuple(pair for pair in pairs if not pair[1].of_key) for table, pairs in BY_TABLE.items()}
+"""By table: the indexes whose entries may change while the row stays."""
 _COUNTED = {table: entry_of for table, entry_of in COUNTS.items() if table != "version"}
 """Tables whose rows are counted here; an index has the versions together, and they are counted in that."""
+
+
+Read = tuple[Encoded, Row, bool]
+"""A row, what was read of it, and whether that gives back its text."""
+
+
+def read(row: Encoded, known: Mapping[Encoded, Row] | None = None) -> Read:
+    """Read a row; one that was encoded here is `known`."""
+    found = known.get(row) if known else None
+    if found is not None:
+        return row, found, True
+    decoded = decode_row(row)
+    return row, decoded, gives_back(decoded, row.value)
 
 
 class DictTables:
     """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
 
-    __slots__ = ("_counts", "_digest", "_indexes", "_orders", "_position", "_quarantine", "_shares", "_tables")
+    __slots__ = ("_counts", "_indexes", "_orders", "_position", "_quarantine", "_roots", "_shares", "_tables", "_texts")
 
     def __init__(self) -> None:
         """Hold nothing, at the start of no log."""
@@ -30,7 +45,9 @@ class DictTables:
         self._orders: defaultdict[str, Ordered] = defaultdict(Ordered)
         self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
         self._quarantine: dict[tuple[str, Key], str] = {}
-        self._digest = 0
+        self._roots: dict[str, int] = {}
+        self._texts: dict[tuple[str, Key], str] = {}
+        """Texts of rows that would be encoded otherwise."""
         self._position = position
 
     @property
@@ -44,9 +61,14 @@ class DictTables:
         return self._position
 
     @property
-    def digest(self) -> int:
-        """The sum of all live rows' digests modulo 2**256."""
-        return self._digest
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root."""
+        return self._roots
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        shares = self._shares.get(table)
+        return 0 if shares is None else shares.get(key, 0)
 
     @property
     def quarantine(self) -> Mapping[tuple[str, Key], str]:
@@ -67,7 +89,8 @@ class DictTables:
         """Yield all rows as they stand in the log, in no order."""
         for table, kept in self._tables.items():
             for key, value in kept.items():
-                yield encode_row(Row(table, key, value))
+                text = self._texts.get((table, key)) if self._texts else None
+                yield encode_row(Row(table, key, value)) if text is None else Encoded(table, key_text(key), text)
 
     def get(self, table: str, key: Key) -> Value | None:
         """Return the value of a row, or None."""
@@ -106,14 +129,31 @@ class DictTables:
 
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
-        self.put(((one, (known.get(one) if known else None) or decode_row(one)) for one in rows), position)
+        self.put((read(one, known) for one in rows), position)
 
-    def put(self, rows: Iterable[tuple[Encoded, Row]], position: Position) -> None:
-        """Do so with rows that have been read."""
-        for encoded, row in rows:
-            self._take_out(row)
-            if row.value is not None:
-                self._put_in(row, row.value, encoded.digest)
+    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
+        some = [read(one, known) for one in rows]
+        roots = roots_with(self, [(one, row.key) for one, row, _ in some])
+        if as_root(roots) != position.root:
+            return False
+        self.put(some, position)
+        return True
+
+    def put(self, rows: Iterable[Read], position: Position) -> None:
+        """Put rows in that have been read."""
+        for encoded, row, exact in rows:
+            old = self.get(row.table, row.key)
+            if row.value is None or old is None or isinstance(old, Alien) or isinstance(row.value, Alien):
+                self._take_out(row)
+                if row.value is not None:
+                    self._put_in(row, row.value, encoded.digest)
+            else:
+                self._replace(row, old, row.value, encoded.digest)
+            if not exact and encoded.value is not None:
+                self._texts[row.table, row.key] = encoded.value
+            elif self._texts:
+                self._texts.pop((row.table, row.key), None)
         self._position = position
 
     def load(self, rows: Iterable[Encoded], position: Position) -> None:
@@ -130,7 +170,7 @@ class DictTables:
         old = None if table is None else table.pop(row.key, None)
         if old is None:
             return
-        self._digest = (self._digest - self._shares[row.table].pop(row.key)) % _MODULUS
+        add(self._roots, row.table, -self._shares[row.table].pop(row.key))
         if isinstance(old, Alien):
             del self._quarantine[row.table, row.key]
             return
@@ -139,23 +179,12 @@ class DictTables:
         if row.table in _COUNTED:
             self._count(row.table, _COUNTED[row.table](row.key, old), -1)
         for name, index in BY_TABLE.get(row.table, ()):
-            if index.key_of is not None:
-                for entry in index.entries(row.key, old):
-                    self._orders[name].remove(entry)
-                continue
-            entries = self._indexes[name]
-            for entry in index.entries(row.key, old):
-                keys = entries[entry]
-                del keys[bisect_left(keys, row.key)]
-                if not keys:
-                    del entries[entry]
-                    if index.ordered:
-                        self._orders[name].remove(entry)
+            self._give_up(name, index, row.key, index.entries(row.key, old))
 
     def _put_in(self, row: Row, value: Value, share: int) -> None:
         self._tables.setdefault(row.table, {})[row.key] = value
         self._shares.setdefault(row.table, {})[row.key] = share
-        self._digest = (self._digest + share) % _MODULUS
+        add(self._roots, row.table, share)
         if isinstance(value, Alien):
             self._quarantine[row.table, row.key] = value.why
             return
@@ -164,19 +193,50 @@ class DictTables:
         if row.table in _COUNTED:
             self._count(row.table, _COUNTED[row.table](row.key, value), 1)
         for name, index in BY_TABLE.get(row.table, ()):
-            if index.key_of is not None:
-                for entry in index.entries(row.key, value):
-                    self._orders[name].add(entry)
-                continue
-            entries = self._indexes.setdefault(name, {})
-            for entry in index.entries(row.key, value):
-                keys = entries.get(entry)
-                if keys is not None:
-                    insort(keys, row.key)
-                    continue
-                entries[entry] = [row.key]
+            self._claim(name, index, row.key, index.entries(row.key, value))
+
+    def _replace(self, row: Row, old: Value, value: Value, share: int) -> None:
+        """Give a row another value: what follows from its key alone stays as it is."""
+        table, shares = row.table, self._shares[row.table]
+        self._tables[table][row.key] = value
+        add(self._roots, table, share - shares[row.key])
+        shares[row.key] = share
+        for name, index in _OF_VALUES.get(table, ()):
+            before, now = index.entries(row.key, old), index.entries(row.key, value)
+            if before != now:
+                self._give_up(name, index, row.key, before)
+                self._claim(name, index, row.key, now)
+
+    def _give_up(self, name: str, index: Index, key: Key, entries: tuple[Key, ...]) -> None:
+        """Take a row's key from entries of an index."""
+        if index.key_of is not None:
+            for entry in entries:
+                self._orders[name].remove(entry)
+            return
+        found = self._indexes[name]
+        for entry in entries:
+            keys = found[entry]
+            del keys[bisect_left(keys, key)]
+            if not keys:
+                del found[entry]
                 if index.ordered:
-                    self._orders[name].add(entry)
+                    self._orders[name].remove(entry)
+
+    def _claim(self, name: str, index: Index, key: Key, entries: tuple[Key, ...]) -> None:
+        """Put a row's key under entries of an index."""
+        if index.key_of is not None:
+            for entry in entries:
+                self._orders[name].add(entry)
+            return
+        found = self._indexes.setdefault(name, {})
+        for entry in entries:
+            keys = found.get(entry)
+            if keys is not None:
+                insort(keys, key)
+                continue
+            found[entry] = [key]
+            if index.ordered:
+                self._orders[name].add(entry)
 
     def _count(self, table: str, entry: Key | None, change: int) -> None:
         if entry is not None:

@@ -1,8 +1,10 @@
 """The values of rows: one frozen class per state table."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from treaty.core.answers import Config, Forced
+from treaty.core.answers import Forced
+from treaty.core.policy import NONE, Level, Range
 from treaty.core.schema import Metadata, Pairs, RuleSet
 
 Extra = tuple[tuple[str, str], ...]
@@ -31,14 +33,14 @@ class Used:
 class Schema:
     """A schema in its context: canonical text, what identity covers, and the digests that indexes need.
 
-    `likeness` is the digest of the lookup equality: text with all references inlined, metadata without its version
+    `lookup_digest` is the digest of the lookup equality: text with all references inlined, metadata without its version
     property, and rules.
     """
 
     guid: str
     format: str
     text: str
-    likeness: str
+    lookup_digest: str
     references: tuple[Used, ...] = ()
     metadata: Metadata | None = None
     rules: RuleSet | None = None
@@ -51,9 +53,7 @@ class Subject:
     """A subject. `generation` is the sequence of the commit that made it: made again, it is somebody else.
 
     `types`: across (any version may be compared with any other), one, many. `order`: registration, schemaver.
-    `identity`: canonical, normalised, exact. An empty `policy` follows the config chain.
-    `purged_parts` are the formats and types (``FORMAT:type``) of versions that were deleted for good while the subject
-    stayed: counters of their own are left of them.
+    `identity`: canonical, normalised, exact. Its policy is that of the config at its scope.
     """
 
     generation: int
@@ -61,36 +61,32 @@ class Subject:
     types: str = "across"
     order: str = "registration"
     identity: str = "canonical"
-    policy: str = ""
-    validators: tuple[str, ...] = ()
     schemes: tuple[str, ...] = ()
     properties: Pairs = ()
-    purged_parts: tuple[str, ...] = ()
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyValue:
-    """A policy as stored in rows: directions × range × partition (see `core.policy`)."""
+    """The policy that was in force when a version was admitted: its level, and what goes with it in the config.
 
-    backward: bool = False
-    forward: bool = False
-    range: str = "latest"
-    """latest, all, or till (then `till` is the ordinal of the oldest version compared)."""
-    till: int = 0
-    partition: str = ""
-    """Empty, ``type``, ``property:NAME`` or ``model``."""
+    `partition`: empty, ``type`` (same format and type) or ``property:NAME`` (same value of a metadata property).
+    `strictness`: STRICT, LENIENT or LOGICAL; empty means STRICT. Very many versions have equal ones.
+    """
+
+    shared: ClassVar[bool] = True
+
+    backward: Range = NONE
+    forward: Range = NONE
     deny: bool = False
-    """Refuse every change."""
-    validators: tuple[str, ...] = ()
+    partition: str = ""
     strictness: str = ""
-    """How strictly differences are judged: STRICT, LENIENT or LOGICAL; empty leaves it to the config, else STRICT."""
-    extra: Extra = ()
+    validators: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a subject. Its key is the ordinal, never reused; `number` is Confluent's version number.
+    """A version of a subject. Its key ends with the ordinal, never given again in one generation of the subject; `number` is Confluent's version number.
 
     `state`: live, soft (deleted, may come back), hidden (re-registered elsewhere), purged (deleted for good).
     `policy` is the one in force when it was admitted; `forced` or `imported` say that it did not have to pass.
@@ -122,9 +118,13 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """An encoding id (Pravega): which schema and codec a payload has. Never given to another pair."""
+    """An encoding id (Pravega): which schema and codec a payload has. Never given to another pair.
+
+    `generation` and `ordinal` are those of the version that it was made for.
+    """
 
     schema_id: int
+    generation: int
     ordinal: int
     codec: str = ""
     extra: Extra = ()
@@ -140,7 +140,8 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """The highest number ever given. It only rises; those of ordinals and types go together with their subject.
+    """The highest number ever given. It only rises; those of ordinals and types go together with their subject (see
+    `core.counters`).
 
     `reserved` are ranges of ids above it, lowest and highest, that count as given: a repair by hand leaves them
     (see `core.reserved`).
@@ -151,15 +152,27 @@ class Counter:
     extra: Extra = ()
 
 
-IDS_SPARED = ("ids", "", "", "")
-"""Key of the counter that a restore leaves: ids up to it are given in no context, known ones and new ones."""
-
-
 @dataclass(frozen=True, slots=True)
 class ConfigValue:
-    """The config at a scope."""
+    """The config at a scope, the one home of a policy; None means not set here.
 
-    config: Config
+    The level is one member: both directions, or denial. `partition` and `strictness` are those of a `PolicyValue`.
+    """
+
+    level: Level | None = None
+    partition: str | None = None
+    strictness: str | None = None
+    validators: tuple[str, ...] | None = None
+    alias: str | None = None
+    alias_for_deks: str | None = None
+    normalize: bool | None = None
+    validate_fields: bool | None = None
+    validate_new_schemas: bool | None = None
+    validate_rules: bool | None = None
+    default_metadata: Metadata | None = None
+    override_metadata: Metadata | None = None
+    default_rules: RuleSet | None = None
+    override_rules: RuleSet | None = None
     extra: Extra = ()
 
 
@@ -253,17 +266,17 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
-class Sealing:
+class EncryptionKeyUse:
     """A key that sealed sensitive metadata in this log. Its row is made with the first value that it sealed."""
 
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
+class LogOrigin:
     """Where a log comes from, or went to: a place in the other log's history. Identity and digest are hex.
 
-    `gap` is what its id counters were raised by, `place` the other log's URL without secrets.
+    `gap` is what its id counters were raised by, `url` the other log's URL without secrets.
     """
 
     identity: str
@@ -271,28 +284,29 @@ class Lineage:
     digest: str
     time: int = 0
     gap: int = 0
-    place: str = ""
+    url: str = ""
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class QuarantinedRow:
     """A row that could not be read and was moved out of the way by a repair, as its JSON text."""
 
     text: str
-    why: str
+    reason: str
     time: int = 0
     extra: Extra = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
-    """The newest fold of a log on Kafka: the state at a sequence, kept in the log itself as chunks of the digest `told`.
+class SnapshotPointer:
+    """The newest snapshot of a log on Kafka: the state at a sequence, kept in the log itself as chunks.
 
-    It counts because this row names it. `digest` is that of the append that ended at `sequence`; both are hex.
+    It counts because this row names it. `digest` is that of the append that ended at `sequence`, `snapshot_digest` that
+    of the chunks; both are hex.
     """
 
     sequence: int
     digest: str
-    told: str
+    snapshot_digest: str
     extra: Extra = ()

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from treaty.core import values
 from treaty.core.commit import Position
+from treaty.core.counters import KINDS_OF_SUBJECT
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.rows import Alien, Encoded, Key, Row, Value
 
@@ -56,8 +57,18 @@ class Tables(View, Protocol):
         ...
 
     @property
-    def digest(self) -> int:
-        """The state digest: the sum of all live rows' digests modulo 2**256, in no order, equal on all nodes."""
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root: the sum of its rows' digests modulo 2**256, equal on all nodes; a table
+        that adds nothing is missing. It changes with the tables.
+        """
+        ...
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        ...
+
+    def rows(self) -> Iterable[Encoded]:
+        """Return all rows as they stand in the log, in no order."""
         ...
 
     @property
@@ -81,6 +92,10 @@ class Tables(View, Protocol):
         """
         ...
 
+    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+        """Apply rows if all rows then come to the root that `position` states; else change nothing, and return False."""
+        ...
+
     def load(self, rows: Iterable[Encoded], position: Position) -> None:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
         ...
@@ -99,7 +114,7 @@ class Index:
     ordered: bool = False
     """Whether its entries are kept in order too, to be walked."""
     of_key: bool = False
-    """Whether its entry is the head of the row's key, so that the value need not be looked at."""
+    """Whether its one entry is the head of the row's key, or all of it, so that the value need not be looked at."""
     key_of: Callable[[Key], Key] | None = None
     """The key of the one row that claims an entry, where the entry tells it. Such an index is only walked."""
 
@@ -112,8 +127,8 @@ def _guid_entries(_key: Key, value: Value) -> tuple[Key, ...]:
     return ((value.guid,),) if isinstance(value, values.Schema) else ()
 
 
-def _likeness_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((key[0], value.likeness),) if isinstance(value, values.Schema) else ()
+def _lookup_entries(key: Key, value: Value) -> tuple[Key, ...]:
+    return ((key[0], value.lookup_digest),) if isinstance(value, values.Schema) else ()
 
 
 def _referrer_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -133,11 +148,11 @@ def _elsewhere_entries(key: Key, _value: Value) -> tuple[Key, ...]:
 
 
 def _number_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((_state(value), key[0], key[1], value.number, key[2]),) if isinstance(value, values.Version) else ()
+    return ((_state(value), key[0], key[1], value.number, *key[2:]),) if isinstance(value, values.Version) else ()
 
 
 def _numbered_key(entry: Key) -> Key:
-    return (entry[1], entry[2], entry[4])
+    return (entry[1], entry[2], entry[4], entry[5])
 
 
 def _state(value: values.Version) -> str:
@@ -154,7 +169,7 @@ def _content_entries(_key: Key, value: Value) -> tuple[Key, ...]:
 
 
 def _named_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((key[0], key[1], value.ordinal),) if isinstance(value, values.Name) else ()
+    return ((*key[:3], value.ordinal),) if isinstance(value, values.Name) else ()
 
 
 def _use_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -168,7 +183,12 @@ def _use_state(value: values.Version) -> str:
 
 
 def _encoded_entries(key: Key, value: Value) -> tuple[Key, ...]:
-    return ((key[0], key[1], value.ordinal),) if isinstance(value, values.Encoding) else ()
+    return ((key[0], key[1], value.generation, value.ordinal),) if isinstance(value, values.Encoding) else ()
+
+
+def _counter_entries(key: Key, _value: Value) -> tuple[Key, ...]:
+    """Counters that go with their subject are found by its name."""
+    return (key,) if key[0] in KINDS_OF_SUBJECT else ()
 
 
 def _associated_entries(_key: Key, value: Value) -> tuple[Key, ...]:
@@ -200,9 +220,9 @@ def _resource_entries(key: Key, _value: Value) -> tuple[Key, ...]:
 
 def _alias_entries(key: Key, value: Value) -> tuple[Key, ...]:
     """The subject that another one stands for."""
-    if not isinstance(value, values.ConfigValue) or not value.config.alias or key[0] != "subject":
+    if not isinstance(value, values.ConfigValue) or not value.alias or key[0] != "subject":
         return ()
-    return (tuple(Subject(str(key[1]), str(key[2])).sibling(value.config.alias)),)
+    return (tuple(Subject(str(key[1]), str(key[2])).sibling(value.alias)),)
 
 
 def _outcome_entries(key: Key, value: Value) -> tuple[Key, ...]:
@@ -217,7 +237,7 @@ USED_STATES = VERSION_STATES[:3]
 INDEXES: Mapping[str, Index] = {
     "schema.guid": Index("schema", _schema_entries),
     "schema.everywhere": Index("schema", _guid_entries),
-    "schema.likeness": Index("schema", _likeness_entries),
+    "schema.lookup_digest": Index("schema", _lookup_entries),
     "schema.referrers": Index("schema", _referrer_entries),
     "subject.elsewhere": Index("subject", _elsewhere_entries),
     "version.subject": Index("version", _subject_entries, of_key=True),
@@ -227,6 +247,7 @@ INDEXES: Mapping[str, Index] = {
     "version.content": Index("version", _content_entries),
     "name.version": Index("name", _named_entries),
     "encoding.version": Index("encoding", _encoded_entries),
+    "counter.subject": Index("counter", _counter_entries, ordered=True, of_key=True, key_of=lambda entry: entry),
     "association.subject": Index("association", _associated_entries),
     "association.name": Index("association", _named_resource_entries),
     "association.listed": Index("association", _place_entries, ordered=True),
@@ -235,11 +256,12 @@ INDEXES: Mapping[str, Index] = {
     "config.alias": Index("config", _alias_entries),
     "outcome.sequence": Index("outcome", _outcome_entries, ordered=True, key_of=lambda entry: entry[2:]),
 }
-"""Every index, with its entries: (context, guid) · (guid) · (context, likeness) · (qualified target, number) ·
-(name of a subject outside the default context) · (context, subject) · (state, context, subject, number, ordinal) ·
-(state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, ordinal) · (context, subject,
-ordinal) · (context, subject) · (namespace or ``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle,
-type) · (resource id) · (guid) · (context, subject) · (an empty text, sequence, command)."""
+"""Every index, with its entries: (context, guid) · (guid) · (context, lookup_digest) · (qualified target, number) ·
+(name of a subject outside the default context) · (context, subject) · (state, context, subject, number, generation,
+ordinal) · (state, context, subject) · (state, context, schema id) · (SHA-256) · (context, subject, generation, ordinal) ·
+(context, subject, generation, ordinal) · (kind, context, subject, generation, part) · (context, subject) · (namespace or
+``-`` for any, name) · (namespace, name, kind, context, subject, lifecycle, type) · (resource id) · (guid) · (context,
+subject) · (an empty text, sequence, command)."""
 
 _LAST = chr(0x10FFFF)
 ALL_KEYS: tuple[Key, Key] = ((), (_LAST,))

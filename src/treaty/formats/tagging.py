@@ -15,7 +15,7 @@ NEAR = 5
 SEEN = 2_000
 """Paths that are looked at for near ones."""
 COMPARED = 50
-"""Those among them, with the longest common beginning, whose likeness is measured, which takes time."""
+"""Those among them, with the longest common beginning, whose lookup_digest is measured, which takes time."""
 LONGEST = 100
 """Characters of a path that is compared."""
 

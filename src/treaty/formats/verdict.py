@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from treaty.core.finding import Fault, Finding
 from treaty.core.grammar import Answer, Compare, Compared, Invalid, Parse
 from treaty.core.meaning import Meaning
-from treaty.core.policy import LEVELS
+from treaty.core.policy import ALL, LEVELS, NONE
 from treaty.formats.answer import Parser
 from treaty.formats.rule import Rule
 
@@ -66,10 +66,10 @@ class Step:
 
     def reasons(self, level: str) -> tuple[Reason, ...]:
         """The reasons that count under a level, whichever versions it looks at."""
-        policy = LEVELS[level]
+        backward, forward = _directions(level)
         if self.other_format is not None:
-            return (self.other_format,) if policy.backward or policy.forward else ()
-        return (self.backward if policy.backward else ()) + (self.forward if policy.forward else ())
+            return (self.other_format,) if backward or forward else ()
+        return (self.backward if backward else ()) + (self.forward if forward else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ class History:
 
     def reasons(self, level: str) -> tuple[tuple[Reason, ...], ...]:
         """The reasons by earlier schema; none for those that the level does not look at."""
-        first = 0 if LEVELS[level].range == "all" else len(self.steps) - 1
+        named = LEVELS[level]
+        first = 0 if ALL in {named.backward, named.forward} else len(self.steps) - 1
         return tuple(step.reasons(level) if at >= first else () for at, step in enumerate(self.steps))
 
     def fits(self, level: str) -> bool:
@@ -99,15 +100,20 @@ class History:
         return tuple(level for level in LEVELS if self.fits(level))
 
 
+def _directions(level: str) -> tuple[bool, bool]:
+    """Whether a level compares backward, and whether it compares forward."""
+    named = LEVELS[level]
+    return named.backward != NONE, named.forward != NONE
+
+
 def verdict(parser: Parser, old: Meaning, new: Meaning, level: str, policy: str = "STRICT") -> Verdict:
     """Judge `new` after `old` under one of Confluent's levels, ``NONE`` to ``FULL_TRANSITIVE``, and policies.
 
     The new text is read as strictly as a registration reads it, the old one as stored. Raises `KeyError` for a level
     that does not exist.
     """
-    told = LEVELS[level]
     new_faults = _faults(parser.answer(Parse(new)))
-    step = _step(parser, old, new, policy, ways=(told.backward, told.forward))
+    step = _step(parser, old, new, policy, ways=_directions(level))
     if step.faults or new_faults:
         return Verdict(level, step.faults, new_faults)
     return Verdict(level, reasons=step.reasons(level))

@@ -5,8 +5,9 @@ import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import quote
 
-from treaty.log.log import LogDamagedError
+from treaty.log.log import LogDamagedError, LogOlderError
 from treaty.log.texts.compressed import TABLE
 from treaty.log.trouble import code
 
@@ -14,38 +15,47 @@ APPLICATION = 0x54525459
 """`TRTY`, in the file's head: says whose file it is."""
 BACKUP = 0x54525442
 """`TRTB`: a copy that `treaty log backup` has made, which no node opens as a log."""
-LAYOUT = 2
-"""The newest layout of the tables that this version knows (`PRAGMA user_version`). 1 had no compressed texts."""
+OLDEST = 3
+"""The oldest layout that is opened. Layouts 1 and 2 held logs of format 1, in tables `entry` and `append`."""
+LAYOUT = 3
+"""The newest layout of the tables that this version knows (`PRAGMA user_version`)."""
 WAL_BYTES = 8_388_608
 """Size to which the file beside it, which takes the commits first, is cut back when it has grown beyond."""
 WAL_MOST = 67_108_864
 """Size beyond which writers stop for readers, so that it can be cut: readers that overlap for ever keep it growing."""
 
 MIGRATIONS: tuple[str, ...] = (
-    """
-create table if not exists entry (
-  kind text not null,        -- the state table
+    f"""
+create table state_row (
+  state_table text not null,
   key text not null,         -- canonical JSON
   value text,                -- canonical JSON, or a blob of it that is compressed; null is a tombstone
   sequence integer not null, -- of the append's end that last changed it
-  primary key (kind, key)
+  primary key (state_table, key)
 );
-create index if not exists entry_by_sequence on entry (sequence);
-create index if not exists tombstone on entry (sequence) where value is null;
-create table if not exists append (
+create index state_row_by_sequence on state_row (sequence);
+create index tombstone on state_row (sequence) where value is null;
+create table log_append (
   last integer primary key,
   first integer not null,
   identity blob not null,
   attempt blob not null,
-  digest blob not null
+  digest blob not null,
+  root blob not null         -- the state root after it, 32 bytes
 );
+create table table_root (
+  state_table text primary key,
+  root blob not null         -- what the table adds to the state root of the last append, 32 bytes
+) without rowid;
+{TABLE}
 """,
-    TABLE,  # a node that reads a compressed text and does not know it keeps it in quarantine, and writes no more
 )
-"""What leads from each layout to the next one; the first makes the tables. Nodes of an older version may have the file
-open meanwhile: a step after which they would write wrongly gives another name to what they write to, so that they stop.
+"""What makes the tables of the oldest layout, and what leads from each layout to the next one. Nodes of an older version may
+have the file open meanwhile: a step after which they would write wrongly gives another name to what they write to, so that
+they stop.
 """
-_OURS = "select count(*) from sqlite_master where type = 'table' and name in ('entry', 'append')"
+_OURS = "select count(*) from sqlite_master where type = 'table' and name in ('state_row', 'log_append', 'table_root')"
+_TABLES = 3
 _ANYTHING = "select count(*) from sqlite_master"
 PAUSE = 0.001
 """Seconds between two tries of what SQLite doesn't wait for by itself."""
@@ -109,7 +119,7 @@ def prepare_backup(connection: sqlite3.Connection, path: str) -> None:
 
 def _lift(connection: sqlite3.Connection, found: int, mark: int) -> None:
     """Take the steps that are missing, in the transaction that is open, and end it."""
-    for script in MIGRATIONS[found:LAYOUT]:
+    for script in MIGRATIONS[max(0, found - OLDEST + 1) : LAYOUT - OLDEST + 1]:
         for statement in script.split(";\n"):
             connection.execute(statement)
     connection.execute(f"pragma application_id = {mark}")
@@ -127,11 +137,18 @@ def _recognised(connection: sqlite3.Connection, path: str, begin: str, *, keep: 
 
 
 def recognise(connection: sqlite3.Connection, path: str, mark: int = APPLICATION) -> int:
-    """Return the layout of a log, 0 for an empty file. Raises `LogDamagedError` where it is another thing than `mark` says."""
+    """Return the layout of a log, 0 for an empty file. Raises `LogDamagedError` where it is another thing than `mark` says, and
+    `LogOlderError` for a layout that is not opened any more.
+    """
     application = _one(connection, "pragma application_id")
     layout = int(_one(connection, "pragma user_version"))
-    if application == mark and 0 < layout <= LAYOUT:
-        if _one(connection, _OURS) != 2:
+    if application == mark and 0 < layout < OLDEST:
+        raise LogOlderError(
+            f"of an older format: {path} has layout {layout}, opened here are {OLDEST} and later. Stop its nodes and carry it "
+            f"into a new log with `treaty log upgrade {path if mark == BACKUP else f'sqlite://{quote(path)}'} NEW`"
+        )
+    if application == mark and OLDEST <= layout <= LAYOUT:
+        if _one(connection, _OURS) != _TABLES:
             raise LogDamagedError(f"{path} has lost its tables: stop all nodes and restore a backup")
         return layout
     if application == BACKUP and mark == APPLICATION:

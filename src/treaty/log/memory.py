@@ -62,10 +62,10 @@ class Shelf:
     def since(self, after: Position) -> Delta:
         """Return what came after a place, or everything where the place is not remembered."""
         with self.guard:
-            if after == self.tip:
+            if after.agrees(self.tip):
                 return Delta(self.tip, ())
             known = self.history.get(after.sequence)
-            if known is not None and known.position == after:
+            if known is not None and known.position.agrees(after):
                 latest_first = takewhile(lambda one: one.last > after.sequence, reversed(self.history.values()))
                 rows = (row for one in [*latest_first][::-1] for commit in one.commits for row in commit.rows)
                 return Delta(self.tip, tuple({(row.table, row.key): row for row in rows}.values()))

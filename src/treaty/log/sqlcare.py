@@ -11,8 +11,8 @@ from treaty.log.sqlfile import BUSY_SECONDS, SqlFile
 from treaty.log.trouble import code, told
 
 _FACTS = """
-select (select count(*) from entry where value is not null), (select count(*) from entry where value is null),
-       (select count(*) from append), (select coalesce(min(last), 0) from append)
+select (select count(*) from state_row where value is not null), (select count(*) from state_row where value is null),
+       (select count(*) from log_append), (select coalesce(min(last), 0) from log_append)
 """
 
 

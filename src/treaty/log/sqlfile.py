@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from treaty.core.commit import START, Append, Position
@@ -12,7 +12,9 @@ from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log import layout
 from treaty.log.log import Delta, Fate, LogDamagedError
+from treaty.log.roots import WrittenRoots, stored_place, stored_roots, warn_where_unequal
 from treaty.log.texts.compressed import Texts
+from treaty.log.texts.plain import bound, to_text
 from treaty.log.trouble import code, told
 
 log = logging.getLogger("treaty.log")
@@ -26,33 +28,28 @@ PRUNED_EVERY = 64
 PRUNED_AT_ONCE = 512
 """Appends, and tombstones, that one pruning forgets at most, so that no append is slow."""
 
-_TIP = "select identity, last, digest from append order by last desc limit 1"
-_KNOWN = "select 1 from append where last = ? and identity = ? and digest = ?"
-_SINCE = "select kind, key, value from entry where sequence > ?"
-_LIVE = "select kind, key, value from entry where value is not null"
+_TIP = "select identity, last, digest, root from log_append order by last desc limit 1"
+_KNOWN = "select 1 from log_append where last = ? and identity = ? and digest = ? and root = ?"
+_SINCE = "select state_table, key, value from state_row where sequence > ?"
+_LIVE = "select state_table, key, value from state_row where value is not null"
+# Texts are bound as bytes: SQLite's binding refuses half characters, which JSON can carry.
 _PUT = (
-    "insert into entry (kind, key, value, sequence) "
+    "insert into state_row (state_table, key, value, sequence) "
     "values (cast(?1 as text), cast(?2 as text), case when ?5 then ?3 else cast(?3 as text) end, ?4) "
-    "on conflict (kind, key) do update set value = excluded.value, sequence = excluded.sequence"
+    "on conflict (state_table, key) do update set value = excluded.value, sequence = excluded.sequence"
 )
-_NOTE = "insert into append (last, first, identity, attempt, digest) values (?, ?, ?, ?, ?)"
+_NOTE = "insert into log_append (last, first, identity, attempt, digest, root) values (?, ?, ?, ?, ?, ?)"
+_ROOTS = "select state_table, root from table_root"
+_PUT_ROOT = "insert or replace into table_root (state_table, root) values (cast(? as text), ?)"
+_CUT_ROOT = "delete from table_root where state_table = cast(? as text)"
 _FORGET = (
-    "delete from append where last in (select last from append where last <= "
-    "(select last from append order by last desc limit 1 offset ?) order by last limit ?)"
+    "delete from log_append where last in (select last from log_append where last <= "
+    "(select last from log_append order by last desc limit 1 offset ?) order by last limit ?)"
 )
 _SWEEP = (
-    "delete from entry where rowid in (select rowid from entry indexed by tombstone "
-    "where value is null and sequence <= (select min(last) from append) limit ?)"
+    "delete from state_row where rowid in (select rowid from state_row indexed by tombstone "
+    "where value is null and sequence <= (select min(last) from log_append) limit ?)"
 )
-
-
-def _bytes(text: str | None) -> bytes | None:
-    """UTF-8; half characters too, which JSON can carry and SQLite's binding refuses."""
-    return None if text is None else text.encode("utf-8", "surrogatepass")
-
-
-def _text(data: bytes) -> str:
-    return str(data, "utf-8", "surrogatepass")
 
 
 def _never() -> bool:
@@ -79,11 +76,12 @@ class SqlFile:
         self._patient = True
         """Whether SQLite itself waits for others; not on a connection that has its own way of waiting."""
         self._kept = kept
+        self._roots = WrittenRoots()
         with told(path, "opening"):
             if not backup:
                 layout.make(path)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
-            self._db.text_factory = _text
+            self._db.text_factory = to_text
             try:
                 if backup:
                     layout.prepare_backup(self._db, path)
@@ -183,7 +181,10 @@ class SqlFile:
                     self._roll_back()
                     return Fate.CONFLICT
                 self._write(append)
-                return self._commit()
+                fate = self._commit()
+                if fate is Fate.ACCEPTED:
+                    self._roots.wrote(append)
+                return fate
         except BaseException:
             self._roll_back()
             raise
@@ -197,13 +198,19 @@ class SqlFile:
     def _write(self, append: Append) -> None:
         last = append.last
         rows = (
-            (_bytes(row.table), _bytes(row.key), text, last, packed)
+            (bound(row.table), bound(row.key), text, last, packed)
             for commit in append.commits
             for row in commit.rows
-            for text, packed in (self.texts.packed(row.table, _bytes(row.value)),)
+            for text, packed in (self.texts.packed(row.table, row.value),)
         )
         self._db.executemany(_PUT, rows)
-        self._db.execute(_NOTE, (last, append.first, append.identity, append.attempt, append.digest))
+        self._db.execute(_NOTE, (last, append.first, append.identity, append.attempt, append.digest, append.root))
+        roots = self._roots.changes(append)
+        if roots.others_go:
+            self._db.execute("delete from table_root")
+        if roots.gone:
+            self._db.executemany(_CUT_ROOT, ((bound(table),) for table in roots.gone))
+        self._db.executemany(_PUT_ROOT, ((bound(table), root) for table, root in roots.put))
         if last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
             self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE))
             self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))
@@ -250,7 +257,7 @@ class SqlFile:
 
     def _tip(self) -> Position:
         row = self._db.execute(_TIP).fetchone()
-        return Position(*row) if row else START
+        return stored_place(row) if row else START
 
     def since(self, after: Position) -> Delta:
         """What came after a place, in one consistent cut; everything where the place is not remembered."""
@@ -264,6 +271,18 @@ class SqlFile:
                 if self._db.in_transaction:
                     self._db.execute("commit")
 
+    def table_roots(self) -> tuple[Position, Mapping[str, int]]:
+        """The tip, and what each table adds to the state root there as the file has it, in one consistent cut."""
+        with told(self.path, "reading"):
+            self._db.execute("begin")
+            try:
+                return self._tip(), self._table_roots()
+            finally:
+                self._db.execute("commit")
+
+    def _table_roots(self) -> Mapping[str, int]:
+        return stored_roots(self._db.execute(_ROOTS))
+
     def live(self) -> Iterator[Encoded]:
         """All live rows, one by one, in the transaction that is open."""
         return self._rows(self._db.execute(_LIVE))
@@ -274,8 +293,10 @@ class SqlFile:
 
     def _since(self, after: Position) -> Delta:
         tip = self._tip()
-        if after == tip:
+        if after.agrees(tip):
             return Delta(tip, ())
-        if self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest)).fetchone():
+        if self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root)).fetchone():
             return Delta(tip, tuple(self._rows(self._db.execute(_SINCE, (after.sequence,)))))
-        return Delta(tip, tuple(self.live()), reload=True)
+        rows = tuple(self.live())
+        warn_where_unequal(self.path, tip, self._table_roots(), rows)
+        return Delta(tip, rows, reload=True)

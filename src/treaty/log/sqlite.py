@@ -5,7 +5,7 @@ another append's fsync. Durable means: WAL, synchronous=FULL, the commit returne
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -204,6 +204,10 @@ class SqliteLog:
             lane.close()
 
     # ---------------------------------------------------------------------------------------------------- care
+
+    async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
+        """Return the tip, and what each table adds to the state root there."""
+        return await self._reader.do(self._reading.table_roots)
 
     async def facts(self) -> Facts:
         """Look at the file."""

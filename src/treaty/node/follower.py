@@ -5,11 +5,12 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 
-from treaty.core.commit import START, Position
+from treaty.core.commit import START, Position, as_root
 from treaty.core.limits import POSITIONS_KEPT
+from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row
 from treaty.core.view import Tables
-from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError, WrongRootError
 from treaty.node.status import Counts
 from treaty.node.world import World, give_back
 
@@ -24,6 +25,8 @@ FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 MANY = 20_000
 """Rows from which on a load is made ready on a thread of its own: the loop would stop for long."""
+WRONG_SECONDS = 60.0
+"""How long rows that do not come to the root of the log are not read again, while its tip is the same."""
 READS = 20
 """Reads that one look makes at most to come to the tip that it saw."""
 
@@ -50,6 +53,12 @@ class Follower:
         self._trouble = ""
         self.damage = ""
         """Why the log can't be trusted or read here, as a sentence; it stays until the node is started anew."""
+        self.wrong: WrongRootError | None = None
+        """The rows of the log do not come to the root that it states; None again when they do. The tables then stay where
+        they were right."""
+        self.proven = tables.position == START
+        """Whether the tables come to the root that the log states for their place. Nobody is answered from others."""
+        self._wrong_at = 0.0
         self._log = source
         self._world = world
         self._counts = counts
@@ -117,7 +126,7 @@ class Follower:
                 raise
             except Exception as error:  # noqa: BLE001 - those who wait have to hear of it, whatever it is
                 if isinstance(error, LogDamagedError):
-                    self.damage = error.told
+                    self.hear_of(error)
                 elif isinstance(error, LogUnavailableError):
                     self._trouble = str(error)
                 waiters.set_exception(error)
@@ -132,12 +141,15 @@ class Follower:
         before = self.position
         self._counts.looks += 1
         tip = await self._log.tip()
+        if self.wrong is not None and self.wrong.tip.agrees(tip) and self._world.now() - self._wrong_at < WRONG_SECONDS:
+            raise WrongRootError(self._log.url, tip, self.wrong.found)
         if (
             self.tables.damaged
+            or not self.proven
             or (tip == START != before)
             or (tip.identity == before.identity and tip.sequence < before.sequence)
         ):
-            await self._read()  # the log has lost what was read from it: it is another history now
+            await self._read()  # nothing is proven yet, or the log has lost what was read from it
         await self.reach(tip)
         self.tip, self.looked_at = tip, self._world.now()
 
@@ -148,6 +160,11 @@ class Follower:
         await self._read()
         self.tip, self.looked_at = self.position, self._world.now()
         self.finish(number)
+
+    def hear_of(self, error: LogDamagedError) -> None:
+        """The log is damaged: nothing is written any more. A wrong root may be mended while the node runs."""
+        if not isinstance(error, WrongRootError):
+            self.damage = error.told
 
     def begin(self) -> int:
         """Number a new look. An append is one too: if it is accepted, its base was the tip."""
@@ -170,11 +187,13 @@ class Follower:
         raise LogUnavailableError(message)
 
     def shows(self, target: Position) -> bool:
-        """Tell whether the tables are at a place or after it, as far as can be told from here."""
+        """Tell whether the tables are at a place or after it, as far as can be told from here. A state file may have put them at
+        the place with another root.
+        """
         here = self.position
         if here.identity != target.identity:
             return target == START
-        return here.sequence > target.sequence or here == target
+        return here.sequence > target.sequence or here.agrees(target)
 
     def remembers(self, sequence: int) -> bytes | None:
         """Digest of the append that ended at a sequence, if it is known here."""
@@ -186,30 +205,70 @@ class Follower:
             self._counts.reads += 1
             if self.tables.damaged:
                 log.warning("what the tables stand on is damaged; everything is read from the log again")
-                self.tables.load((), START)
-            delta = await self._log.read(self.position)
-            ready = await self._ready(delta)
-            self._take(delta, ready)
-            if ready is not None:
-                del delta, ready
-                await asyncio.to_thread(give_back)
+                self._drop()
+            if not await self._take(await self._log.read(self.position)):
+                await self._read_all()
 
-    async def _ready(self, delta: Delta) -> Callable[[], None] | None:
-        """Have very many rows made ready while the loop goes on."""
-        if not delta.reload or len(delta.rows) < MANY:
+    async def _read_all(self) -> None:
+        """Read everything from rows, because what was read did not come to the root that the log states.
+
+        Raises `WrongRootError` where the rows do not either: the tables then stay as they are.
+        """
+        log.warning(
+            "what was read does not come to the state root that %s states; everything is read again", self._log.url
+        )
+        self._counts.wrong_roots += 1
+        delta = await self._log.read(START)
+        if not await self._take(Delta(delta.tip, delta.rows, reload=True)):
+            self.wrong = WrongRootError(self._log.url, delta.tip, as_root(roots_of(delta.rows)))
+            self._wrong_at = self._world.now()
+            log.error("%s", self.wrong)
+            raise self.wrong
+
+    def _drop(self) -> None:
+        """Have nothing in the tables, and nobody answered, until the log was read."""
+        self.proven = False
+        self.tables.load((), START)
+
+    async def _take(self, delta: Delta) -> bool:
+        """Have the tables show what was read. Where it does not come to the root that the log states nothing changes: False."""
+        before = self.position
+        if delta.reload:
+            many = len(delta.rows) >= MANY
+            put = await asyncio.to_thread(self._ready, delta) if many else self._ready(delta)
+            if put is None:
+                return False
+            self._counts.reloads += 1
+            self._ends.clear()
+            put()
+        elif not self.tables.advance(delta.rows, delta.tip, self._expected):
+            return False
+        self.proven, self.wrong = True, None
+        if self.position != before or delta.reload:
+            self._announce()
+        if delta.reload and many:
+            del delta, put
+            await asyncio.to_thread(give_back)
+        return True
+
+    def _ready(self, delta: Delta) -> Callable[[], None] | None:
+        """Make everything ready to be shown, on any thread; None where its rows do not come to the root of its tip."""
+        if as_root(roots_of(delta.rows)) != delta.tip.root:
             return None
-        return await asyncio.to_thread(self.tables.ready, delta.rows, delta.tip)
+        return self.tables.ready(delta.rows, delta.tip)
 
     async def settle_in(self, prepare: Callable[[], Awaitable[None]]) -> None:
         """Read nothing before what `prepare` begins has ended, which may stand the tables on something; who asks waits for it."""
         async with self._reading:
             await prepare()
+            self.proven = self.position == START
 
-    async def change_over(self, stand: Callable[[], None], position: Position) -> bool:
-        """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there.
+    async def change_over(self, stand: Callable[[], Callable[[], None]], position: Position) -> bool:
+        """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there. It returns
+        what takes these rows away again.
 
-        False, and nothing is done, where the log does not know that place any more. Nobody sees the state in between, and
-        all callbacks are called, wherever the tables stood before.
+        False, and nothing is done, where the log does not know that place any more, or the rows do not come to its root.
+        Nobody sees the state in between, and all callbacks are called, wherever the tables stood before.
         """
         async with self._reading:
             before, delta = self.position, await self._log.read(position)
@@ -217,24 +276,18 @@ class Follower:
                 return False
             if self._ends and delta.tip != before and (await self._log.read(before)).reload:
                 self._ends.clear()  # the tables may have stood on a history that the log has lost
-            stand()
-            self.tables.apply(delta.rows, delta.tip, self._expected)
+            back = stand()
+            if not self.tables.advance(delta.rows, delta.tip, self._expected):
+                back()
+                self._counts.wrong_roots += 1
+                log.warning(
+                    "the rows of a state file do not come to the state root that %s states; it is not used",
+                    self._log.url,
+                )
+                return False
+            self.proven, self.wrong = True, None
             self._announce()
             return True
-
-    def _take(self, delta: Delta, ready: Callable[[], None] | None = None) -> None:
-        before = self.position
-        if delta.reload:
-            self._counts.reloads += 1
-            self._ends.clear()
-            if ready is None:
-                self.tables.load(delta.rows, delta.tip)
-            else:
-                ready()
-        elif delta.tip != before:
-            self.tables.apply(delta.rows, delta.tip, self._expected)
-        if self.position != before or delta.reload:
-            self._announce()
 
     def _announce(self) -> None:
         """Remember the place that the tables show now, and call all callbacks."""

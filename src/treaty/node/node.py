@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from treaty.core.calls import FRESH, refuse_bad_call
 from treaty.core.command import Command, Needs
+from treaty.core.commit import as_root
 from treaty.core.decide import decide, is_command, looks
 from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.lineage import unfinished
@@ -172,7 +173,7 @@ class Node:
             await self._reach(call.after)
         consistency = call.consistency
         fresh = consistency in FRESH or (not consistency and looks(command.request)) or not self.follower.done
-        fresh = fresh or self._tables.damaged
+        fresh = fresh or self._tables.damaged or not self.follower.proven
         if consistency == "strict" and not self._log.linearizable:
             await self._barrier()
         elif fresh:
@@ -279,7 +280,9 @@ class Node:
             identity=here.token.identity,
             sequence=here.sequence,
             digest=here.digest.hex(),
-            state_digest=f"{self._tables.digest:064x}",
+            state_root=as_root(self._tables.roots).hex(),
+            root_stated="" if follower.wrong is None else follower.wrong.tip.root.hex(),
+            root_found="" if follower.wrong is None else follower.wrong.found.hex(),
             behind=max(0, follower.tip.sequence - here.sequence),
             looked=looked,
             queue=self._queue.waiting,

@@ -58,6 +58,8 @@ class Queue:
         """Why this node must not write, or nothing."""
         if self._follower.damage:
             return self._follower.damage
+        if self._follower.wrong is not None:
+            return self._follower.wrong.told
         tables = self._follower.tables
         quarantine = tables.quarantine
         if not quarantine:
@@ -197,7 +199,7 @@ class Queue:
         if not bound or bound > tables.sequence:
             return bound > 0
         forgotten = tables.sequence > bound - HANDED_WITHIN + OUTCOMES
-        return forgotten or tables.get("outcome", (pending.command.command_id,)) is not None
+        return forgotten or tables.get("outcome", pending.command.outcome_key) is not None
 
     def expire(self, pending: Pending) -> None:
         """Tell a command that its time is over, and whether it may be written all the same."""

@@ -17,6 +17,8 @@ class Counts:
     reads: int = 0
     reloads: int = 0
     """Times that everything was read anew: the history known here is not the log's."""
+    wrong_roots: int = 0
+    """Times that what was read did not come to the state root that the log states."""
     queries: int = 0
     commands: int = 0
     appends: int = 0
@@ -90,8 +92,12 @@ class Status:
     sequence: int
     digest: str
     """Digest of the append at `sequence`: it proves the history."""
-    state_digest: str
-    """Digest of all live rows: equal on all nodes at the same sequence."""
+    state_root: str
+    """The order-free digest of all live rows (see `treaty.core.root`): equal on all nodes at the same sequence."""
+    root_stated: str
+    """The root that the log's last append states, where its rows come to another one; else empty."""
+    root_found: str
+    """What the rows of the log come to then; else empty."""
     behind: int
     """Commits between the tables and the last tip that was seen."""
     looked: float

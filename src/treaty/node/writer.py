@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
+from treaty.core.root import roots_with
 from treaty.core.values import Outcome
 from treaty.log.log import Fate, Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.chain import Chain, Decide, build, read_ahead, repeated
@@ -84,7 +85,7 @@ class Writer:
                 await self._world.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError as error:
-                self._follower.damage = error.told
+                self._follower.hear_of(error)
                 self._queue.barriers.fail(error)
             except Exception:
                 log.exception("a chain was given up; its commands will be told at their deadline")
@@ -92,7 +93,7 @@ class Writer:
 
     async def _round(self) -> None:
         """Decide one chain and see it through to the end."""
-        if self._follower.tables.damaged:
+        if (self._follower.tables.damaged or not self._follower.proven) and not self._queue.read_only:
             await self._follower.look()  # which loads everything anew
         leader = await self._handing.where(self._conflicts)
         if leader is None or not leader.mine:
@@ -162,7 +163,7 @@ class Writer:
 
         Where nothing is to be written, a strict read that waits gets an empty commit.
         """
-        if self._queue.read_only:  # it may have become so while the log was waited for
+        if self._queue.read_only or not self._follower.proven:  # it may have become so while the log was waited for
             self._queue.give_back(batch)
             batch = []
         end = self._world.now() + CHAIN_SECONDS
@@ -172,7 +173,7 @@ class Writer:
         for pending, questions in chain.open:
             self._queue.park(pending, questions)
         self._queue.give_back(chain.left)
-        if not chain.commits and self._queue.barriers.due and not self._queue.read_only:
+        if not chain.commits and self._queue.barriers.due and self._follower.proven and not self._queue.read_only:
             chain.commits.append(Commit(chain.last + 1, ()))
         return chain
 
@@ -180,7 +181,9 @@ class Writer:
         """Send the append of a chain. Between deciding and sending nothing is awaited."""
         if not chain.commits:
             return None
-        append = make_append(chain.base, self._world.random(16), tuple(chain.commits))
+        rows = [(row, chain.rows[row].key) for one in chain.commits for row in one.rows]
+        roots = roots_with(self._follower.tables, rows)
+        append = make_append(chain.base, self._world.random(16), tuple(chain.commits), roots)
         look, self._reloads = self._follower.begin(), self._counts.reloads
         for pending, _ in chain.writers:
             pending.sent = True
@@ -191,7 +194,7 @@ class Writer:
         except LogUnavailableError as error:
             return Flight(append, look, None, error)
         except LogDamagedError as error:
-            self._follower.damage = error.told
+            self._follower.hear_of(error)
             return Flight(append, look, None, error)
 
     # ---------------------------------------------------------------------------------------------------- afterwards
@@ -216,8 +219,7 @@ class Writer:
             self._queue.barriers.accepted(look)
         else:
             self._queue.barriers.lost(look)  # the log was put back to an older state, or may have been
-        first = self._follower.tables.get("outcome", (chain.commits[0].command_id,))
-        if chain.writers and (not isinstance(first, Outcome) or first.sequence != chain.commits[0].sequence):
+        if chain.writers and not self._is_shown(chain):
             await self._sort_out(chain)  # the log was put back to an older state meanwhile
             return
         self._follower.finish(look)
@@ -231,6 +233,11 @@ class Writer:
         for pending, verdict in (*chain.writers, *chain.riders):
             self._tell(pending, verdict, position)
         self._queue.give_back(chain.held)
+
+    def _is_shown(self, chain: Chain) -> bool:
+        """Tell whether the tables have the outcome of the chain's first command at the sequence of its commit."""
+        first = self._follower.tables.get("outcome", chain.writers[0][0].command.outcome_key)
+        return isinstance(first, Outcome) and first.sequence == chain.commits[0].sequence
 
     async def _lose(self, chain: Chain) -> None:
         """Somebody else was first: look what it was, and decide again, fewer at a time."""
@@ -262,7 +269,7 @@ class Writer:
                         pending.own = append.last
                         pending.elsewhere = max(pending.elsewhere, append.last)
                     break
-                again = make_append(chain.base, self._world.random(16), append.commits)
+                again = make_append(chain.base, self._world.random(16), append.commits, append.roots)
                 fate = await self._log.append(again)
                 if fate is Fate.ACCEPTED:
                     return again
@@ -288,7 +295,7 @@ class Writer:
         forgotten = tables.sequence - chain.base.sequence > OUTCOMES
         again: list[Pending] = []
         for pending in chain.members:
-            if tables.get("outcome", (pending.command.command_id,)) is None:
+            if tables.get("outcome", pending.command.outcome_key) is None:
                 if forgotten and pending.sent:
                     self._queue.expire(pending)  # what is no longer remembered may have been done
                 else:

@@ -1,7 +1,11 @@
 """Recipes: what a decode plan holds for one format only, or for several record types, as frozen values that can be stored."""
 
+import struct
 from dataclasses import dataclass
 from typing import Any
+
+ENDING = "3f5d2b714d1b6735"
+"""What stands behind each Avro payload, as hex, in plans of formats that have no ending of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,19 @@ class AvroRecipe:
     layouts: tuple[Layout, ...] = ()
     branches: tuple[int, ...] = ()
     """The place in the union for each writer of the plan; empty where each has its own, in their order."""
+    ending: str = ENDING
+    """The eight bytes behind each payload, as hex (see `avro.weaving`): they come back unharmed only where it is whole."""
+
+    @property
+    def ending_bytes(self) -> bytes:
+        """The bytes that are put behind a payload."""
+        return bytes.fromhex(self.ending)
+
+    @property
+    def ending_value(self) -> float:
+        """The same as Avro reads them: a little-endian double."""
+        value: float = struct.unpack("<d", self.ending_bytes)[0]
+        return value
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""

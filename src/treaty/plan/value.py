@@ -8,8 +8,9 @@ from treaty.plan.ddl import struct_ddl
 from treaty.plan.framing import PREFIX, Framing
 from treaty.plan.recipes import RECIPES, AvroRecipe, JsonRecipe, Recipe, Types
 
-FORMAT, READ = 3, (2, 3)
-"""Of the stored form, and the formats that are read; a plan of another one is not run."""
+FORMAT, READ = 4, (2, 3, 4)
+"""Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an older
+format replays its open batch with it, and is then planned anew."""
 ENGINES = {
     ("AVRO", "spark"): "Spark's from_avro, one call for all ids",
     ("AVRO", "fastavro"): "fastavro in Python workers (slower)",
@@ -91,6 +92,11 @@ class DecodePlan:
     def to_json(self) -> str:
         """The stored form."""
         return json.dumps({"plan": FORMAT, **asdict(self)}, separators=(",", ":"), ensure_ascii=False)
+
+    @staticmethod
+    def is_outdated(text: str) -> bool:
+        """Tell whether a stored form is of an older format than the one that is written now."""
+        return bool(json.loads(text).get("plan") != FORMAT)
 
     @staticmethod
     def from_json(text: str) -> "DecodePlan":

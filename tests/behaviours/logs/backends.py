@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec
 
@@ -18,7 +19,8 @@ from tests.simulation.model import LogModel, Weather
 from tests.simulation.runs.store import Door, Ground
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import FOLD_RECORDS
-from treaty.core.rows import Encoded
+from treaty.core.root import roots_after, roots_of
+from treaty.core.rows import Encoded, Key, decode_key
 from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.log import Fate, Log
 from treaty.log.memory import MemoryLog
@@ -144,13 +146,50 @@ def row(key: str, value: str | None, table: str = "subject") -> Encoded:
 def chain(base: Position, *commits: Iterable[Encoded]) -> Append:
     """An append of one or more commits on a base."""
     made = tuple(Commit(base.sequence + place, tuple(rows)) for place, rows in enumerate(commits, 1))
-    return make_append(base, attempt(), made)
+    return rooted(base, attempt(), made)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What a state of this suite adds to its root, as a change of the one before."""
+
+    before: "_Made | None"
+    roots: Mapping[str, int]
+    shares: Mapping[tuple[str, Key], int]
+
+    def share(self, table: str, key: Key) -> int:
+        one: _Made | None = self
+        while one is not None:
+            if (table, key) in one.shares:
+                return one.shares[table, key]
+            one = one.before
+        return 0
+
+
+_MADE = {START.root: _Made(None, {}, {})}
+"""By its root every state that came of an append of this suite: appends are made from a place alone."""
+
+
+def rooted(base: Position, attempt: bytes, commits: tuple[Commit, ...]) -> Append:
+    """An append that states its root; the state at its base is one that this suite has made."""
+    before, rows = _MADE[base.root], [row for one in commits for row in one.rows]
+    append = make_append(base, attempt, commits, roots_after(before, rows))
+    if append.root not in _MADE:
+        shares = {(row.table, decode_key(row.key)): row.digest for row in rows}
+        _MADE[append.root] = _Made(before, append.roots, shares)
+    return append
 
 
 async def put(log: Log, *rows: Encoded) -> Position:
     """Append one commit at the tip, however often others come first; return its place."""
     while True:
-        append = chain(await log.tip(), rows)
+        tip = await log.tip()
+        if tip.root not in _MADE:
+            delta = await log.read(START)
+            shares = {(one.table, decode_key(one.key)): one.digest for one in delta.rows}
+            _MADE[delta.tip.root] = _Made(None, roots_of(delta.rows), shares)
+            tip = delta.tip
+        append = chain(tip, rows)
         if await log.append(append) is Fate.ACCEPTED:
             return append.position
 
@@ -168,7 +207,7 @@ def played(rows: Iterable[Encoded], onto: State | None = None) -> State:
     """Put rows onto a state, as a follower does; what a log writes about itself is not looked at."""
     state = dict(onto or {})
     for one in rows:
-        if one.table == "fold":
+        if one.table == "snapshot":
             continue
         if one.value is None:
             state.pop((one.table, one.key), None)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.behaviours.logs.backends import Node, accepted, attempt, chain, nodes, played, put, row, told, whole
-from treaty.core.commit import START, Append, Commit, Position, make_append
+from tests.behaviours.logs.backends import Node, accepted, attempt, chain, nodes, played, put, rooted, row, told, whole
+from treaty.core.commit import START, Append, Commit, Position
 from treaty.log.log import Delta, Fate, Log
 
 
@@ -45,7 +45,7 @@ def _gap(tip: Position, _: Append) -> Append:
 
 
 def _behind(tip: Position, _: Append) -> Append:
-    return make_append(replace(tip, sequence=1), attempt(), (Commit(2, (row("b", "2"),)),))
+    return rooted(replace(tip, sequence=1), attempt(), (Commit(2, (row("b", "2"),)),))
 
 
 def _foreign(tip: Position, _: Append) -> Append:

@@ -6,19 +6,24 @@ from collections.abc import Iterable
 import pytest
 
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
-from treaty.core.commit import START, Append
+from treaty.core import names
+from treaty.core.commit import START, Append, Commit, as_root, make_append
+from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key
+from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.values import IDS_SPARED, Counter, Lineage, Subject
+from treaty.core.values import Counter, LogOrigin, Subject
+from treaty.log.care.adding import disagreements, read_whole
 from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
 from treaty.log.care.moving import migrate, unseal
-from treaty.log.care.repair import repair, strange
+from treaty.log.care.repair import accept_state, judged, repair, strange
 from treaty.log.care.restore import RestoreError, restore
 from treaty.log.log import Fate, Log, LogUnavailableError
 from treaty.log.memory import MemoryLog
 
 ROWS = [
-    encode_row(Row("counter", ("ids", ".", "", ""), Counter(7))),
-    encode_row(Row("counter", ("ordinals", ".", "s", ""), Counter(3))),
+    encode_row(Row("counter", ids_key("."), Counter(7))),
+    encode_row(Row("counter", encodings_key(names.Subject(".", "s")), Counter(5))),
+    encode_row(Row("counter", ordinals_key(names.Subject(".", "s"), 1), Counter(3))),
     encode_row(Row("subject", (".", "half \ud83d a character"), Subject(1))),
 ]
 
@@ -39,18 +44,19 @@ async def carried(node: Node) -> None:
         await put(MemoryLog(), *ROWS)
         source = MemoryLog()
         await put(source, *ROWS)
-        await put(source, row("s", '{"generation":1,"v":1}'))
+        await put(source, row("s", '{"generation":1,"v":2}'))
         head, lines = await dumped(source)
         end = await restore(log, head, rows_of(lines), time=9, gap=100)
 
         state = await whole(log)
         before = played((await source.read(START)).rows)
-        origin = decode_row(Encoded("lineage", '["origin"]', state.pop(("lineage", '["origin"]')))).value
-        assert isinstance(origin, Lineage)
+        origin = decode_row(Encoded("log_origin", '["origin"]', state.pop(("log_origin", '["origin"]')))).value
+        assert isinstance(origin, LogOrigin)
         assert (origin.identity, origin.sequence, origin.gap) == (head.position.identity.hex(), 2, 100)
-        raised = encode_row(Row("counter", ("ids", ".", "", ""), Counter(107)))
+        raised = encode_row(Row("counter", ids_key("."), Counter(107)))
+        encodings = encode_row(Row("counter", encodings_key(names.Subject(".", "s")), Counter(105)))
         spared = encode_row(Row("counter", IDS_SPARED, Counter(100)))  # for contexts that the dump does not know
-        assert state == {**before, **played((raised, spared))}
+        assert state == {**before, **played((raised, encodings, spared))}
         assert end == await log.tip()
         assert end.identity != head.position.identity
 
@@ -71,17 +77,47 @@ async def cut_off(node: Node) -> None:
     async with nodes(node, 1) as (log,):
         with pytest.raises(DumpError, match="cut short"):
             await restore(log, head, rows_of(lines[:-1]), time=9, gap=100)
-        assert ("lineage", '["restoring"]') in await whole(log)
+        assert ("log_origin", '["restoring"]') in await whole(log)
         with pytest.raises(RestoreError, match="was cut off"):
             await restore(log, head, rows_of(lines), time=9, gap=101)
         await restore(log, head, rows_of(lines), time=10, gap=100)
         state = await whole(log)
-        assert ("lineage", '["restoring"]') not in state
+        assert judged(*await read_whole(log)).fits
+        assert ("log_origin", '["restoring"]') not in state
         assert len(state) == len(ROWS) + 2  # where it comes from, and which ids are spared
 
 
 def test_a_restore_that_was_cut_off_goes_through_the_second_time(node: Node) -> None:
     cut_off(node)
+
+
+@told
+async def in_pieces(node: Node) -> None:
+    source = MemoryLog()
+    many = [encode_row(Row("subject", (".", f"s{number}"), Subject(number + 1))) for number in range(40)]
+    await put(source, *ROWS, *many)
+    head, lines = await dumped(source)
+    async with nodes(node, 1) as (log,):
+        with pytest.raises(DumpError, match="cut short"):
+            await restore(log, head, rows_of(lines[:-1]), time=9, gap=100)
+        assert (await log.tip()).sequence > 10, "it took many appends"
+        await restore(log, head, rows_of(lines), time=9, gap=100)
+        delta, stated = await read_whole(log)
+        assert judged(delta, stated).fits
+        assert [*disagreements(delta.tip.root, stated, roots_of(delta.rows))] == []
+
+
+def test_a_restore_in_many_appends_states_the_roots_of_its_rows(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treaty.log.care.restore.RESTORE_BYTES", 100)
+    in_pieces(node)
+
+
+def test_what_is_stated_is_compared_with_what_rows_come_to() -> None:
+    found, root = {"a": 3, "b": 4}, as_root({"a": 7})
+    assert [*disagreements(root, found, found)] == []
+    assert [one.table for one in disagreements(root, {"a": 7}, found)] == ["a", "b"]
+    assert ["the rows come to" in one.message for one in disagreements(as_root({}), None, found)] == [True]
+    assert ["the shares" in one.message for one in disagreements(root, {"a": 3}, found)] == [False, True]
 
 
 @told
@@ -95,11 +131,13 @@ async def moved(node: Node) -> None:
         assert done.rows == len(ROWS)
         assert done.source == await other.tip()
         state = await whole(target)
-        del state["lineage", '["origin"]']
+        del state["log_origin", '["origin"]']
         assert state == played(ROWS)
-        sealed = decode_row(Encoded("lineage", '["successor"]', (await whole(other))["lineage", '["successor"]'])).value
-        assert isinstance(sealed, Lineage)
-        assert sealed.place == target.url
+        sealed = decode_row(
+            Encoded("log_origin", '["successor"]', (await whole(other))["log_origin", '["successor"]'])
+        ).value
+        assert isinstance(sealed, LogOrigin)
+        assert sealed.url == target.url
 
         with pytest.raises(RestoreError, match="was moved to"):
             await migrate(old, _Elsewhere(), time=9)
@@ -144,7 +182,7 @@ async def resumed(node: Node) -> None:
         done = await migrate(old, target, time=10)
         assert done.source == await old.tip()
         state = await whole(target)
-        del state["lineage", '["origin"]']
+        del state["log_origin", '["origin"]']
         assert state == played(ROWS)
 
 
@@ -154,9 +192,9 @@ def test_a_move_that_was_cut_off_goes_through_though_the_old_log_was_packed_mean
 
 @told
 async def mended(node: Node) -> None:
-    damaged = Encoded("schema", '[".",1]', '{"guid":7,"v":1}')
-    newer = Encoded("schema", '[".",2]', '{"v":2}')
-    unknown = Encoded("planet", '["mars"]', '{"v":1}')
+    damaged = Encoded("schema", '[".",1]', '{"guid":7,"v":2}')
+    newer = Encoded("schema", '[".",2]', '{"v":9}')
+    unknown = Encoded("planet", '["mars"]', '{"v":2}')
     async with nodes(node, 2) as (log, other):
         await put(log, *ROWS, damaged, newer, unknown)
         assert {one.table for one in strange((await other.read(START)).rows)} == {"schema", "planet"}
@@ -164,7 +202,7 @@ async def mended(node: Node) -> None:
         assert [one.text for one in chosen] == [damaged.value]
         state = await whole(other)
         assert ("schema", '[".",1]') not in state
-        aside = json.loads(state["aside", '["schema","[\\".\\",1]"]'])
+        aside = json.loads(state["quarantine", '["schema","[\\".\\",1]"]'])
         assert aside["text"] == damaged.value
         assert len((await repair(log, time=9, newer=True))[0]) == 2
         assert strange((await other.read(START)).rows) == ()
@@ -173,6 +211,33 @@ async def mended(node: Node) -> None:
 
 def test_a_repair_moves_unreadable_rows_aside_and_those_of_newer_versions_only_when_told(node: Node) -> None:
     mended(node)
+
+
+@told
+async def accepted(node: Node) -> None:
+    """An append may state what its rows do not come to: by a fault of whoever wrote it, or because rows changed since."""
+    async with nodes(node, 2) as (log, other):
+        await put(log, *ROWS, Encoded("schema", '[".",1]', '{"guid":7,"v":2}'))
+        base = await log.tip()
+        lie = make_append(base, bytes(16), (Commit(base.sequence + 1, (row("s", "x"),)),), {"subject": 7})
+        assert await log.append(lie) is Fate.ACCEPTED
+        found = judged(*await read_whole(other))
+        assert (found.fits, found.place.root, len(found.found)) == (False, as_root({"subject": 7}), 32)
+        with pytest.raises(RestoreError, match="--accept-state"):
+            await repair(log, time=9)
+        with pytest.raises(RestoreError, match="--accept-state"):
+            await migrate(log, MemoryLog(), time=9)
+        before, (what, end) = await whole(other), await accept_state(log, time=9)
+        assert (what, end) == (found, await other.tip())
+        assert await whole(other) == before
+        assert judged(*await read_whole(other)).fits
+        assert await accept_state(log, time=9) == (judged(*await read_whole(log)), end)
+        assert len((await repair(log, time=9))[0]) == 2
+        assert judged(*await read_whole(other)).fits
+
+
+def test_a_state_that_does_not_add_up_is_accepted_by_one_commit(node: Node) -> None:
+    accepted(node)
 
 
 @told
@@ -202,14 +267,21 @@ def test_a_log_is_packed_while_others_use_it(node: Node) -> None:
     ("change", "message"),
     [
         (lambda lines: lines[:-1], "cut short"),
-        (lambda lines: [lines[0], lines[1].replace(b"7", b"8"), *lines[2:]], "was changed"),
+        (
+            lambda lines: [lines[0], *(one.replace(b":7", b":8") for one in lines[1:])],
+            "was changed.*counter: its rows add",
+        ),
         (lambda lines: [lines[0], *lines[2:]], "rows are there"),
         (lambda lines: [lines[0], b"[1]\n", *lines[1:]], "line 2 is no row"),
         (lambda lines: [lines[0], b"{\n", *lines[1:]], "line 2 is no JSON"),
-        (lambda lines: [lines[0].replace(b'"format":1', b'"format":2'), *lines[1:]], "upgrade Treaty"),
+        (lambda lines: [lines[0].replace(b'"format":2', b'"format":3'), *lines[1:]], "upgrade Treaty"),
+        (lambda lines: [lines[0].replace(b'"format":2', b'"format":1'), *lines[1:]], "treaty log upgrade"),
+        (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "not in its order"),
+        (lambda lines: [lines[0], lines[1], *lines[1:]], "not in its order, or there twice"),
+        (lambda lines: [lines[0].replace(b'"sequence":1', b'"sequence":2'), *lines[1:]], "SHA-256"),
         (lambda lines: lines[1:], "no head of a dump"),
     ],
-    ids=["short", "changed", "row-missing", "no-row", "no-json", "newer", "no-head"],
+    ids=["short", "changed", "row-missing", "no-row", "no-json", "newer", "older", "order", "twice", "head", "no-head"],
 )
 def test_a_dump_that_is_not_whole_is_refused(change: object, message: str) -> None:
     @told

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.behaviours.logs.backends import told
-from treaty.core.commit import START, Commit, make_append
-from treaty.core.rows import Encoded
-from treaty.log import layout
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
+from treaty.core.commit import START, Commit, as_root, make_append
+from treaty.core.root import RowDigests, roots_after, roots_of
+from treaty.core.rows import Encoded, decode_key
+from treaty.log.care.repair import accept_state, repair
+from treaty.log.log import Fate
 from treaty.log.sqlite import SqliteLog
-from treaty.log.texts.compressed import LEARNED_FROM
+from treaty.log.texts.compressed import LEARNED_FROM, WARNED
 
 CHANCE = random.Random(5)
 WORDS = ["".join(CHANCE.choices("abcdefghijklmnop", k=7)) for _ in range(900)]
@@ -33,8 +35,14 @@ def texts(first: int, count: int) -> list[Encoded]:
 
 async def append(log: SqliteLog, rows: list[Encoded]) -> None:
     here = await log.tip()
-    one = make_append(here, CHANCE.randbytes(16), (Commit(here.sequence + 1, tuple(rows)),))
+    one = make_append(
+        here, CHANCE.randbytes(16), (Commit(here.sequence + 1, tuple(rows)),), roots_after(await digests(log), rows)
+    )
     assert await log.append(one) is Fate.ACCEPTED
+
+
+async def digests(log: SqliteLog) -> RowDigests:
+    return RowDigests((await log.read(START)).rows)
 
 
 async def state(log: SqliteLog) -> set[Encoded]:
@@ -49,7 +57,7 @@ def file(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def packed(tmp_path: Path) -> int:
     with file(tmp_path) as connection:
-        found: int = connection.execute("select count(*) from entry where typeof(value) = 'blob'").fetchone()[0]
+        found: int = connection.execute("select count(*) from state_row where typeof(value) = 'blob'").fetchone()[0]
         return found
 
 
@@ -86,68 +94,48 @@ def test_texts_are_compressed_and_read_as_they_were(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        ("update entry set value = substr(value, 1, 40) where key = '[\".\",11]'", r'row \[".",11\] in table schema'),
         (
-            "update entry set value = cast(substr(value, 1, 40) || x'00' || substr(value, 42) as blob) where key = '[\".\",11]'",
+            "update state_row set value = substr(value, 1, 40) where key = '[\".\",11]'",
+            r'row \[".",11\] in table schema',
+        ),
+        (
+            "update state_row set value = cast(substr(value, 1, 40) || x'00' || substr(value, 42) as blob) where key = '[\".\",11]'",
             "11",
         ),
-        ("update entry set value = x'' where key = '[\".\",11]'", "dictionary 0 is missing"),
-        ("update entry set value = cast(value || x'00' as blob) where key = '[\".\",11]'", r"\[\".\",11\]"),
+        ("update state_row set value = x'' where key = '[\".\",11]'", "dictionary 0 is missing"),
+        ("update state_row set value = cast(value || x'00' as blob) where key = '[\".\",11]'", r"\[\".\",11\]"),
         ("delete from dictionary", "its dictionary 1 is missing"),
-        ("update dictionary set data = substr(data, length(data) / 2)", "can't be read"),
+        ("update dictionary set data = substr(data, length(data) / 2)", "is damaged"),
     ],
     ids=["cut", "a-byte", "empty", "longer", "no-dictionary", "half-a-dictionary"],
 )
-def test_a_text_that_is_damaged_is_told_by_name(tmp_path: Path, harm: str, message: str) -> None:
+def test_a_text_that_is_damaged_is_told_by_name_and_all_others_are_read(
+    tmp_path: Path, harm: str, message: str, caplog: pytest.LogCaptureFixture
+) -> None:
     @told
     async def story() -> None:
         log = await SqliteLog.open(str(tmp_path / "log.db"))
         await append(log, texts(0, LEARNED_FROM * 2))
         await log.compact()
-        place = await log.tip()
+        before = await state(log)
         await log.close()
         with file(tmp_path) as connection:
             assert connection.execute(harm).rowcount == 1
         log = await SqliteLog.open(str(tmp_path / "log.db"))
-        with pytest.raises(LogDamagedError, match=message):
-            await log.read(START)
-        assert await log.tip() == place
+        delta = await log.read(START)
+        assert re.search(message, caplog.text)
+        assert len(caplog.records) <= WARNED
+        harmed = {*delta.rows} - before
+        assert {(one.table, one.key) for one in harmed} == {(one.table, one.key) for one in before - {*delta.rows}}
+        assert {one.table for one in harmed} == {"schema"}
+        assert (len(harmed) == 1) == ("dictionary set" not in harm and "from dictionary" not in harm)
+        assert as_root(roots_of(delta.rows)) != delta.tip.root
+        await accept_state(log, time=7)
+        moved, _ = await repair(log, time=8)
+        assert {one.key for one in moved} >= {decode_key(one.key) for one in harmed}
+        after = await log.read(START)
+        assert as_root(roots_of(after.rows)) == after.tip.root
+        assert not {one.key for one in harmed} & {one.key for one in after.rows if one.table == "schema"}
         await log.close()
-
-    story()
-
-
-def test_an_older_layout_is_brought_to_this_one_or_stays_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def older(*, half: bool) -> None:
-        with file(tmp_path) as connection:
-            connection.execute("pragma user_version = 1")
-            if not half:
-                connection.execute("drop table dictionary")
-
-    def number() -> int:
-        with file(tmp_path) as connection:
-            found: int = connection.execute("pragma user_version").fetchone()[0]
-            return found
-
-    @told
-    async def story() -> None:
-        log = await SqliteLog.open(str(tmp_path / "log.db"))
-        await append(log, texts(0, 20))
-        before = await state(log)
-        await log.close()
-        older(half=False)
-        with monkeypatch.context() as patch:
-            patch.setattr(layout, "MIGRATIONS", (*layout.MIGRATIONS[:1], "this is the moment of a crash"))
-            with pytest.raises(LogUnavailableError, match="syntax error"):
-                await SqliteLog.open(str(tmp_path / "log.db"))
-        assert number() == 1
-        for half in (False, True):
-            older(half=half) if half else None
-            log = await SqliteLog.open(str(tmp_path / "log.db"))
-            assert number() == layout.LAYOUT == (await log.facts()).layout
-            assert await state(log) == before
-            await log.close()
 
     story()

@@ -161,7 +161,7 @@ async def test_an_old_follower_reads_everything_anew() -> None:
         async with living(way(disk, seed=2), seed=2) as two:
             assert len((await two.ask(ListSubjects())).answer.names) == 5
             assert two.counts.reloads == 1
-            assert two.status().state_digest == one.status().state_digest
+            assert two.status().state_root == one.status().state_root
 
 
 @virtual

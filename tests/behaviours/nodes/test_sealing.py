@@ -45,7 +45,7 @@ def test_the_log_holds_no_plain_value_and_nodes_with_the_key_agree(tmp_path: Pat
         assert one.config("orders").default_metadata == HELD
         assert not other.register("orders", Draft(V1, metadata=HELD)).created
         assert one.find("orders", (("token", SECRET),)) == made
-        assert status(one).state_digest == status(other).state_digest
+        assert status(one).state_root == status(other).state_root
         assert status(one).sealed_with == ()
         assert SECRET.encode() not in on_disk(tmp_path)
     assert SECRET.encode() not in on_disk(tmp_path)
@@ -59,7 +59,7 @@ def test_a_node_without_the_key_says_so_and_leaves_alone_what_it_cannot_read(tmp
     with connect(url, metadata_keys=file) as one, connect(url) as blind:
         one.register("orders", Draft(V1, metadata=HELD))
         (used,) = status(blind).sealed_with
-        assert status(blind).state_digest == status(one).state_digest
+        assert status(blind).state_root == status(one).state_root
         told = blind.version("orders").metadata
         assert told is not None
         assert told.get("owner") == "ada"

@@ -64,7 +64,7 @@ async def everything(node: Node) -> tuple[object, ...]:
     for name in names:
         for number in (await node.ask(ListVersions(subject_of(name), "all"))).answer.numbers:
             versions.append((await node.ask(GetVersion(subject_of(name), number, deleted=True))).answer)
-    return names, versions, node.status().state_digest
+    return names, versions, node.status().state_root
 
 
 def test_a_node_on_a_state_file_knows_what_the_log_has(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_node_on_a_state_file_knows_what_the_log_has(tmp_path: Path) -> None:
         await plain.start()
         async with standing(log, path) as (node, tables):
             assert await everything(node) == await everything(plain)
-            assert node.status().state_digest == written.state
+            assert node.status().state_root == written.state
             assert node.counts.reloads == 0
             assert tables.changed == 0
             await node.ask(post("s1", '["b?","c?"]'))
@@ -104,6 +104,7 @@ def test_what_came_after_the_file_is_read_from_the_log(tmp_path: Path) -> None:
         async with standing(log, path) as (node, tables):
             assert await everything(node) == found
             assert tables.changed == 0
+            assert node.counts.reloads == 0
 
     story()
 

@@ -20,7 +20,7 @@ from tests.simulation.model import Weather
 from tests.simulation.runs.store import Door, Ground
 from treaty.core.tables import DictTables
 from treaty.log.kafka.any import spool
-from treaty.log.kafka.any.chunks import AID, ChunkError, read_chunk
+from treaty.log.kafka.any.chunks import AID, ChunkError, read_chunk, told_of
 from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.kafka.link import Batch
 from treaty.log.log import Log
@@ -128,6 +128,30 @@ def test_a_state_file_in_the_log_that_is_no_help_is_passed_over(tmp_path: Path, 
         }[harm]
         partition.records[place] = replace(record, value=harmed)
         async with started(opened(partition)) as (node, tables):
+            assert await everything(node) == await truth(opened(partition))
+            assert tables.changed == 0, "all rows were gone through"
+
+    story()
+
+
+def test_a_state_file_in_the_log_of_another_root_is_passed_over(tmp_path: Path) -> None:
+    """All that it says of itself fits, and the append at its place states another root than its chunks."""
+
+    @told
+    async def story() -> None:
+        partition = Partition()
+        await (await made(partition, tmp_path)).close()
+        places = chunks(partition)
+        found = [read_chunk(partition.records[place].value or b"") for place in places]
+        other = replace(found[0].place, root=b"x" * 32)
+        digest = told_of(other, found[0].rows, [one.payload for one in found])
+        for place, one in zip(places, found, strict=True):
+            value = replace(one, place=other, told=digest).record
+            partition.records[place] = replace(partition.records[place], value=value)
+        log = opened(partition)
+        await log.tip()
+        assert not await log.take_fold(tmp_path / "none", found[0].rows)
+        async with started(log) as (node, tables):
             assert await everything(node) == await truth(opened(partition))
             assert tables.changed == 0, "all rows were gone through"
 

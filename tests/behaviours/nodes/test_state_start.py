@@ -2,8 +2,9 @@
 
 import asyncio
 import sqlite3
+import zlib
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from treaty.node.segment import keeper as keeping
 from treaty.node.segment import writing
 from treaty.node.segment.keeper import Keeper, Write
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import open_state
 from treaty.node.segment.writing import write
 
@@ -110,16 +112,18 @@ def test_who_may_not_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "harm",
     [
-        "delete from folded",
-        "update fold set data = zeroblob(9000)",
-        "update fold set data = substr(data, 1, 9000)",
-        "delete from fold",
-        "update folded set pieces = 7",
-        "drop table folded",
+        "delete from state_copy",
+        "update state_copy_piece set data = zeroblob(9000)",
+        "update state_copy_piece set data = substr(data, 1, 9000)",
+        "delete from state_copy_piece",
+        "update state_copy set pieces = 7",
+        "drop table state_copy",
     ],
     ids=["unfinished", "strange", "cut", "gone", "short", "no-head"],
 )
-def test_a_fold_that_is_not_whole_is_left_aside(tmp_path: Path, harm: str) -> None:
+def test_a_fold_that_is_not_whole_is_left_aside_and_replaced(
+    tmp_path: Path, harm: str, caplog: pytest.LogCaptureFixture
+) -> None:
     @told
     async def story() -> None:
         async with made(tmp_path) as log:
@@ -129,6 +133,8 @@ def test_a_fold_that_is_not_whole_is_left_aside(tmp_path: Path, harm: str) -> No
             async with started(tmp_path) as (node, tables):
                 assert await everything(node) == await truth(tmp_path)
                 assert (node.counts.reloads, tables.changed) == (0, 0)
+            whole = harm in {"delete from state_copy", "drop table state_copy"}  # as while it is being written
+            assert ("`treaty log state` replaces it" in caplog.text) == (not whole)
             async with started(tmp_path, writer=written_by(log, tmp_path / "state")) as (node, tables):
                 assert await everything(node) == await truth(tmp_path)
                 assert (node.counts.reloads, tables.changed) == (0, 0)
@@ -138,6 +144,39 @@ def test_a_fold_that_is_not_whole_is_left_aside(tmp_path: Path, harm: str) -> No
                 assert await everything(node) == await truth(tmp_path)
                 assert (node.counts.reloads, tables.changed) == (0, 0)
                 assert open_state(tmp_path / "state").written == 9
+            assert await log.take_fold(tmp_path / "back", 1)
+
+    story()
+
+
+def flip(path: Path, at: float) -> None:
+    """Change one bit of a log's copy of the state file, and its checksum with it."""
+    with closing(sqlite3.connect(path)) as file, file:
+        ((data,),) = file.execute("select data from state_copy_piece").fetchall()
+        changed = bytearray(data)
+        changed[int(at * len(data))] ^= 4
+        assert file.execute("update state_copy_piece set data = ?", (bytes(changed),)).rowcount == 1
+        assert file.execute("update state_copy set crc = ?", (zlib.crc32(changed),)).rowcount == 1
+
+
+@pytest.mark.parametrize("at", [0.0, 0.002, 0.01, 0.2, 0.4, 0.6, 0.8, 0.999])
+def test_a_fold_in_which_a_bit_was_changed_with_its_checksum_makes_nobody_wrong(tmp_path: Path, at: float) -> None:
+    @told
+    async def story() -> None:
+        async with made(tmp_path) as log:
+            flip(tmp_path / "log.db", at)
+            async with started(tmp_path) as (node, _):
+                with suppress(
+                    SegmentDamagedError
+                ):  # who comes first to a damaged block is told so, and it is read again
+                    assert await everything(node) == await truth(tmp_path)
+                assert await everything(node) == await truth(tmp_path)
+                assert node.status().root_stated == ""
+            await write(log, tmp_path / "state", 9)
+            (tmp_path / "state").unlink()
+            async with started(tmp_path) as (node, tables):
+                assert await everything(node) == await truth(tmp_path)
+                assert (node.counts.reloads, tables.changed) == (0, 0)
 
     story()
 
@@ -167,7 +206,7 @@ def test_where_nothing_helps_the_log_is_read(tmp_path: Path) -> None:
     async def story() -> None:
         async with made(tmp_path):
             with sqlite3.connect(tmp_path / "log.db") as file:
-                file.execute("drop table fold")
+                file.execute("drop table state_copy_piece")
             file.close()
             for waits, writer in ((True, None), (False, fails)):
                 async with started(tmp_path, waits=waits, writer=writer) as (node, _):
@@ -227,7 +266,7 @@ def test_a_fold_that_is_kept_while_others_write_takes_the_place_of_the_last(tmp_
             with pytest.raises(LogUnavailableError):
                 await log.keep_fold(tmp_path / "missing", START, 1)
             with sqlite3.connect(tmp_path / "log.db") as file:
-                assert file.execute("select count(*) from fold").fetchone() == (1,)
+                assert file.execute("select count(*) from state_copy_piece").fetchone() == (1,)
             file.close()
 
     story()

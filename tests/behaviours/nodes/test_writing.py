@@ -19,6 +19,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
+from treaty.core.root import roots_after, roots_of
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.values import Outcome
 from treaty.core.view import View
@@ -84,7 +85,8 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     disk = Disk(9)
     log = way(disk)
     of_newer = Outcome(1, "Subscribed", (("answer", "{}"),))
-    await put(log, START, [encode_row(Row("outcome", ("theirs",), of_newer))], 0)
+    theirs = [encode_row(Row("outcome", ("", "theirs"), of_newer))]
+    await put(log, START, theirs, roots_of(theirs), 0)
     async with living(way(disk, seed=1)) as node:
         await node.ask(ListSubjects())
         asked = [
@@ -108,7 +110,7 @@ async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone
         decide = node._writer._decide
 
         def failing(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
-            if command.command_id == "bad" and view.get("outcome", ("bad",)) is not None:
+            if command.command_id == "bad" and view.get("outcome", ("", "bad")) is not None:
                 raise KeyError("a fault")
             return decide(view, command, grammar)
 
@@ -236,7 +238,8 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
     async with living(way(disk)) as node:
         await node.ask(post("s"))
         strange = Commit(2, (Encoded("dreams", '["x"]', '{"v":1}'), Encoded("subject", '[".","t"]', '{"v":9}')))
-        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,))) is Fate.ACCEPTED
+        roots = roots_after(node.follower.tables, strange.rows)
+        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots)) is Fate.ACCEPTED
         assert (await node.ask(ListSubjects())).answer.names == ("s",)
         for _ in range(2):
             with pytest.raises(Unavailable, match=r"read-only: 2 rows.*'dreams'.*upgrade") as refused:
@@ -246,7 +249,8 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
         assert "upgrade" in status.read_only
         assert len(status.quarantine) == 2
         mended = Commit(3, (Encoded("dreams", '["x"]', None), Encoded("subject", '[".","t"]', None)))
-        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,))) is Fate.ACCEPTED
+        roots = roots_after(node.follower.tables, mended.rows)
+        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots)) is Fate.ACCEPTED
         await node.ask(ListSubjects())
         assert (await node.ask(post("u"))).token.sequence == 4
 

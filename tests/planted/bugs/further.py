@@ -23,7 +23,7 @@ FURTHER = (
     Bug(
         "config: a change forgets the rest",
         "Members that a change of config leaves out go back to their defaults.",
-        (Edit("treaty.core.law.settings:merged", "new = old or Config()", "new = Config()"),),
+        (Edit("treaty.core.law.settings:merged", "new = old or UNSET", "new = UNSET"),),
         by_tests("behaviours/test_registry_settings.py::test_a_change_of_config_keeps_the_rest[memory]"),
     ),
     Bug(
@@ -59,7 +59,7 @@ FURTHER = (
         (
             Edit(
                 "treaty.core.needs:_register",
-                '("/treaty/createWith/policy",) * bool(chosen)',
+                '("/treaty/createWith/policy",) * chosen',
                 '("/treaty/createWith/policy",) * (not request)',
             ),
         ),
@@ -134,8 +134,8 @@ FURTHER = (
         (
             Edit(
                 "treaty.core.law.settings:config_in_force",
-                "root = own_config(view, ROOT) or Config()",
-                "root = own_config(view, Scope(scope.context)) or Config()",
+                "root = own_value(view, ROOT) or UNSET",
+                "root = own_value(view, Scope(scope.context)) or UNSET",
             ),
         ),
         by_tests(

@@ -13,6 +13,138 @@ LOGS = (
         ),
     ),
     Bug(
+        "any: a stale append is judged by its root",
+        "An append that came second on a known place, and states another root than the one that won, counts as a fork.",
+        (
+            Edit(
+                "treaty.log.kafka.any.rule:History.judge",
+                "if base >= self.oldest and self.digest_at(base) != claim.parent:",
+                "if base >= self.oldest and (self.digest_at(base) != claim.parent"
+                " or self.places.get(claim.last, bytes(32) + claim.root)[32:] != claim.root):",
+            ),
+        ),
+        by_tests("laws/test_kafka_rule.py::test_the_fourth_record[the third once more, with another root]"),
+        also=by_lives(0, ANY, log="any"),
+    ),
+    Bug(
+        "any: a place is known whatever its root",
+        "Who comes with rows of another root, as a changed state file has, gets only what came after.",
+        (Edit("treaty.log.kafka.any.reading:Reading.since", "if after.agrees(self.tip):", "if after == self.tip:"),),
+        by_tests("simulation/kafka/test_any_damage.py::test_a_place_with_another_root_is_not_known"),
+    ),
+    Bug(
+        "any: a copy of a state file is known by its digest alone",
+        "A node starts on a copy in the topic that says another root than the append at its place.",
+        (
+            Edit(
+                "treaty.log.kafka.any.rule:History.knows",
+                "self.places.get(place.sequence) == place.digest + place.root",
+                "self.digest_at(place.sequence) == place.digest",
+            ),
+        ),
+        by_tests(
+            "behaviours/nodes/test_state_kafka.py::test_a_state_file_in_the_log_of_another_root_is_passed_over",
+            "laws/test_kafka_rule.py::test_memory_begins_at_a_fold_and_what_was_before_is_no_fork",
+        ),
+    ),
+    Bug(
+        "any: the rows of a snapshot are not compared with its tables",
+        "A snapshot whose digest fits is believed, though its rows are not those that it names.",
+        (Edit("treaty.log.kafka.any.chunks:rows_of", "if count != chunks[0].rows or wrong:", "if count < 0:"),),
+        by_tests(
+            "simulation/kafka/test_any_damage.py::"
+            "test_a_fold_that_was_made_of_wrong_rows_is_dropped_by_name[all appends-a row that never was]"
+        ),
+    ),
+    Bug(
+        "any: the rows of a snapshot are not compared with its root",
+        "A snapshot of which a row is missing is believed, though its head says another root than its tables come to.",
+        (Edit("treaty.log.kafka.any.chunks:rows_of", "if as_root(stated) != place.root:", "if count < 0:"),),
+        by_tests(
+            "simulation/kafka/test_any_damage.py::"
+            "test_a_fold_that_was_made_of_wrong_rows_is_dropped_by_name[all appends-a row is missing]"
+        ),
+    ),
+    Bug(
+        "any: the root of a snapshot is not compared with the append at its place",
+        "A snapshot that states another root than its append is believed where it is whole.",
+        (
+            Edit(
+                "treaty.log.kafka.any.beginning:candidates",
+                "elif ordered[0].format == FORMAT and stated.get(place.digest, place.root) != place.root:",
+                "elif not told:",
+            ),
+        ),
+        by_tests(
+            "simulation/kafka/test_any_damage.py::"
+            "test_a_fold_that_was_made_of_wrong_rows_is_dropped_by_name[all appends-another root than the append there]"
+        ),
+    ),
+    Bug(
+        "any: a snapshot is made of rows of another root",
+        "Rows that are not those of their place are written as a snapshot, and what shows what they should be is deleted.",
+        (Edit("treaty.log.kafka.any.chunks:cut", "if as_root(roots) != place.root:", "if not place.root:"),),
+        by_tests(
+            "simulation/kafka/test_any_damage.py::"
+            "test_nothing_is_folded_where_the_rows_are_not_those_that_the_log_states"
+        ),
+    ),
+    Bug(
+        "any: a damaged append that is not the next one is ignored",
+        "Only the append that would be valid is held against its digest, so that one whose identity changed is taken for stale.",
+        (
+            Edit(
+                "treaty.log.kafka.any.reading:Reading._append",
+                "if known and not self._is_past(claim)",
+                "if verdict is Verdict.VALID",
+            ),
+        ),
+        by_tests(
+            "simulation/kafka/test_any_damage.py::test_each_bit_of_an_append_is_noticed[the last append]",
+            "simulation/kafka/test_any_harm.py::test_who_starts_finds_what_was_written_or_says_what_is_wrong",
+        ),
+    ),
+    Bug(
+        "owner: the root of a mark is not compared",
+        "A state of another root than the mark at its offset states is read on from.",
+        (
+            Edit(
+                "treaty.log.kafka.owner.view:View._end",
+                "mark.position.agrees(self.position)",
+                "mark.position == self.position",
+            ),
+        ),
+        by_tests("simulation/kafka/owner/test_owner_damage.py::test_a_state_of_another_root_is_not_read_on_from"),
+    ),
+    Bug(
+        "owner: the check of a mark is not looked at",
+        "A mark of which a bit has changed is believed.",
+        (
+            Edit(
+                "treaty.log.kafka.owner.forms:read_mark",
+                'fits = check == _check({**members, "v": MARK_FORMAT})',
+                "fits = version == MARK_FORMAT",
+            ),
+        ),
+        by_tests(
+            "simulation/kafka/owner/test_owner_damage.py::test_each_bit_of_each_record_is_noticed[value-as written]",
+            "simulation/kafka/owner/test_owner_damage.py::test_a_mark_that_was_changed_is_named",
+        ),
+    ),
+    Bug(
+        "owner: half of a transaction is part of the state that a node shows",
+        "Rows that do not come to the root of the last mark are shown, after one reload.",
+        (
+            Edit(
+                "treaty.node.follower:Follower._ready",
+                "if as_root(roots_of(delta.rows)) != delta.tip.root:",
+                "if not delta.tip.root:",
+            ),
+        ),
+        by_tests("simulation/kafka/owner/test_owner_accepting.py::test_nodes_show_nothing_of_half_a_transaction"),
+        also=by_lives(0, ANY, log="owner", events="harmed"),
+    ),
+    Bug(
         "owner: half a transaction counts as whole",
         "A reader takes a transaction whose rows compaction has partly taken away.",
         (
@@ -31,10 +163,34 @@ LOGS = (
             Edit(
                 "treaty.log.sqlfile:SqlFile._write",
                 "self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))",
-                'self._db.execute(_SWEEP.replace("and sequence <= (select min(last) from append)", ""), (PRUNED_AT_ONCE,))',
+                'self._db.execute(_SWEEP.replace("and sequence <= (select min(last) from log_append)", ""), (PRUNED_AT_ONCE,))',
             ),
         ),
         by_tests("behaviours/logs/test_read.py::test_whoever_reads_on_from_any_place_comes_to_the_same_state[sqlite]"),
+    ),
+    Bug(
+        "sqlite: a place is known with any root",
+        "Whoever stands on changed rows of a place is told that he knows it.",
+        (
+            Edit(
+                "treaty.log.sqlfile:SqlFile._since",
+                "self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root))",
+                'self._db.execute(_KNOWN.replace(" and root = ?", ""), (after.sequence, after.identity, after.digest))',
+            ),
+        ),
+        by_tests("behaviours/logs/test_table_roots.py::test_a_place_is_known_with_its_root_alone[sqlite]"),
+    ),
+    Bug(
+        "sql: table roots that somebody else wrote are believed",
+        "An append writes only the table roots that changed since another append of the same connection.",
+        (
+            Edit(
+                "treaty.log.roots:WrittenRoots.changes",
+                "known = append.parent == self._digest",
+                "known = bool(self._digest)",
+            ),
+        ),
+        by_tests("behaviours/logs/test_table_roots.py::test_table_roots_are_those_of_the_rows_whoever_writes[sqlite]"),
     ),
     Bug(
         "sqlite: an own append answers any question",
@@ -89,7 +245,7 @@ LOGS = (
     Bug(
         "owner: changes since a forgotten place are told as complete",
         "Who asks for what came after a place that is not remembered gets what is remembered.",
-        (Edit("treaty.log.kafka.owner.window:Window.since", "if after != self._base:", "if not self._base:"),),
+        (Edit("treaty.log.kafka.owner.window:Window.since", "if not after.agrees(self._base):", "if not self._base:"),),
         by_lives(0, ANY, log="owner"),
     ),
     Bug(

@@ -53,7 +53,12 @@ NODES = (
     Bug(
         "state file: lacks the last row of its place",
         "A new state file is written without the last row that came since the old one.",
-        (Edit("treaty.node.segment.writing:_newest", "tables.apply(delta.rows,", "tables.apply(delta.rows[:-1],"),),
+        (
+            Edit("treaty.node.segment.writing:_newest", "tables.apply(delta.rows,", "tables.apply(delta.rows[:-1],"),
+            Edit(
+                "treaty.node.segment.writing:_differs", "if found == position.root:", "if found:"
+            ),  # else noticed there
+        ),
         by_tests("behaviours/nodes/test_state_file.py::test_what_came_after_the_file_is_read_from_the_log"),
     ),
     Bug(
@@ -138,9 +143,12 @@ NODES = (
         (
             Edit(
                 "treaty.node.follower:Follower.change_over",
-                "self.tables.apply(delta.rows,",
-                "self.tables.apply(delta.rows[:-1],",
+                "self.tables.advance(delta.rows,",
+                "self.tables.advance(delta.rows[:-1],",
             ),
+            Edit(
+                "treaty.node.segment.layered:LayeredTables.advance", "!= position.root", "== position"
+            ),  # else noticed
         ),
         by_lives(0, ANY),
     ),

@@ -39,7 +39,7 @@ def endure(folder: Path, store: Store, seed: int, *, kills: int, seconds: float,
         states = {}
         for server in chaos.servers:
             server.get("/subjects?limit=1")  # looks at the tip
-            states[server.base] = server.get("/status")["node"]["state_digest"]
+            states[server.base] = server.get("/status")["node"]["state_root"]
         meanings = chaos.meanings()
     finally:
         chaos.recorder.write(history)
@@ -63,7 +63,7 @@ def _digests(store: Store, states: dict[str, str]) -> list[str]:
     verified = subprocess.run(command, capture_output=True, text=True, check=False)
     if verified.returncode != 0:
         return [f"the log is not sound: {verified.stdout}{verified.stderr}"]
-    told = json.loads(verified.stdout)["logs"][0]["stateDigest"]
+    told = json.loads(verified.stdout)["logs"][0]["stateRoot"]
     return [f"{base} shows state {state}, the log {told}" for base, state in states.items() if state != told]
 
 

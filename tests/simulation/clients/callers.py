@@ -1,10 +1,13 @@
 """Who asks: somebody without rights in force, or one of a few principals with limited rights."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from treaty.core.registry import Call
 from treaty.core.rights import Access, Permission, Rights, Rule, complete
 
+OWN = 0.6
+"""How many commands that are sent twice at a time are sent by one and the same."""
 PLAIN = 0.8
 """How many requests come to a server that has no rights, where everybody may do everything."""
 
@@ -41,6 +44,17 @@ class Callers:
         self._chance = chance
         rights = Rights(RULES)
         self._bounded = [Caller(name, rights.access(name)) for name in PRINCIPALS]
+
+    def again(self, call: Call) -> Call:
+        """Return how a request is sent a second time: at times by somebody else, who has the same command id."""
+        if self._chance.random() < OWN:
+            return call
+        other = self._chance.choice(self._bounded)
+        return replace(call, principal=other.principal, access=other.access)
+
+    def administrator(self, call: Call) -> Call:
+        """Return how an administrator asks."""
+        return replace(call, principal=PRINCIPALS[0], access=self._bounded[0].access)
 
     def pick(self) -> Caller:
         """Choose who asks next."""

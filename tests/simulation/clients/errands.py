@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tests.simulation.texts import OUTER
-from tests.simulation.workload import MOST_IDS, TAGGED, Asker
+from tests.simulation.workload import MOST_IDS, TAGGED, Asker, level
 from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS
@@ -105,16 +105,69 @@ def turn_alias(ask: Asker) -> list[Request[Any]]:
 
 
 def create_with(ask: Asker) -> list[Request[Any]]:
-    """Make a subject with a policy of its own, then set the config against it."""
-    subject, level = ask.subject(), ask.chance.choice(list(LEVELS))
-    creation = Creation(policy=ask.chance.choice(["NONE", "FULL_TRANSITIVE"]), properties=ask.properties())
+    """Make a subject with a policy of its own, after or before the config is set against it; then name one again."""
+    subject, word = ask.subject(), ask.chance.choice(list(LEVELS))
+    creation = Creation(
+        policy=Config(level=ask.chance.choice(["NONE", "FULL_TRANSITIVE"])), properties=ask.properties()
+    )
+    against = Config(level=word) if ask.often(0.5) else Config(exact_level=level(ask))
+    setting, making = SetConfig(Scope(*subject), against), Register(subject, ask.draft(), create_with=creation)
     return [
         DeleteSubject(subject),
         DeleteSubject(subject, permanent=True),
+        *ask.chance.sample([setting, making], 2),
+        GetConfig(Scope(*subject)),
+        Register(subject, ask.draft()),
         Register(subject, ask.draft(), create_with=creation),
-        SetConfig(Scope(*subject), Config(level=level)),
+    ]
+
+
+def show_again(ask: Asker) -> list[Request[Any]]:
+    """Set a level that has no word, then the words by which it may be shown: only the one that is shown changes nothing."""
+    scope = Scope(*ask.subject()) if ask.often(0.8) else Scope()
+    asked: list[Request[Any]] = [SetConfig(scope, Config(exact_level=level(ask))), GetConfig(scope)]
+    for word in ask.chance.sample(list(LEVELS), 3):
+        asked += [SetConfig(scope, Config(level=word)), GetConfig(scope, resolve=True)]
+    return asked
+
+
+def compare_unalike(ask: Asker) -> list[Request[Any]]:
+    """Register what fits some versions one way and others the other, while ranges of both directions differ."""
+    subject = ask.subject()
+    drafts = [
+        Draft(text, "TOY") for text in ask.chance.sample(['["a"]', '["a", "b?"]', '["a", "b"]', '["b?", "a"]'], 3)
+    ]
+    first, second = level(ask), level(ask)
+    return [
+        DeleteSubject(subject),
+        DeleteSubject(subject, permanent=True),
+        SetConfig(Scope(*subject), Config(level="NONE")),
+        *(Register(subject, draft) for draft in drafts),
+        SetConfig(Scope(*subject), Config(exact_level=first)),
+        *(Check(subject, draft) for draft in drafts),
+        Register(subject, Draft('["a", "d?"]', "TOY")),
+        SetConfig(Scope(*subject), Config(exact_level=second)),
         Register(subject, ask.draft()),
-        Register(subject, ask.draft()),
+    ]
+
+
+def make_anew(ask: Asker) -> list[Request[Any]]:
+    """Have several versions, of several types, with names; remove the subject, and make it again: nothing of it is left."""
+    subject, word = ask.subject(), ask.chance.choice("ab")
+    texts = [*ask.chance.sample(['["a"]', '["b"]', '["a", "b?"]'], 2)]
+    first, second = (Draft(text, "TOY") for text in texts)
+    record = ask.record()
+    return [
+        SetConfig(Scope(*subject), Config(level="NONE")),
+        Register(subject, first, names=(("scheme", word),)),
+        Register(subject, record),
+        Register(subject, second),
+        DeleteSubject(subject),
+        DeleteSubject(subject, permanent=True),
+        Register(subject, ask.chance.choice([first, second]), names=(("scheme", word),)),
+        Register(subject, record, names=(("scheme", ask.chance.choice("ab")),)),
+        GetVersion(subject, -1),
+        ListVersions(subject, "all"),
     ]
 
 
@@ -208,7 +261,10 @@ ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "versions replaced": (2, replace_version),
     "contexts renewed": (2, renew_context),
     "aliases turned": (2, turn_alias),
-    "created with": (1, create_with),
+    "created with": (2, create_with),
+    "shown again": (2, show_again),
+    "compared unalike": (2, compare_unalike),
+    "made anew": (2, make_anew),
     "references tagged": (2, tag_references),
     "referrers deleted": (2, refer_and_delete),
     "compared far back": (2, compare_far_back),

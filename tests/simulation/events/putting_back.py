@@ -18,18 +18,18 @@ async def put_back(site: Site, chance: random.Random) -> None:
         return
     history = site.history
     states = {one: history.states[history.places[one]] for one in list(history.path)[-12:]}
-    origin = history.states[-1].get("lineage", ORIGIN)
+    origin = history.states[-1].get("log_origin", ORIGIN)
     whole = [
         one
         for one, state in states.items()
-        if not unfinished(state) and not _spoilt(state) and state.get("lineage", ORIGIN) == origin
+        if not unfinished(state) and not _spoilt(state) and state.get("log_origin", ORIGIN) == origin
     ]
     if not whole:
         return
     place = chance.choice(whole)
     site.say("event", f"from {site.history.tip.sequence} to {place.sequence}")
     site.count["lost commits"] += site.history.tip.sequence - place.sequence
-    store.disk.put_back(place)
+    store.disk.put_back(place, history.texts[history.places[place]])
     site.check(lambda: site.history.put_back(place))
     for member in site.members:  # some nodes die with their connections, and come back on state files of either time
         if chance.random() < 0.3:

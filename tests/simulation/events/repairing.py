@@ -20,7 +20,8 @@ async def damage_and_repair(site: Site, chance: random.Random) -> None:
 
     def garbage(base: Position) -> Append:
         row = Encoded(table, place.key, '{"v":1,')
-        return make_append(base, chance.randbytes(16), (Commit(base.sequence + 1, (row,)),))
+        commit = Commit(base.sequence + 1, (row,))
+        return make_append(base, chance.randbytes(16), (commit,), site.history.roots_with((row,)))
 
     site.history.garbage.add((table, place.key))
     if not await site.store.intrude(garbage):

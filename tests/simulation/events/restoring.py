@@ -5,13 +5,15 @@ import random
 
 from tests.simulation.events.building import PATIENCE, Building
 from tests.simulation.judging.broken import Broken
+from tests.simulation.judging.roots import plain, whole
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import START
+from treaty.core.counters import IDS_SPARED
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.lineage import unfinished
 from treaty.core.rows import Key
 from treaty.core.tables import DictTables
-from treaty.core.values import IDS_SPARED, Counter
+from treaty.core.values import Counter
 from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
 from treaty.log.care.restore import PLACED, restore
 from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError
@@ -25,7 +27,11 @@ async def restore_dump(site: Site, chance: random.Random) -> None:
         return
     since = site.history.places[delta.tip]
     before = site.history.states[since]
-    lines = [*write_dump(head_of(delta, "model:old", EPOCH), delta.rows)]
+    head = head_of(delta, "model:old", EPOCH)
+    roots = site.history.roots[since]
+    if plain(head.roots) != roots or head.position.root != whole(roots):
+        raise Broken("root", f"a dump at {delta.tip.sequence} says that its root is {head.position.root.hex()}")
+    lines = [*write_dump(head, delta.rows)]
     await asyncio.sleep(site.weather.latency * 100 * chance.expovariate(1.0))
     if site.history.tip.identity != delta.tip.identity or delta.tip not in site.history.path:
         return

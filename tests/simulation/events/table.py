@@ -5,8 +5,19 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
-from tests.simulation.events import levels, moving, putting_back, repairing, restoring, troubles
+from tests.simulation.events import (
+    flipping,
+    freeing_ids,
+    levels,
+    moving,
+    putting_back,
+    putting_subjects,
+    repairing,
+    restoring,
+    troubles,
+)
 from tests.simulation.judging.broken import Broken
+from tests.simulation.kafka import harming
 from tests.simulation.members import Site
 
 Event = Callable[[Site, random.Random], Awaitable[None]]
@@ -14,12 +25,13 @@ Event = Callable[[Site, random.Random], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of event: in how many of the lives, how often in such a life, and whether only SQL knows it."""
+    """One kind of event: in how many of the lives, how often in such a life, and whether only SQL, or only Kafka, knows it."""
 
     lives: float
     times: int
     happen: Event
     sql: bool = False
+    kafka: bool = False
 
 
 EVENTS: Mapping[str, Kind] = {
@@ -28,9 +40,13 @@ EVENTS: Mapping[str, Kind] = {
     "moved": Kind(0.12, 1, moving.move),
     "levels": Kind(0.15, 1, levels.upgrade),
     "repaired": Kind(0.12, 2, repairing.damage_and_repair),
+    "subjects put": Kind(0.3, 2, putting_subjects.put_subject),
+    "ids freed": Kind(0.12, 1, freeing_ids.hold_up_and_free),
     "compacted": Kind(0.3, 3, troubles.compact),
     "full": Kind(0.12, 2, troubles.fill),
     "damaged": Kind(0.06, 1, troubles.damage),
+    "flipped": Kind(0.12, 2, flipping.flip, sql=True),
+    "harmed": Kind(0.15, 2, harming.harm, kafka=True),
 }
 
 
@@ -50,7 +66,8 @@ class Plot:
 
     async def play(self, *, sql: bool) -> None:
         """Have them happen, one after the other; what has begun is brought to its end."""
-        names = [name for name in self.kinds for _ in range(EVENTS[name].times) if sql or not EVENTS[name].sql]
+        known = [name for name in self.kinds if not (EVENTS[name].kafka if sql else EVENTS[name].sql)]
+        names = [name for name in known for _ in range(EVENTS[name].times)]
         self._chance.shuffle(names)
         for name in names:
             await asyncio.sleep(self._pause * self._chance.expovariate(1.0))

@@ -4,17 +4,18 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tests.simulation.history import History
+from tests.simulation.history import History, name_in_commit
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.doorway import from_memory, hears_too_much, signed, told_answers
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.deciding import decide, has_to_look, is_command, same_answer, same_verdict
+from tests.simulation.judging.model.events import Name
 from tests.simulation.judging.model.past import Past
 from treaty.core.commit import Append, Commit, Position
 from treaty.core.lineage import unfinished
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply
-from treaty.core.requests import GetVersion, Request, Scope
+from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +43,7 @@ class Judge:
     def __init__(self, history: History, sent: set[str]) -> None:
         self.history = history
         self.sent = sent
-        self.asked: dict[str, list[Asked]] = {}
+        self.asked: dict[Name, list[Asked]] = {}
         self.counts: Counter[str] = Counter()
         self.stale_looks = False
         """Whether an old leader of the log may answer looks, as it was a while ago."""
@@ -51,18 +52,19 @@ class Judge:
 
     def arrives(self, request: Request[Any], call: Call, time: int) -> Asked:
         one = Asked(signed(request, call), call, self.history.now, time)
-        known = self.history.commands.setdefault(call.command_id, [])
         asking = one.asking
+        known = self.history.commands.setdefault(asking.name, [])
         if all(replace(each, time=time) != asking for each in known):
             known.append(asking)
-        self.asked.setdefault(call.command_id, []).append(one)
+        self.asked.setdefault(asking.name, []).append(one)
         return one
 
     def lands(self, append: Append) -> None:
         """Somebody must be waiting for what lands, or have been told that it may."""
         for commit in append.commits:
-            states = {one.state for one in self.asked.get(commit.command_id, ())}
-            again = commit.command_id in self.history.lost  # the log was put back after it had landed
+            name = name_in_commit(commit)
+            states = {one.state for one in self.asked.get(name, ())}
+            again = name in self.history.lost  # the log was put back after it had landed
             if commit.rows and commit.command_id and not again and not states & {"open", "unknown", "lost"}:
                 told = sorted(states)
                 raise Broken("2", f"command {commit.command_id} lands at {commit.sequence} after it was {told}")
@@ -70,7 +72,7 @@ class Judge:
         self.counts["writes with rights"] += sum(self._had_rights(commit) for commit in append.commits)
 
     def _had_rights(self, commit: Commit) -> bool:
-        asked = self.asked.get(commit.command_id, ())
+        asked = self.asked.get(name_in_commit(commit), ())
         return bool(commit.rows) and any(one.call.access is not None for one in asked)
 
     # ---------------------------------------------------------------------------------------------------- answers
@@ -118,16 +120,17 @@ class Judge:
             raise Broken("3", f"asked for {wanted}, answered from {place.token}")
 
     def _written(self, one: Asked, reply: Reply[Any], place: Position) -> None:
-        landed = self.history.landed.get(one.call.command_id)
-        if any(same_answer(mine, reply.answer) for mine in self.history.lost.get(one.call.command_id, ())):
+        name = one.asking.name
+        landed = self.history.landed.get(name)
+        if any(same_answer(mine, reply.answer) for mine in self.history.lost.get(name, ())):
             self.counts["written and lost"] += 1
             return
-        if landed is not None and one.request not in self.history.done[one.call.command_id]:
+        if landed is not None and one.request not in self.history.done[name]:
             # In one chain an answer that writes nothing may come before the other's commit, under the token of its end.
-            if one.since >= landed and one.call.command_id in self.history.pasts[-1].outcomes:
+            if one.since >= landed and name in self.history.pasts[-1].outcomes:
                 raise Broken("2", f"{one.request} was told {reply}, under an id that was another request's")
         elif landed is not None:
-            same = same_answer(self.history.answers[one.call.command_id], reply.answer)
+            same = same_answer(self.history.answers[name], reply.answer)
             if same and self.history.places[place] >= landed:
                 self.counts["written"] += 1
                 return
@@ -150,6 +153,7 @@ class Judge:
         self.counts["reads"] += 1
         self.counts["strict reads"] += one.call.consistency == "strict"
         self.counts["reads with rights"] += one.call.access is not None
+        self.counts["outcomes of others"] += isinstance(one.request, GetOutcome) and one.request.principal is not None
         self.counts["aliases followed"] += _is_alias(past, one.request)
 
     def refused(self, one: Asked, refusal: Refusal) -> None:
@@ -169,12 +173,19 @@ class Judge:
         self.counts["refusals of rights"] += isinstance(refusal, Forbidden)
         if hears_too_much(one.asking, refusal):
             raise Broken("rights", f"{one.call.principal} hears of what they may not read: {refusal.reason}")
+        if refusal.reason.rule == "COMMAND_ID_USED" and self._fits_several(one):
+            return
         if not self._justified(one, refusal, since):
             verdict = decide(self.history.pasts[-1], one.asking)
             raise Broken(
                 "1",
                 f"{one.request} was refused ({refusal!r} {refusal.reason}), but no state since {since} says so: {verdict}",
             )
+
+    def _fits_several(self, one: Asked) -> bool:
+        """Whether the commit under the request's id may be of another request too: the model can't tell which it is of."""
+        kept = self.history.pasts[-1].outcomes.get(one.asking.name)
+        return kept is not None and len(kept.requests) > 1
 
     def _oldest(self, one: Asked) -> int:
         """The first moment that an answer may be of. Where an old leader may answer, only a strict read is safe from it."""
@@ -188,8 +199,8 @@ class Judge:
         beyond = one.call.after is not None and one.call.after.sequence > self.history.tip.sequence
         if self.calm and not beyond:
             raise Broken("6", f"{one.request} got no answer although all was well: {error}")
-        landed = self.history.landed.get(one.call.command_id)
-        if landed is not None and landed > one.since and len(self.asked[one.call.command_id]) == 1:
+        landed = self.history.landed.get(one.asking.name)
+        if landed is not None and landed > one.since and len(self.asked[one.asking.name]) == 1:
             raise Broken("2", f"{one.request} was told that nothing was left, and stands at {landed}")
 
     def unknown(self, one: Asked, error: OutcomeUnknown) -> None:

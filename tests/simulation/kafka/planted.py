@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from treaty.core.commit import START, Position, Prefix
+from treaty.core.commit import START, Position, Prefix, as_root
+from treaty.core.limits import FOLD_CHUNK_BYTES
+from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
-from treaty.log.kafka.any import folding, scan
+from treaty.log.kafka.any import chunks, folding, scan
 from treaty.log.kafka.any import log as logs
 from treaty.log.kafka.any.beginning import Named
 from treaty.log.kafka.any.chunks import Chunk
@@ -17,6 +19,7 @@ from treaty.log.kafka.any.tailing import Tail
 
 _judge = History.judge
 _plan = folding.plan
+_cut = chunks.cut
 
 
 def tail_of_a_chain(history: History, claim: Prefix) -> Verdict:
@@ -57,9 +60,9 @@ def cut_to_the_chunks(scanned: Scanned, margin: int) -> folding.Plan | None:
     return None if chosen is None else replace(chosen, rest=scanned.next)
 
 
-def without_outcomes(chunks: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ...]:
+def without_outcomes(folded: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ...]:
     """A fold forgets what commands came to."""
-    return tuple(row for row in state(chunks, appends) if row.table != "outcome")
+    return tuple(row for row in state(folded, appends) if row.table != "outcome")
 
 
 def oldest(first: int, _: Sequence[Named], folds: Mapping[bytes, Position]) -> tuple[Position, bytes] | None:
@@ -71,6 +74,11 @@ def oldest(first: int, _: Sequence[Named], folds: Mapping[bytes, Position]) -> t
 def no_front(*_: object) -> tuple[Position, bytes]:
     """Whatever the partition begins with is taken for the front of the log."""
     return START, b""
+
+
+def unchecked(place: Position, rows: Sequence[Encoded], *, size: int = FOLD_CHUNK_BYTES) -> tuple[Chunk, ...]:
+    """A fold is made of whatever rows there are, and states their root: that they are not those of its place goes unseen."""
+    return _cut(replace(place, root=as_root(roots_of(rows))), rows, size=size)
 
 
 async def unnamed(*_: Any, **__: Any) -> bool:
@@ -90,6 +98,12 @@ def blind(history: History, claim: Prefix) -> Verdict:
     return verdict if verdict in {Verdict.VALID, Verdict.NEWER} else Verdict.LOSER
 
 
+def passed_over(history: History, claim: Prefix) -> Verdict:
+    """An append of an older format is passed over."""
+    verdict = _judge(history, claim)
+    return Verdict.LOSER if verdict is Verdict.OLDER else verdict
+
+
 async def jumps(tail: Any) -> None:
     """Who finds that the next offset is gone goes on at the end, as a consumer without `auto.offset.reset=error` does."""
     tail._next = (await tail._link.ends()).end
@@ -101,8 +115,12 @@ LIVES: Mapping[str, Bug] = {
     "the tail of a chain survives its lost head": [(History, "judge", tail_of_a_chain)],
     "an append is valid on any parent": [(History, "judge", any_parent)],
     "a late resend is taken again": [(History, "judge", resend)],
-    "a fold inside a chain": [(folding, "plan", inside_a_chain), (logs, "plan", inside_a_chain)],
-    "an outcome is lost by a fold": [(folding, "state", without_outcomes)],
+    "a fold inside a chain": [
+        (folding, "plan", inside_a_chain),
+        (logs, "plan", inside_a_chain),
+        (folding, "cut", unchecked),
+    ],
+    "an outcome is lost by a fold": [(folding, "state", without_outcomes), (folding, "cut", unchecked)],
     "commits between a fold's place and its first chunk are cut away": [(logs, "plan", cut_to_the_chunks)],
     "an older fold is taken as the newest": [(scan, "beginning", oldest)],
     "a fold counts before it is named": [(folding, "_name", unnamed)],
@@ -111,6 +129,7 @@ LIVES: Mapping[str, Bug] = {
 
 FAULTS: Mapping[str, Bug] = {
     "newer": [(History, "judge", skipped)],
+    "older": [(History, "judge", passed_over)],
     "truncated": [(History, "judge", blind)],
     "forked": [(History, "judge", blind)],
     "front": [(scan, "beginning", no_front)],

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -13,8 +14,9 @@ from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.kafka.planted import FAULTS, Bug
 from treaty.core.commit import START, Append, Position
 from treaty.log.kafka.any import tailing
+from treaty.log.kafka.any.chunks import cut
 from treaty.log.kafka.any.log import AnyLog
-from treaty.log.log import LogDamagedError, LogNewerError
+from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError
 
 SECONDS = 20
 
@@ -35,6 +37,12 @@ async def filled(partition: Partition, appends: int) -> tuple[AnyLog, list[Appen
     return log, sent
 
 
+def of_format(number: int, append: Append) -> bytes:
+    """The same append in another format, which may look like anything behind its prefix."""
+    envelope = append.envelope
+    return envelope[:4] + number.to_bytes(2, "big") + envelope[6:-1]
+
+
 async def shows(log: AnyLog, place: Position) -> None:
     """Return when a node that follows has come to a place."""
     while await log.tip() != place:  # noqa: ASYNC110 - asking again is what a follower does
@@ -43,13 +51,26 @@ async def shows(log: AnyLog, place: Position) -> None:
 
 async def newer(partition: Partition) -> None:
     log, sent = await filled(partition, 3)
-    envelope = chain(sent[-1].position, [row("a", "4")]).envelope
-    partition.append(envelope[:4] + b"\0\2" + envelope[6:])
-    with pytest.raises(LogNewerError, match=r"format 2.*nothing is lost, upgrade this node") as told:
+    partition.append(of_format(3, chain(sent[-1].position, [row("a", "4")])))
+    with pytest.raises(LogNewerError, match=r"format 3.*nothing is lost, upgrade this node") as told:
         await log.tip()
     assert told.value.told.startswith("the log is of a newer version of Treaty"), "nothing is damaged"
     with pytest.raises(LogNewerError, match="upgrade"):
         await node(partition)[0].read(START)
+
+
+async def older(partition: Partition) -> None:
+    """A topic of yesterday: of appends, and of a fold whose prefix was deleted."""
+    _, sent = await filled(Partition(), 3)
+    for one in sent:
+        partition.append(of_format(1, one))
+    for _ in range(2):
+        with pytest.raises(LogOlderError, match=r"format 1, known here is 2.*`treaty log upgrade OLD NEW`") as told:
+            await node(partition)[0].read(START)
+        assert told.value.told.startswith("the log is of an older format"), "nothing is damaged"
+        for chunk in cut(sent[1].position, [row("a", "2")]):
+            partition.append(replace(chunk, format=1, place=replace(chunk.place, root=b"")).record)
+        partition.cut(2)
 
 
 async def strange(partition: Partition) -> None:
@@ -123,7 +144,7 @@ async def again(partition: Partition) -> None:
 
 STORIES: Mapping[str, Callable[[Partition], Awaitable[None]]] = {
     "newer": newer, "truncated": truncated, "forked": forked, "front": front, "again": again,
-    "strange": strange,
+    "strange": strange, "older": older,
 }  # fmt: skip
 
 

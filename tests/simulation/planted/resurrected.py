@@ -1,15 +1,18 @@
 """Planted: a follower that has to read everything anew puts it over what it had, so that deleted rows come back."""
 
-from dataclasses import replace
-
+from treaty.core.tables import DictTables
 from treaty.log.log import Delta
 from treaty.node.follower import Follower
 
-LAWS = {"log"}
+LAWS = {"3", "log", "root"}
 PLACE, NAME = Follower, "_take"
 original = Follower._take
 
 
-def planted(self: Follower, delta: Delta, ready: object = None) -> None:
-    del ready
-    original(self, replace(delta, reload=False))
+async def planted(self: Follower, delta: Delta) -> bool:
+    if not delta.reload or not isinstance(self.tables, DictTables):
+        return await original(self, delta)
+    self.tables.apply(delta.rows, delta.tip)
+    self.proven, self.wrong = True, None
+    self._announce()
+    return True

@@ -17,6 +17,6 @@ PLACE, NAME = node, "decide"
 
 def planted(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
     forgetful = Overlay(view)
-    forgetful.put([Row("outcome", (command.command_id,), None)])
+    forgetful.put([Row("outcome", command.outcome_key, None)])
     forgetful._sequence = view.sequence
     return original(forgetful, command, grammar)

@@ -3,6 +3,7 @@
 import asyncio
 
 from treaty.core.commit import make_append
+from treaty.core.root import roots_after
 from treaty.log.log import Fate
 from treaty.node.writer import Writer
 
@@ -19,7 +20,8 @@ async def planted(self: Writer) -> None:
     if not chain.commits:
         await self._freshen(chain)
         return
-    append = make_append(chain.base, self._world.random(16), tuple(chain.commits))
+    roots = roots_after(self._follower.tables, chain.rows)
+    append = make_append(chain.base, self._world.random(16), tuple(chain.commits), roots)
     look = self._follower.begin()
     for pending, _ in chain.writers:
         pending.sent = True

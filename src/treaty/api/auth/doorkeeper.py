@@ -16,6 +16,7 @@ from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Refe
 from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
 from treaty.core.rights import Access
+from treaty.core.tags import request_tag
 
 A = TypeVar("A")
 Asking = Callable[[Request[Any], Call], Awaitable[Reply[Any]]]
@@ -65,7 +66,7 @@ class Doorkeeper:
             raise NotPermitted.of(
                 "READ_ONLY",
                 "This server is read-only: it was started with --read-only",
-                new=type(request).__name__,
+                new=request_tag(request),
                 allowed="reads; send changes to a server that writes",
             )
         try:

@@ -53,6 +53,9 @@ async def delete_context(x: Exchange) -> object:
 
 
 async def outcome(x: Exchange) -> object:
-    """What became of a command, by its id: its sequence, and the answer it had; 40450 where nobody remembers."""
-    found = await x.ask(q.GetOutcome(x.values[0]))
+    """What became of a command of the caller, by its id: its sequence, and the answer it had; 40450 where nobody remembers.
+
+    An administrator names with `principal` whose command it was.
+    """
+    found = await x.ask(q.GetOutcome(x.values[0], x.query.get("principal")))
     return OutcomeBody(found.command_id, found.sequence, found.result, dict(found.members))

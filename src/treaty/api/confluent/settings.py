@@ -13,21 +13,28 @@ def _scope(x: Exchange) -> q.Scope:
 
 
 async def get_config(x: Exchange) -> object:
-    """The config at a scope; `defaultToGlobal=true` follows the chain to what is in force."""
+    """The config at a scope; `defaultToGlobal=true` follows the chain to what is in force.
+
+    A policy that no level names is answered as the nearest stricter level; with `Treaty-Details: true` the member `treaty`
+    has the policy itself.
+    """
     stored = await x.ask(q.GetConfig(_scope(x), x.query.flag("defaultToGlobal")))
-    return config_body(stored.config)
+    return config_body(stored.config, details=x.details)
 
 
 async def put_config(x: Exchange) -> object:
-    """Changes members of the config: null forgets one, what is absent stays; answers the whole config in the words of the request."""
+    """Changes members of the config: null forgets one, what is absent stays; answers the whole config in the words of the request.
+
+    The level that a GET of the same path answers leaves the policy as it is; `treaty.policy` sets one that no level names.
+    """
     body = await x.body(ConfigBody)
     stored = await x.ask(set_config_of(_scope(x), body))
-    return config_body(stored.config, put=True)
+    return config_body(stored.config, put=True, details=x.details)
 
 
 async def delete_config(x: Exchange) -> object:
     """Forgets the config at a scope; answers what it was."""
-    return config_body((await x.ask(q.DeleteConfig(_scope(x)))).config)
+    return config_body((await x.ask(q.DeleteConfig(_scope(x)))).config, details=x.details)
 
 
 async def get_mode(x: Exchange) -> object:

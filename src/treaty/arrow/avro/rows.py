@@ -20,7 +20,7 @@ from treaty.formats.avro.model import Array, Enum, Fixed, Map, Named, Primitive,
 from treaty.plan.asking import parsed
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import held
-from treaty.plan.avro.weaving import TAIL, TAIL_VALUE, header
+from treaty.plan.avro.weaving import header
 from treaty.plan.recipes import AvroRecipe
 from treaty.plan.value import DecodePlan
 
@@ -37,7 +37,7 @@ def reader_of(plan: DecodePlan) -> Row:
     recipe = plan.recipe
     assert isinstance(recipe, AvroRecipe)
     envelope, mend = decoder_of(plan), mender(recipe)
-    known = frozenset(header(one.schema_id) for one in plan.writers)
+    known, ending = frozenset(header(one.schema_id) for one in plan.writers), recipe.ending_value
 
     def read(value: bytes | None) -> Told:
         if value is None or value[:5] not in known:
@@ -45,7 +45,7 @@ def reader_of(plan: DecodePlan) -> Row:
         made = envelope(value)
         if made is None:
             return None, "MALFORMED", None
-        if made[recipe.tail] != TAIL_VALUE:
+        if made[recipe.tail] != ending:
             return None, "TRAILING", None
         return mend(made, value[:5]), None, None
 
@@ -63,6 +63,7 @@ def decoder_of(plan: DecodePlan) -> Callable[[bytes | None], Any]:
     branches = [fastavro.parse_schema(one, named_schemas=known) for one in (loaded if recipe.union else [loaded])]
     writers = {header(one.schema_id): branches[recipe.branch(place)] for place, one in enumerate(plan.writers)}
     shape = shape_of(reader.root, reader.names)
+    ending = recipe.ending_bytes
     counters = {header(one.schema_id): counter(parsed(one.text)) for one in plan.writers}
 
     def decode(value: bytes | None) -> Any:
@@ -74,7 +75,7 @@ def decoder_of(plan: DecodePlan) -> Callable[[bytes | None], Any]:
             return None
         try:
             found = fastavro.schemaless_reader(
-                io.BytesIO(value + TAIL), writer, target, handle_unicode_errors="replace"
+                io.BytesIO(value + ending), writer, target, handle_unicode_errors="replace"
             )
         except Exception:  # noqa: BLE001 - whatever a damaged row makes the library raise, the row is what is wrong
             return None

@@ -1,5 +1,6 @@
 """`treaty log dump`, `restore` and `migrate`: a log carried elsewhere."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -12,13 +13,15 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.cli.transfer.ends import bar
 from treaty.core.commit import START, Position
 from treaty.core.limits import RESTORE_GAP
+from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
+from treaty.log.care.adding import ACCEPT, disagreements, read_whole
 from treaty.log.care.dump import Head, head_of, write_dump
 from treaty.log.care.moving import Moved, migrate, unseal
 from treaty.log.care.restore import restore
 
 
-@click.command("dump")
+@click.command("dump", epilog="Exit code 0: it can be restored. 1: its rows do not add up to what the log states.")
 @log
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @as_json
@@ -35,8 +38,8 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
 
     async def read() -> tuple[Head, tuple[Encoded, ...]]:
         async with opened(log) as found:
-            delta = await found.read(START)
-            return head_of(delta, found.url, now()), delta.rows
+            delta, roots = await read_whole(found)
+            return head_of(delta, found.url, now(), roots), delta.rows
 
     head, rows = run(read)
     if head.position == START:
@@ -46,12 +49,27 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
         return write_file(file, write_dump(head, rows))
 
     size = run(write)
+    wrong = [*disagreements(head.position.root, head.roots, roots_of(rows))]
     if as_json:
         told = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
-        screen.say_json({**told, "identity": head.position.identity.hex(), "stateDigest": head.state})
+        screen.say_json(
+            {
+                **told,
+                "identity": head.position.identity.hex(),
+                "stateRoot": head.position.root.hex(),
+                "addsUp": not wrong,
+            }
+        )
     else:
         place = f"sequence {head.position.sequence:,} of log {head.position.identity.hex()}"
         screen.say(f"{head.rows:,} rows, {place}, {size:,} bytes, to {file}", "green")
+        for one in wrong:
+            screen.say(f"{one.table or 'the state'}: {one.message}", "red", err=True)
+        if wrong:
+            screen.say(
+                f"the rows were changed past the log, and no dump of them is restored: {ACCEPT}", "red", err=True
+            )
+    sys.exit(1 if wrong else 0)
 
 
 @click.command("restore")
@@ -142,7 +160,7 @@ def _cancel(source: str) -> None:
     async def work() -> str:
         async with opened(source) as found:
             seal = await unseal(found, time=now())
-            return seal.place if seal else ""
+            return seal.url if seal else ""
 
     place = run(work)
     screen.say(f"the seal for {place} is gone" if place else "there was no seal", "green")

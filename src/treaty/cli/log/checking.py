@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.core.commit import Position
+from treaty.core.commit import Position, as_root
 from treaty.core.indexes import wrong_indexes
 from treaty.core.soundness import Unsound, unsound
 from treaty.core.tables import DictTables
 from treaty.core.view import INDEXES
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.segment import Segment
-from treaty.node.segment.statefile import open_state
+from treaty.node.segment.statefile import StateFile, open_state
 
 REMEDY = "remove the state file: nodes read the log where there is none, and a new one is written"
 
@@ -30,19 +30,27 @@ def check_state(path: Path) -> CheckedState:
 
     Raises `StateFileError` where it can't be opened here, `SegmentDamagedError` where a checksum does not fit.
     """
-    found = open_state(path)
+    found = open_state(path, to_check=True)
     found.check()
     layered, rows = LayeredTables(small=0), DictTables()
     layered.stand_on(found.segment, found.position)
     rows.load(layered.rows(), found.position)
-    faults = (*unsound(rows), *_wrong_digest(layered, rows), *wrong_indexes(layered, REMEDY), *_stray(found.segment))
+    faults = (*unsound(rows), *_wrong_roots(found, rows), *wrong_indexes(layered, REMEDY), *_stray(found.segment))
     return CheckedState(found.position, rows, faults)
 
 
-def _wrong_digest(layered: LayeredTables, rows: DictTables) -> Iterator[Unsound]:
-    if layered.digest != rows.digest:
-        message = f"its rows come to {rows.digest:064x}, it says {layered.digest:064x}; {REMEDY}"
-        yield Unsound("STATE_DIGEST", "", (), message)
+def _wrong_roots(file: StateFile, rows: DictTables) -> Iterator[Unsound]:
+    """Hold the root that the head states, and each table's share of it, against the rows."""
+    found, stated = as_root(rows.roots), file.position.root
+    if found != stated:
+        message = f"its rows come to the state root {found.hex()}, its head says {stated.hex()}; {REMEDY}"
+        yield Unsound("STATE_ROOT", "", (), message)
+    shares = file.roots
+    for table in sorted(shares.keys() | rows.roots.keys()):
+        come, says = rows.roots.get(table, 0), shares.get(table, 0)
+        if come != says:
+            message = f"its rows add {come:064x} to the state root, the head says {says:064x}; {REMEDY}"
+            yield Unsound("STATE_ROOT", table, (), message)
 
 
 def _stray(segment: Segment) -> Iterator[Unsound]:

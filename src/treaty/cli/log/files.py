@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import IO
 
 from treaty.core.limits import DUMP_LINE_BYTES
+from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 from treaty.log.care.backup import is_backup, read_backup
-from treaty.log.care.dump import Head, read_head, read_rows
+from treaty.log.care.dump import Head, read_head, read_rows, refuse_disagreement
 from treaty.log.care.packing import packed, unpacked
 
 
@@ -18,28 +19,27 @@ def is_dump(text: str) -> bool:
     return ":" not in text or Path(text).exists()
 
 
-async def read_file(path: str) -> tuple[Head, Iterator[Encoded]]:
-    """Read a dump or backup into memory, and check that it is whole. Raises `DumpError`, `OSError`, or as logs do."""
-    with opened_file(path) as (head, rows):
-        return head, iter([*rows])
-
-
 @contextmanager
-def opened_file(path: str) -> Iterator[tuple[Head, Iterator[Encoded]]]:
-    """The head of a dump or of a backup, and its rows as they are read."""
+def opened_file(path: str, *, lenient: bool = False) -> Iterator[tuple[Head, Iterator[Encoded]]]:
+    """The head of a dump or of a backup, and its rows as they are read.
+
+    At their end they are compared with the head, unless somebody `lenient` does that himself: raises `DumpError`.
+    """
     if is_backup(Path(path)):
         head, rows = read_backup(Path(path))
+        if not lenient:
+            refuse_disagreement(head, roots_of(rows), f"the backup {path} does not add up")
         yield head, iter(rows)
         return
     with lines_of(path) as lines:
-        yield opened_dump(lines)
+        yield opened_dump(lines, lenient=lenient)
 
 
-def opened_dump(lines: Iterator[bytes]) -> tuple[Head, Iterator[Encoded]]:
+def opened_dump(lines: Iterator[bytes], *, lenient: bool = False) -> tuple[Head, Iterator[Encoded]]:
     """The head of a dump, and its rows as they are read."""
     first = next(lines, b"")
     head = read_head(first)
-    return head, read_rows(head, first, lines)
+    return head, read_rows(head, first, lines, lenient=lenient)
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""`treaty log compact` and `treaty log repair`: space given back, rows that can't be read moved aside, ids freed again."""
+"""`treaty log compact` and `treaty log repair`: space given back, rows that can't be read moved aside, ids freed again, and a
+state accepted as it is.
+"""
 
 import sys
 from collections.abc import Iterable
@@ -9,9 +11,19 @@ from treaty.cli.log.opened import log, now, opened, run
 from treaty.cli.nouns.asking import as_json, sure
 from treaty.cli.nouns.asking import yes as yes_option
 from treaty.cli.terminal import screen
-from treaty.core.commit import START
 from treaty.core.reserved import ReservedIds
-from treaty.log.care.repair import Strange, repair, repair_ids, reserved_in, strange
+from treaty.log.care.adding import read_whole
+from treaty.log.care.repair import (
+    Judged,
+    Strange,
+    accept_state,
+    judged,
+    repair,
+    repair_ids,
+    reserved_in,
+    strange,
+    unmarked_rows,
+)
 from treaty.log.log import Facts
 
 
@@ -41,8 +53,15 @@ def compact(*, log: str, as_json: bool) -> None:
         screen.say(f"{size}{after.tombstones:,} tombstones left", "green")
 
 
-@click.command("repair", epilog="Exit code 0: nothing is in quarantine any more. 1: something is still.")
+@click.command(
+    "repair", epilog="Exit code 0: nothing is in quarantine any more, and the rows add up. 1: something is wrong still."
+)
 @log
+@click.option(
+    "--accept-state",
+    is_flag=True,
+    help="State the root of the rows as they are, where they are not those that the log states; without it this is only shown.",
+)
 @click.option("--move-aside", is_flag=True, help="Move damaged rows aside; without it they are only shown.")
 @click.option(
     "--newer", is_flag=True, help="Rows too that a newer version of Treaty has written: an upgrade reads them."
@@ -54,10 +73,18 @@ def compact(*, log: str, as_json: bool) -> None:
 )
 @yes_option
 @as_json
-def repair_(*, log: str, move_aside: bool, newer: bool, ids: bool, yes: bool, as_json: bool) -> None:
-    """Show the rows of a LOG that can't be read (its quarantine), and with --move-aside move them out of the way.
+def repair_(
+    *, log: str, accept_state: bool, move_aside: bool, newer: bool, ids: bool, yes: bool, as_json: bool
+) -> None:
+    """Show the rows of a LOG that can't be read, and with --move-aside move them out of the way.
 
-    While there are any, nodes only read. Moved rows are kept in the table `aside`; stop the nodes first.
+    While there are any, nodes only read. Moved rows are kept in the table `quarantine`; stop the nodes first.
+
+    Rows that were changed past the log do not come to the state root that it states, and nodes only read too. See first what
+    was changed: `treaty log verify LOG --against` a state file, dump, backup or other log. Then restore a copy; or, where the rows
+    are right as they are, --accept-state states their root by a commit. In a log on Kafka with one owner, records that nobody
+    of Treaty's wrote and rows of half a transaction are moved into `quarantine` by the same commit, and what these replaced is put
+    back, as far as they can be told from others.
 
     An importer may have given an id so high that none are left, or few. With --ids the counter goes back to the highest id
     below it, such ids stay with their schemas and are passed over when their turn comes. The ids between must never have been
@@ -68,8 +95,16 @@ def repair_(*, log: str, move_aside: bool, newer: bool, ids: bool, yes: bool, as
       treaty log repair sqlite:///var/lib/treaty/log.db
       treaty log repair sqlite:///var/lib/treaty/log.db --move-aside --yes
       treaty log repair sqlite:///var/lib/treaty/log.db --ids
+      treaty log repair sqlite:///var/lib/treaty/log.db --accept-state --yes
     """  # noqa: D301 - click wants the control character
-    there, reserved = run(lambda: _look(log))
+    root, there, reserved = run(lambda: _look(log))
+    accepted = False
+    if accept_state and not root.fits:
+        _say_root(root, err=True)
+        sure("State the root of the rows as they are? What they were is then known from other copies only.", yes=yes)
+        run(lambda: _accept(log))
+        accepted = True
+        there = tuple(one for one in there if one not in root.foreign)
     chosen = [one for one in there if newer or not one.newer]
     moved: tuple[Strange, ...] = ()
     lowered: tuple[ReservedIds, ...] = ()
@@ -84,21 +119,61 @@ def repair_(*, log: str, move_aside: bool, newer: bool, ids: bool, yes: bool, as
     left = [one for one in there if one not in moved]
     held = [one for one in reserved if one not in lowered]
     if as_json:
-        facts = {"lowered": [*map(reserved_members, lowered)], "reserved": [*map(reserved_members, held)]}
+        facts = {
+            "state": _sums(root, accepted=accepted),
+            "lowered": [*map(reserved_members, lowered)],
+            "reserved": [*map(reserved_members, held)],
+        }
         screen.say_json({"moved": [*map(_members, moved)], "left": [*map(_members, left)], **facts})
     else:
+        if accepted:
+            screen.say(f"the state is accepted as it is; {root.aside} foreign records moved aside", "green")
+        elif not root.fits:
+            _say_root(root)
         _say(left)
         _say_reserved(held)
         for one in lowered:
             screen.say(f"context {one.context}: ids are given from {one.highest + 1} on again", "green")
         screen.say(f"{len(moved)} rows moved aside, {len(left)} in quarantine", "red" if left else "green")
-    sys.exit(1 if left else 0)
+    sys.exit(1 if left or not (root.fits or accepted) else 0)
 
 
-async def _look(url: str) -> tuple[tuple[Strange, ...], tuple[ReservedIds, ...]]:
+def _sums(root: Judged, *, accepted: bool) -> dict[str, object]:
+    return {
+        "fits": root.fits or accepted,
+        "accepted": accepted,
+        "statedRoot": root.place.root.hex(),
+        "foundRoot": root.found.hex(),
+        "tables": [*root.tables],
+        "foreign": [*map(_members, root.foreign)],
+        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.shown} for one in root.unmarked],
+    }
+
+
+async def _look(url: str) -> tuple[Judged, tuple[Strange, ...], tuple[ReservedIds, ...]]:
     async with opened(url) as found:
-        rows = (await found.read(START)).rows
-        return strange(rows), reserved_in(rows)
+        delta, stated = await read_whole(found)
+        root = judged(delta, stated, await unmarked_rows(found))
+        return root, strange(delta.rows), reserved_in(delta.rows)
+
+
+async def _accept(url: str) -> None:
+    async with opened(url) as found:
+        await accept_state(found, time=now())
+
+
+def _say_root(root: Judged, *, err: bool = False) -> None:
+    if root.found != root.place.root:
+        stated = f"the log states the state root {root.place.root.hex()} at sequence {root.place.sequence:,}"
+        screen.say(f"{stated}, its rows come to {root.found.hex()}: they were changed past the log", "red", err=err)
+    if root.tables:
+        screen.say(
+            f"the log states other roots for the tables {', '.join(root.tables)} than their rows have", "red", err=err
+        )
+    for one in root.foreign:
+        screen.say(f"a foreign record, key {one.key[0]}: nobody of Treaty's wrote it", "red", err=err)
+    for row in root.unmarked:
+        screen.say(f"a row that belongs to no append: {row.row.table} {row.row.key}", "red", err=err)
 
 
 async def _move_aside(url: str, *, newer: bool) -> tuple[Strange, ...]:

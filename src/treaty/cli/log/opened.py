@@ -12,14 +12,21 @@ import click
 
 from treaty.cli.terminal import log_config
 from treaty.cli.terminal.source import UnusableError
+from treaty.core.cluster import ClusterError
+from treaty.core.schema import Pairs
 from treaty.log.care.dump import DumpError
 from treaty.log.care.restore import RestoreError
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.log.open import LogUrlError, Terms, open_log
+from treaty.log.upgrade.old import OldLogError
 
 T = TypeVar("T")
 
 _SETTINGS = "treaty.log.settings"
+UNUSABLE = (
+    LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, OldLogError, ClusterError
+)  # fmt: skip
+"""What a command can't go on after."""
 
 
 def _keep(context: click.Context, _: click.Parameter, words: tuple[str, ...]) -> None:
@@ -35,13 +42,18 @@ def log(command: Callable[..., None]) -> Callable[..., None]:
     return click.argument("log", metavar="LOG", envvar="TREATY_LOG")(set_up(command))
 
 
+def settings_of() -> Pairs:
+    """The settings of the library that reaches the log, as ``--log-config`` says them."""
+    found: Pairs = click.get_current_context().meta.get(_SETTINGS, ())
+    return found
+
+
 @asynccontextmanager
 async def opened(url: str, *, new: bool = False) -> AsyncIterator[Log]:
     """A log while the block runs; only a `new` one is made where it is not there."""
     if not new:
         _refuse_missing(url)
-    settings = click.get_current_context().meta.get(_SETTINGS, ())
-    found = await open_log(url, Terms(settings, make=new, visit=True))
+    found = await open_log(url, Terms(settings_of(), make=new, visit=True))
     try:
         yield found
     finally:
@@ -58,7 +70,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a command's work on an event loop; what goes wrong with a log ends the program with exit code 2."""
     try:
         return asyncio.run(work())
-    except (LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError) as error:
+    except UNUSABLE as error:
         raise UnusableError(str(error)) from error
     except OSError as error:
         raise UnusableError(f"{error.filename or 'a file'} can't be used: {error.strerror or error}") from error

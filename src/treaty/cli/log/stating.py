@@ -50,7 +50,7 @@ def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> No
     if written is None:
         screen.say("another process is writing it", err=True)
     elif as_json:
-        place = {"sequence": written.position.sequence, "stateDigest": written.state}
+        place = {"sequence": written.position.sequence, "stateRoot": written.state}
         screen.say_json({"file": str(path), "rows": written.rows, "bytes": written.bytes, **place})
     else:
         screen.say(f"{written.rows:,} rows at sequence {written.position.sequence:,}, {written.bytes:,} bytes", "green")

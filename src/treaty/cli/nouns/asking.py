@@ -18,7 +18,7 @@ from treaty.core.answers import Config, SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import NotFound, Refusal, RegistryError, SubjectNotFound
 from treaty.core.requests import ListSubjects, Visible
-from treaty.wire.confluent.settings import config_body
+from treaty.wire.confluent.settings import exact_body
 from treaty.wire.confluent.versions import schema_body, version_body
 
 REFUSED = 1
@@ -116,7 +116,7 @@ def members(answer: VersionFound | SchemaFound | Config) -> dict[str, Any]:
             body = schema_body(answer)
             body.id = answer.schema_id
         case Config():
-            body = config_body(answer)
+            body = exact_body(answer)
     told: dict[str, Any] = msgspec.to_builtins(body)
     return told
 

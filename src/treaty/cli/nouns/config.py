@@ -1,12 +1,35 @@
 """`treaty config …`: settings of subjects, contexts and everything."""
 
+import re
 from typing import Any
 
 import click
 
 from treaty.cli.nouns import asking
 from treaty.core.answers import Config
-from treaty.core.policy import LEVELS
+from treaty.core.policy import LEVELS, NONE, Level, Range, in_words
+
+WORDS = re.compile(r"(none|latest|all)|till:([0-9]{1,10})", re.IGNORECASE)
+
+
+def _range(_context: click.Context, _option: click.Parameter, value: str | None) -> Range | None:
+    """Read a range as people write it: ``none``, ``latest``, ``all``, or ``till:3`` for the versions from ordinal 3 on."""
+    if value is None:
+        return None
+    told = WORDS.fullmatch(value)
+    if told is None:
+        raise click.BadParameter(f"{value!r} is none of none, latest, all and till:ORDINAL")
+    return Range(told[1].lower()) if told[1] else Range("till", int(told[2]))
+
+
+def _say(config: Config, *, as_json: bool) -> None:
+    """Print a config; a level that no word names in words of its own too."""
+    told = asking.members(config)
+    if not as_json and told.pop("treaty", None) and config.exact_level is not None:
+        told["exactLevel"] = in_words(config.exact_level)
+    if not as_json and config.partition is not None:
+        told["partition"] = config.partition
+    asking.say_members(told, as_json=as_json)
 
 
 @click.group("config")
@@ -28,17 +51,22 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
       treaty config get --own
     """  # noqa: D301 - click wants the control character
     with asking.asked(registry) as found:
-        told = asking.members(found.config(scope, resolve=not own))
-    asking.say_members(told, as_json=as_json)
+        _say(found.config(scope, resolve=not own), as_json=as_json)
 
 
 @command.command("set")
 @asking.scope
 @click.option("--level", type=click.Choice(list(LEVELS), case_sensitive=False))
+@click.option(
+    "--backward", callback=_range, metavar="RANGE", help="none, latest, all or till:ORDINAL, in place of --level."
+)
+@click.option("--forward", callback=_range, metavar="RANGE", help="The same for the other direction.")
+@click.option("--deny", is_flag=True, help="Refuse every change, in place of --level.")
 @click.option("--policy", type=click.Choice(["STRICT", "LENIENT", "LOGICAL"], case_sensitive=False))
 @click.option(
     "--group", metavar="PROPERTY", help="Compare only versions with the same value of this metadata property."
 )
+@click.option("--partition", metavar="PARTITION", help="Or versions of the same format and type: 'type'.")
 @click.option("--alias", metavar="SUBJECT", help="Another name leads here.")
 @click.option("--normalize/--no-normalize", default=None, help="Normalise what is registered.")
 @click.option(
@@ -54,6 +82,7 @@ def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **
     Examples:
       treaty config set orders-value --level FULL_TRANSITIVE
       treaty config set --level BACKWARD --normalize
+      treaty config set orders-value --backward till:3 --forward latest
       treaty config set orders-value --clear alias
     """  # noqa: D301 - click wants the control character
     unknown = sorted(set(clear) - set(Config.__dataclass_fields__))
@@ -61,12 +90,19 @@ def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **
         known = ", ".join(Config.__dataclass_fields__)
         raise click.BadParameter(f"no member {', '.join(unknown)}; there are {known}", param_hint="--clear")
     change["validators"] = change["validators"] or None
+    change["exact_level"] = _level(change.pop("backward"), change.pop("forward"), deny=change.pop("deny"))
     if not clear and all(value is None for value in change.values()):
         raise click.UsageError("nothing to change; see --help for what can be set")
     words = {name: value.upper() if name in {"level", "policy"} and value else value for name, value in change.items()}
     with asking.asked(registry) as found:
-        told = asking.members(found.set_config(scope, Config(**words), clear))
-    asking.say_members(told, as_json=as_json)
+        _say(found.set_config(scope, Config(**words), clear), as_json=as_json)
+
+
+def _level(backward: Range | None, forward: Range | None, *, deny: bool) -> Level | None:
+    """The level that the options name; None where they name none."""
+    if backward is None and forward is None and not deny:
+        return None
+    return Level(backward or NONE, forward or NONE, deny)
 
 
 @command.command("delete")
@@ -81,5 +117,4 @@ def delete(scope: str, *, registry: str, as_json: bool) -> None:
       treaty config delete orders-value
     """  # noqa: D301 - click wants the control character
     with asking.asked(registry) as found:
-        told = asking.members(found.delete_config(scope))
-    asking.say_members(told, as_json=as_json)
+        _say(found.delete_config(scope), as_json=as_json)

@@ -5,6 +5,7 @@ import click
 from treaty.cli.nouns import asking
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.suggesting import subjects
+from treaty.core.policy import in_words
 from treaty.core.refusals import AlreadyDeleted
 from treaty.core.requests import Visible
 
@@ -60,7 +61,13 @@ def get(subject: str, *, deleted: bool, registry: str, as_json: bool) -> None:
         listed = [{"version": one.number, "id": one.schema_id, "deleted": one.deleted} for one in versions]
         screen.say_json({"subject": subject, "versions": listed, "config": asking.members(config), "mode": mode})
         return
-    screen.say_facts({"subject": subject, "level": config.level or "", "mode": mode or ""})
+    screen.say_facts(
+        {
+            "subject": subject,
+            "level": in_words(config.exact_level) if config.exact_level else config.level or "",
+            "mode": mode or "",
+        }
+    )
     rows = [(str(one.number), str(one.schema_id), one.format, "deleted" if one.deleted else "") for one in versions]
     screen.say_rows(("version", "id", "format", ""), rows)
 

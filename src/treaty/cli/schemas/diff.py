@@ -12,14 +12,14 @@ from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import Loaded, load
 from treaty.cli.terminal.references import References
 from treaty.core.finding import Finding
-from treaty.core.policy import LEVELS
+from treaty.core.policy import ALL, LEVELS
 from treaty.formats.answer import Parser
 from treaty.formats.rule import POLICIES
 from treaty.formats.table import table
 from treaty.formats.verdict import FORMAT_CHANGED, History, history
 
 TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+|[\[\]{},:]')
-PLAIN = tuple(level for level, policy in LEVELS.items() if policy.range == "latest")
+PLAIN = tuple(word for word, level in LEVELS.items() if ALL not in {level.backward, level.forward})
 """Levels without the transitive ones, which say the same where there is one earlier schema."""
 
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}

@@ -77,9 +77,9 @@ class Ready:
 
     def way(self, reader: "Ready | None", *, tagged: bool) -> Read | None:
         """The program that reads payloads as another schema's values (None: as they are)."""
-        if reader is None or reader.likeness == self.likeness:
+        if reader is None or reader.lookup_digest == self.lookup_digest:
             return self.reads_tagged if tagged else self.reads
-        key = (reader.likeness, reader.text, tagged)
+        key = (reader.lookup_digest, reader.text, tagged)
         if key not in self.ways:
             if len(self.ways) >= MAX_WAYS:
                 self.ways.clear()
@@ -93,7 +93,7 @@ class Ready:
         return writer(self.payload, self.named)
 
     @cached_property
-    def likeness(self) -> str:
+    def lookup_digest(self) -> str:
         """Equal for two schemas whose payloads read the same: everything but what people read and readers fall back on."""
         named = {name: _bare(one) for name, one in self.named.items() if name != _WRAPPER}
         return json.dumps([_bare(self.payload), named], sort_keys=True)

@@ -12,7 +12,7 @@ from treaty.client.settings import Settings
 from treaty.client.steps import Talk
 from treaty.client.talk.flow import ask
 from treaty.client.talk.world import World
-from treaty.core.answers import Checked, Contexts, Registered, Subjects, VersionFound, Versions
+from treaty.core.answers import Checked, ConfigStored, Contexts, Registered, Subjects, VersionFound, Versions
 from treaty.core.calls import refuse_bad_call
 from treaty.core.decide import is_command
 from treaty.core.limits import COUNTER
@@ -35,6 +35,7 @@ from treaty.core.requests import (
     Register,
     Request,
     Scope,
+    SetConfig,
     UsesOf,
 )
 
@@ -106,6 +107,16 @@ def _says_more(request: Register) -> bool:
         or request.create_with != Creation()
         or request.time >= 0
     )
+
+
+def _configured(request: SetConfig, asking: Asking, world: World) -> Talk[Reply[ConfigStored]]:
+    """A policy that no word says is taken by Treaty's server only; others would pass over it."""
+    exact = request.change.exact_level is not None or request.change.partition is not None
+    if exact and not world.kin:
+        yield from asking(GetMode(Scope(), resolve=True))
+        if not world.kin:
+            raise NotOffered("this registry takes levels and groups by their words only: it would pass over the policy")
+    return (yield from asking(request))
 
 
 def _setting(request: GetConfig | GetMode, asking: Asking, _world: World) -> Talk[Reply[Any]]:
@@ -236,6 +247,7 @@ def _walked(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Ve
 
 _SPECIAL: Mapping[type[Any], Any] = {
     Register: _registered,
+    SetConfig: _configured,
     GetConfig: _setting,
     GetMode: _setting,
     Check: _checked,

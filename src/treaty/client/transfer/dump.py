@@ -15,7 +15,8 @@ from treaty.core.answers import Forced
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.wire.confluent.bodies import pairs_of
 from treaty.wire.confluent.drafts import ForceBody
-from treaty.wire.confluent.records import Record, RecordError, VersionRecord, record_of
+from treaty.wire.confluent.policies import PolicyBody, exact_policy_body, policy_of
+from treaty.wire.confluent.records import ConfigRecord, Record, RecordError, VersionRecord, record_of
 
 
 class MarkBody(Struct, omit_defaults=True, rename="camel"):
@@ -25,6 +26,8 @@ class MarkBody(Struct, omit_defaults=True, rename="camel"):
     properties: dict[str, str | None] | None = None
     context: str = ""
     highest_id: int = 0
+    ordinal: int = -1
+    policy: PolicyBody | None = None
 
 
 _decode = msgspec.json.Decoder().decode
@@ -96,10 +99,13 @@ def mark_of(record: Record, body: MarkBody) -> Mark:
     """What is said beside a record."""
     forced = None if body.forced is None else Forced(body.forced.who, body.forced.why)
     place = (record.subject, record.number) if isinstance(record, VersionRecord) else ("", 0)
-    return Mark(*place, forced, pairs_of(body.properties), body.context, body.highest_id)
+    about = record.scope if isinstance(record, ConfigRecord) else None
+    policy = None if about is None or body.policy is None else (about, policy_of(body.policy))
+    return Mark(*place, forced, pairs_of(body.properties), body.context, body.highest_id, body.ordinal, policy)
 
 
 def mark_body(mark: Mark) -> MarkBody:
     """The same as it is written."""
     forced = None if mark.forced is None else ForceBody(mark.forced.who, mark.forced.why)
-    return MarkBody(forced, dict(mark.properties) or None, mark.context, mark.highest_id)
+    policy = None if mark.policy is None else exact_policy_body(mark.policy[1])
+    return MarkBody(forced, dict(mark.properties) or None, mark.context, mark.highest_id, mark.ordinal, policy)

@@ -1,8 +1,9 @@
 """`Plan`: what a registry lacks of a snapshot, in the order in which it can be written."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
+from treaty.client.transfer.policies import begins_at, first_numbers, in_words, moved
 from treaty.client.transfer.sameness import Sameness
 from treaty.client.transfer.snapshot import Place, Problem, Snapshot
 from treaty.core.answers import Config, VersionFound
@@ -13,6 +14,9 @@ from treaty.core.resource import Association
 
 NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
 NO_CONTEXTS = "this registry makes no contexts without a subject: {} left out"
+NO_POLICIES = (
+    "this registry has words for seven levels and for groups only: the policy of {} becomes the nearest of them"
+)
 NO_HIGHEST = "this registry may give ids again that belonged to versions deleted for good"
 
 
@@ -37,6 +41,8 @@ class Plan:
     conflicts: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     native: bool = False
+    numbers: Mapping[Scope, Mapping[int, int]] = field(default_factory=dict)
+    """Of a config with a range that begins at a version: by its ordinal in the source, the number of that version."""
 
     @property
     def size(self) -> int:
@@ -67,7 +73,11 @@ def make_plan(source: Snapshot, target: Snapshot) -> Plan:
         if one.deleted and not (found and found.deleted):
             deletions.append(one)
     configs, modes = dict(target.configs), dict(target.modes)
-    wanted = tuple((scope, config) for scope, config in source.configs if configs.get(scope) != config)
+    wanted = tuple(
+        (scope, config)
+        for scope, config in source.configs
+        if scope not in configs or configs[scope] != _as_there(scope, config, source, target)
+    )
     made = _made(source, target)
     associations = _unbound(source, target, conflicts)
     return Plan(
@@ -88,9 +98,28 @@ def make_plan(source: Snapshot, target: Snapshot) -> Plan:
         ),
         there=len(source.versions) - len(fresh) - len(wrong),
         conflicts=tuple(conflicts),
-        notes=() if target.native else _notes(fresh, made, {subject_of(one.subject).context for one in fresh}),
+        notes=() if target.native else _notes(fresh, made, wanted),
         native=target.native,
+        numbers=_numbers(wanted, source),
     )
+
+
+def _as_there(scope: Scope, config: Config, source: Snapshot, target: Snapshot) -> Config | None:
+    """A config as the target would say it; None where it can't yet, because a range begins at a version that it lacks."""
+    if not target.native:
+        return in_words(config)
+    if not begins_at(config):
+        return config
+    subject = str(Subject(scope.context, scope.name or ""))
+    there = {one.number: one.ordinal for one in target.versions if one.subject == subject}
+    numbers = first_numbers(scope, config, source.versions)
+    if not numbers or any(number not in there for number in numbers.values()):
+        return None
+    return moved(config, {ordinal: there[number] for ordinal, number in numbers.items()})
+
+
+def _numbers(configs: tuple[tuple[Scope, Config], ...], source: Snapshot) -> Mapping[Scope, Mapping[int, int]]:
+    return {scope: first_numbers(scope, config, source.versions) for scope, config in configs if begins_at(config)}
 
 
 def _unbound(source: Snapshot, target: Snapshot, conflicts: list[Problem]) -> tuple[Association, ...]:
@@ -147,9 +176,14 @@ def _raised(source: Snapshot, highest: dict[str, int]) -> Iterator[tuple[str, in
             yield context, last
 
 
-def _notes(fresh: list[VersionFound], made: tuple[tuple[str, int], ...], filled: set[str]) -> tuple[str, ...]:
+def _notes(
+    fresh: list[VersionFound], made: tuple[tuple[str, int], ...], configs: tuple[tuple[Scope, Config], ...]
+) -> tuple[str, ...]:
+    filled = {subject_of(one.subject).context for one in fresh}
+    exact = [str(Subject(one.context, one.name or "")) for one, config in configs if in_words(config) != config]
     empty = [context for context, _ in made if context not in filled | {DEFAULT_CONTEXT}]
     notes = [NO_TIMES] if any(one.time for one in fresh) else []
+    notes += [NO_POLICIES.format(", ".join(exact))] if exact else []
     notes += [NO_CONTEXTS.format(", ".join(empty))] if empty else []
     return (*notes, *([NO_HIGHEST] if any(highest for _, highest in made) else ()))
 

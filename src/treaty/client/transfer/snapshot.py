@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from treaty.client.transfer.policies import begins_at, counted_from_zero, in_words
 from treaty.core.answers import Config, Forced, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
@@ -82,6 +83,10 @@ class Mark:
     properties: Pairs = ()
     context: str = ""
     highest_id: int = 0
+    ordinal: int = -1
+    """Of a version, where a range of its subject's policy counts by it."""
+    policy: tuple[Scope, Config] | None = None
+    """Of the config at a scope: what words do not say of its policy."""
 
 
 @dataclass(slots=True)
@@ -126,9 +131,14 @@ class Folding:
         """Read what a line of Treaty's says beside its record: about the version that it was, or about a context."""
         if mark.context:
             self.highest[mark.context] = max(self.highest.get(mark.context, 0), mark.highest_id)
+        if mark.policy is not None and mark.policy[0] in self.configs:
+            scope, exact = mark.policy
+            self.configs[scope] = replace(self.configs[scope], exact_level=exact.exact_level, partition=exact.partition)
         found = self.versions.get((mark.subject, mark.number))
         if found is not None:
-            self.versions[mark.subject, mark.number] = replace(found, forced=mark.forced, properties=mark.properties)
+            self.versions[mark.subject, mark.number] = replace(
+                found, forced=mark.forced, properties=mark.properties, ordinal=mark.ordinal
+            )
 
     def _version(self, found: VersionFound, where: str) -> None:
         context = subject_of(found.subject).context
@@ -179,6 +189,11 @@ class Folding:
             tuple(self.problems),
             associations=tuple(sorted(self.associations.values(), key=resource_order)),
         )
+
+
+def _beside(scope: Scope, config: Config) -> Mark | None:
+    """What the record of a config has no word for."""
+    return None if in_words(config) == config else Mark(policy=(scope, config))
 
 
 def beyond(highest: Mapping[str, int], versions: Iterable[VersionFound]) -> tuple[tuple[str, int], ...]:
@@ -237,9 +252,14 @@ def marked(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes | None, Mark | Non
     named = {subject_of(one.subject).context for one in snapshot.versions} | set(snapshot.contexts)
     yield from ((*context_record(context), None) for context in sorted(named - {DEFAULT_CONTEXT}))
     yield from ((NOOP, None, Mark(context=context, highest_id=each)) for context, each in snapshot.highest)
-    yield from ((*config_record(scope, config), None) for scope, config in snapshot.configs)
+    counted: dict[str, Mapping[int, int]] = {}
+    for scope, config in snapshot.configs:
+        own, ordinals = counted_from_zero(scope, config, snapshot.versions if begins_at(config) else ())
+        counted[str(Subject(scope.context, scope.name or ""))] = ordinals
+        yield (*config_record(scope, own), _beside(scope, own))
     for one in snapshot.versions:
-        mark = Mark(one.subject, one.number, one.forced, one.properties) if one.forced or one.properties else None
-        yield (*version_record(one), mark)
+        ordinal = counted.get(one.subject, {}).get(one.number, -1)
+        mark = Mark(one.subject, one.number, one.forced, one.properties, ordinal=ordinal)
+        yield (*version_record(one), None if mark == Mark(one.subject, one.number) else mark)
     yield from ((*association_record(one), None) for one in snapshot.associations)
     yield from ((*mode_record(scope, mode), None) for scope, mode in snapshot.modes)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from treaty.client.transfer.plan import Plan, make_plan
+from treaty.client.transfer.policies import begins_at, cleared, exactly, in_words, moved
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
 from treaty.core.answers import Config, Registered, VersionFound
@@ -15,13 +16,22 @@ from treaty.core.associating import Associate, Given, Wish
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
-from treaty.core.requests import DeleteVersion, Force, MakeContext, Register, Request, Scope, SetConfig, SetMode
+from treaty.core.requests import (
+    DeleteVersion,
+    Force,
+    GetVersion,
+    MakeContext,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+    SetMode,
+)
 from treaty.core.resource import Association
 from treaty.core.schema import Draft
 
 THREADS = 16
 """Commands in flight."""
-MEMBERS = tuple(Config.__dataclass_fields__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +77,8 @@ class _Writing:
                     self._registered(pool, wave)
                 self._all(pool, ((f"deletion of {_name(one)}", _delete(one)) for one in plan.deletions))
                 self._all(pool, ((_tie(one), self._associate(one)) for one in plan.associations))
-                self._all(
-                    pool, ((f"config of {_shown(scope)}", _config(scope, config)) for scope, config in plan.configs)
-                )
+                for problem in pool.map(self._configure, plan.configs):
+                    self._count(problem)
         finally:
             for scope, own in plan.lifted:
                 problem = self._try(f"mode of {_shown(scope)}", SetMode(scope, own, force=True))
@@ -107,6 +116,25 @@ class _Writing:
             exact=True,
         )
 
+    def _configure(self, one: tuple[Scope, Config]) -> Problem | None:
+        """Write a config; ranges that begin at a version begin at the same version in the target."""
+        scope, config = one
+        what = f"config of {_shown(scope)}"
+        if not self.plan.native:
+            return self._try(what, SetConfig(scope, in_words(config), cleared(config)))
+        numbers = self.plan.numbers.get(scope, {})
+        if begins_at(config) and not numbers:
+            return Problem(what, "not written", "its range begins at a version of a subject that has none")
+        try:
+            config = moved(config, {ordinal: self._ordinal(scope, number) for ordinal, number in numbers.items()})
+        except RegistryError as no:
+            return Problem(what, "not written", str(no))
+        return self._try(what, SetConfig(scope, exactly(config), cleared(config)))
+
+    def _ordinal(self, scope: Scope, number: int) -> int:
+        subject = Subject(scope.context, scope.name or "")
+        return self.registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer.ordinal
+
     def _associate(self, one: Association) -> Request[object]:
         given = Given(one.guid, one.created, one.updated) if self.plan.native and one.guid else None
         wish = Wish(one.kind, subject_of(one.subject), one.lifecycle, one.frozen or None, given=given)
@@ -142,10 +170,6 @@ def _tie(one: Association) -> str:
 
 def _delete(one: VersionFound) -> Request[object]:
     return DeleteVersion(subject_of(one.subject), one.number, exact=True)
-
-
-def _config(scope: Scope, config: Config) -> Request[object]:
-    return SetConfig(scope, config, tuple(name for name in MEMBERS if getattr(config, name) is None))
 
 
 def _shown(scope: Scope) -> str:

@@ -1,6 +1,6 @@
 """Admission: does a schema pass the policy in force, against which versions, and if not, why.
 
-Direction × range × partition × strictness × denial multiply here and nowhere else: registration and both forms of the
+A range for each direction, partition, strictness and denial multiply here and nowhere else: registration and both forms of the
 compatibility check ask `judge`.
 """
 
@@ -13,10 +13,10 @@ from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid, Par
 from treaty.core.law.references import meaning_of
 from treaty.core.law.reserved import reserved_findings
 from treaty.core.law.schemas import Read, answers
-from treaty.core.law.versions import Kept, latest_version, newest_first, schema_row
+from treaty.core.law.versions import Kept, latest_version, newest_first, ordinal_of, schema_row
 from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
 from treaty.core.names import Subject
-from treaty.core.policy import STRICTNESS, level_of
+from treaty.core.policy import NONE, STRICTNESS, Level, Range, word_of
 from treaty.core.schema import Metadata
 from treaty.core.values import PolicyValue, Schema
 from treaty.core.view import View
@@ -40,6 +40,15 @@ class Bar:
     said: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Against:
+    """An earlier version that a new schema is compared with, and in which directions."""
+
+    version: Kept
+    backward: bool
+    forward: bool
+
+
 def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar, only: Kept | None = None) -> Checked:
     """Judge a schema that would follow the live versions of a subject: against those that the policy compares, or the
     `only` one.
@@ -49,9 +58,11 @@ def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar
     latest = latest_version(view, subject)
     if bar.policy.deny and latest is not None:
         return Checked(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
-    against = [] if only is None else [only]
-    if only is None and latest is not None:
-        against = compared_with(view, bar.policy, new, subject)
+    if only is not None:
+        chosen = Against(only, bar.policy.backward != NONE, bar.policy.forward != NONE)
+        against = [chosen] if chosen.backward or chosen.forward else []
+    else:
+        against = compared_with(view, bar.policy, new, subject) if latest is not None else []
     first: tuple[Finding, ...] = ()
     if bar.config.validate_fields:
         before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)
@@ -68,24 +79,40 @@ def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar
 
 
 def _last(failed: Failed | None, format_: str, bar: Bar) -> tuple[str, ...]:
-    level, validate_fields = level_of(bar.policy), bool(bar.config.validate_fields)
+    level, validate_fields = (
+        word_of(Level(bar.policy.backward, bar.policy.forward, bar.policy.deny)),
+        bool(bar.config.validate_fields),
+    )
     if failed is None:
         return (closing(level, validate_fields=validate_fields),)
     return messages(failed, level=level, format=format_, validate_fields=validate_fields)
 
 
-def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) -> list[Kept]:
-    """Return the live versions of a subject that a policy compares a new schema with, the newest first.
+def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) -> list[Against]:
+    """Return the live versions of a subject that a policy compares a new schema with, the newest first, each with the
+    directions in whose range it is.
 
-    Where it compares with the latest one, no other is looked at.
+    Where no range goes beyond the latest one, no other is looked at.
     """
-    live = newest_first(view, subject)
-    candidates = (one for one in live if _same_part(view, policy.partition, new, one))
-    if policy.range == "latest":
-        return [*islice(candidates, 1)]
-    if policy.range == "till":
-        return [one for one in candidates if int(one[0][2]) >= policy.till]
-    return [*candidates]
+    kinds = {policy.backward.kind, policy.forward.kind}
+    if kinds == {"none"}:
+        return []
+    same = (one for one in newest_first(view, subject) if _same_part(view, policy.partition, new, one))
+    candidates = islice(same, 1) if kinds <= {"none", "latest"} else same
+    compared = (
+        Against(one, _holds(policy.backward, at, one), _holds(policy.forward, at, one))
+        for at, one in enumerate(candidates)
+    )
+    return [one for one in compared if one.backward or one.forward]
+
+
+def _holds(range_: Range, at: int, one: Kept) -> bool:
+    """Whether a range holds a version, which is the `at`-th of its part, the newest first."""
+    if range_.kind == "till":
+        return ordinal_of(one[0]) >= range_.ordinal
+    if range_.kind == "latest":
+        return at == 0
+    return range_.kind != "none"  # all, and what nobody knows: a row that was changed by hand admits no more for it
 
 
 def _same_part(view: View, partition: str, new: Read, one: Kept) -> bool:
@@ -101,25 +128,23 @@ def _same_part(view: View, partition: str, new: Read, one: Kept) -> bool:
 
 
 _Pair = tuple[Answer | None, Answer | None]
-"""What was answered backward and forward; None where the policy does not ask."""
+"""What was answered backward and forward; None where the version is not in the range of that direction."""
 
 
 def _compared(
-    view: View, grammar: Grammar, new: Read, against: list[Kept], bar: Bar
+    view: View, grammar: Grammar, new: Read, against: list[Against], bar: Bar
 ) -> tuple[Failed | None, tuple[Finding, ...]]:
     """Compare with versions, the first of `against` first: the first that fails, and what was found."""
-    if not (bar.policy.backward or bar.policy.forward):
-        return None, ()
-    olds = [(one, schema_row(view, str(one[0][0]), one[1].schema_id)) for one in against]
+    olds = [(one, schema_row(view, str(one.version[0][0]), one.version[1].schema_id)) for one in against]
     for (one, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, grammar), strict=True):
-        number = one[1].number
+        number = one.version[1].number
         if old.format != new.draft.format:
             return Failed(number, old.text, sentence=OTHER_FORMAT), (_other_format(old.format, new.draft.format),)
         if old.format not in grammar.formats:
             opaque = (_opaque(old.format),)
             return Failed(number, old.text, opaque), opaque
         backward, forward = map(_findings, pair)
-        if (backward or forward) and _refers_outside(view, grammar, one, old):
+        if (backward or forward) and _refers_outside(view, grammar, one.version, old):
             return Failed(number, old.text, sentence=EXTERNAL_REFERENCE), (*forward, *backward)
         if backward or forward:
             return Failed(number, old.text, backward, forward), (*forward, *backward)
@@ -127,7 +152,7 @@ def _compared(
 
 
 def _pairs(
-    view: View, policy: PolicyValue, new: Read, olds: list[tuple[Kept, Schema]], grammar: Grammar
+    view: View, policy: PolicyValue, new: Read, olds: list[tuple[Against, Schema]], grammar: Grammar
 ) -> list[_Pair]:
     """Return the answers for each old schema; all open questions are asked together."""
     questions: dict[tuple[int, str], Compare] = {}
@@ -135,10 +160,10 @@ def _pairs(
     for at, (one, old) in enumerate(olds):
         if old.format != new.draft.format or old.format not in grammar.formats:
             continue
-        meaning = meaning_of(view, str(one[0][0]), old)
-        if policy.backward:
+        meaning = meaning_of(view, str(one.version[0][0]), old)
+        if one.backward:
             questions[at, "backward"] = Compare(new.meaning, meaning, strictness)
-        if policy.forward:
+        if one.forward:
             questions[at, "forward"] = Compare(meaning, new.meaning, strictness)
     told = dict(zip(questions, answers(grammar, tuple(questions.values())), strict=True))
     return [(told.get((at, "backward")), told.get((at, "forward"))) for at in range(len(olds))]

@@ -6,7 +6,7 @@ from typing import Any, cast
 from treaty.core import requests as q
 from treaty.core.associating import ListAssociations, OfSubject
 from treaty.core.command import Command
-from treaty.core.law.settings import own_config
+from treaty.core.law.settings import own_alias
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.needs import refuse_unless_allowed
 from treaty.core.refusals import Forbidden
@@ -69,5 +69,5 @@ def _target(view: View, named: Subject) -> Subject | None:
     """What a subject's own config says that it stands for; an unqualified name is of the subject's context."""
     if not named.name or named.context == EVERYWHERE:
         return None
-    config = own_config(view, q.Scope(*named))
-    return named.sibling(config.alias) if config is not None and config.alias else None
+    alias = own_alias(view, q.Scope(*named))
+    return named.sibling(alias) if alias else None

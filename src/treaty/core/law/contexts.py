@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from treaty.core.answers import ContextMade, Contexts, Deleted
 from treaty.core.command import Command, Decision
+from treaty.core.counters import ids_key
 from treaty.core.grammar import Grammar
 from treaty.core.law.capacity import refuse_new_context
-from treaty.core.law.ids import id_counter, id_counter_key
+from treaty.core.law.ids import id_counter
 from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.limits import COUNTER, NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject_of
@@ -46,7 +47,7 @@ def make_context(view: View, command: Command[ContextMade], grammar: Grammar) ->
         refuse_new_context(view)
         rows.append(Row("context", (context,), Context()))
     if request.highest_id > highest:
-        rows.append(Row("counter", id_counter_key(context), replace(counter, highest=request.highest_id)))
+        rows.append(Row("counter", ids_key(context), replace(counter, highest=request.highest_id)))
     return Decision(tuple(rows), ContextMade(context, max(highest, request.highest_id)))
 
 

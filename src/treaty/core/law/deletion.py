@@ -100,7 +100,7 @@ def _softly(one: Kept) -> Row:
 def whole_subject(view: View, subject: Subject) -> list[Row]:
     """Everything of a subject: what is made again under its name is somebody else."""
     versions = kept(view, subject)
-    rows = [*remove_versions(view, versions), *remove_subject(view, subject, versions)]
+    rows = [*remove_versions(view, versions), *remove_subject(view, subject)]
     for table in ("config", "mode"):
         key = scope_key(Scope(*subject))
         if view.get(table, key) is not None:

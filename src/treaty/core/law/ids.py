@@ -6,21 +6,16 @@ above the rest hold up; those are kept in the counter's row as reserved, and pas
 
 from dataclasses import replace
 
+from treaty.core.counters import IDS_SPARED, ids_key
 from treaty.core.limits import COUNTER, ID_GAP
 from treaty.core.refusals import TooLarge
-from treaty.core.rows import Key
-from treaty.core.values import IDS_SPARED, Counter
+from treaty.core.values import Counter
 from treaty.core.view import View
-
-
-def id_counter_key(context: str) -> Key:
-    """Return the key of the counter of a context's ids."""
-    return ("ids", context, "", "")
 
 
 def id_counter(view: View, context: str) -> Counter:
     """Return the counter of a context's ids."""
-    value = view.get("counter", id_counter_key(context))
+    value = view.get("counter", ids_key(context))
     return value if isinstance(value, Counter) else Counter(0)
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
+from treaty.core.counters import ids_key
 from treaty.core.grammar import Grammar
 from treaty.core.law.associations import told_of_subject
 from treaty.core.law.settings import own_config, own_mode, scope_key
@@ -221,7 +222,7 @@ def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[Key]]:
 def _setting(view: View, key: Key) -> answers.Setting:
     kind, context, name = map(str, key)
     scope = Scope(context, name if kind == "subject" else None)
-    highest = view.get("counter", ("ids", context, "", "")) if kind == "context" else None
+    highest = view.get("counter", ids_key(context)) if kind == "context" else None
     return answers.Setting(
         context=context,
         name=scope.name,

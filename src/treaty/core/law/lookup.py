@@ -13,7 +13,7 @@ from treaty.core.law.inspection import as_finding, inspect
 from treaty.core.law.places import next_number
 from treaty.core.law.reserved import internal_names
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.law.settings import config_in_force, policy_in_force
+from treaty.core.law.settings import config_in_force, policy_of
 from treaty.core.law.versions import (
     STATES,
     Kept,
@@ -22,6 +22,7 @@ from treaty.core.law.versions import (
     latest_version,
     newest_first,
     no_subject,
+    ordinal_of,
     same_name_elsewhere,
     schema_row,
     select,
@@ -79,9 +80,9 @@ def matching(view: View, subject: Subject, one: Read, visible: Visible) -> Kept 
 
 
 def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
-    """Return the newest version of the subject that is this schema: by identity, else by likeness."""
+    """Return the newest version of the subject that is this schema: by identity, else by its lookup digest."""
     states = STATES["all" if visible == "all" else "live"]
-    for index, entry in (("schema.guid", one.guid), ("schema.likeness", one.likeness)):
+    for index, entry in (("schema.guid", one.guid), ("schema.lookup_digest", one.lookup_digest)):
         ids = [int(key[1]) for key in islice(view.find(index, (subject.context, entry)), FEW_IDS + 1)]
         if not ids:
             continue
@@ -99,13 +100,13 @@ def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> K
 
 def _fits(view: View, kept: Kept, one: Read, index: str) -> bool:
     schema = schema_row(view, str(kept[0][0]), kept[1].schema_id)
-    if index == "schema.likeness":
-        return schema.likeness == one.likeness
+    if index == "schema.lookup_digest":
+        return schema.lookup_digest == one.lookup_digest
     return (schema.guid, schema.references) == (one.guid, one.used)  # a guid does not cover what stands at a reference
 
 
 def _place(one: Kept) -> tuple[int, int]:
-    return one[1].number, int(one[0][2])
+    return one[1].number, ordinal_of(one[0])
 
 
 def _with_latest_extras(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
@@ -126,7 +127,7 @@ def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Deci
     assert isinstance(request, Check)
     subject = request.subject
     config = config_in_force(view, Scope(*subject))
-    policy = policy_in_force(view, subject, config)
+    policy = policy_of(config)
     latest = latest_version(view, subject)
     only = _named(view, request, latest)
     _refuse_unknown_format(view, subject, request.draft, grammar)

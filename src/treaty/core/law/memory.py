@@ -18,22 +18,11 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Invalid
 from treaty.core.rows import Key, Row
 from treaty.core.schema import Pairs
+from treaty.core.tags import ANSWER_CLASSES, ANSWERS, REQUESTS, request_tag
 from treaty.core.values import Outcome, Schema, Subject, Version
 from treaty.core.view import View
 
-_KINDS: dict[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        answers.Deleted,
-        answers.ConfigStored,
-        answers.ModeStored,
-        answers.VersionFound,
-        answers.ContextMade,
-        ResourceBound,
-        AssociationResults,
-    )
-}
-
+REGISTERED = ANSWERS[answers.Registered]
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 
 
@@ -51,8 +40,8 @@ def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Deci
     members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
     rows = (
         *decision.rows,
-        Row("outcome", (command.command_id,), Outcome(sequence, kind, members)),
-        *(Row("outcome", key, None) for key in _too_old(view, sequence) if key != (command.command_id,)),
+        Row("outcome", command.outcome_key, Outcome(sequence, kind, members)),
+        *(Row("outcome", key, None) for key in _too_old(view, sequence) if key != command.outcome_key),
     )
     return Decision(rows, decision.answer)
 
@@ -65,7 +54,7 @@ def _too_old(view: View, sequence: int) -> Iterator[Key]:
 
 def _members(answer: Any) -> tuple[str, Pairs]:
     if not isinstance(answer, answers.Registered):
-        return type(answer).__name__, (("answer", dumps(encode(_told(answer, _bare)))),)
+        return ANSWERS[type(answer)], (("answer", dumps(encode(_told(answer, _bare)))),)
     version = answer.version
     facts = {
         "subject": version.subject,
@@ -75,12 +64,13 @@ def _members(answer: Any) -> tuple[str, Pairs]:
         "guid": version.guid,
         **({} if answer.created else {"created": "no"}),
     }
-    return "Registered", tuple(sorted(facts.items()))
+    return REGISTERED, tuple(sorted(facts.items()))
 
 
 def request_digest(request: object) -> str:
     """Return a digest of what a command asks for, by which another request under the same id is found out."""
-    return hashlib.sha256(dumps(_plain(request)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    plain = [REQUESTS.get(type(request), ""), _plain(request)]
+    return hashlib.sha256(dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _plain(value: Any) -> Any:
@@ -91,7 +81,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     kept = {name: member for name, default in _shape(kind) if (member := getattr(value, name)) != default}
-    return [kind.__name__, {name: _plain(member) for name, member in kept.items()}]
+    return {name: _plain(member) for name, member in kept.items()}
 
 
 @cache
@@ -113,12 +103,12 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
             f"The command id {command.command_id} was used for another request",
             path="Treaty-Command",
             old=f"the request that was decided at sequence {outcome.sequence}",
-            new=type(command.request).__name__,
+            new=request_tag(command.request),
             allowed="a new id for every command; the same one only to repeat it",
         )
     try:
-        if outcome.kind != "Registered":
-            answer, _ = decode(_KINDS[outcome.kind], json.loads(members["answer"]), ignore=True)
+        if outcome.kind != REGISTERED:
+            answer, _ = decode(ANSWER_CLASSES[outcome.kind], json.loads(members["answer"]), ignore=True)
             return _told(answer, partial(_complete_version, view, outcome))
         return answers.Registered(_version(view, outcome, members), created="created" not in members)
     except (KeyError, ValueError):  # `DecodeError` is one
@@ -128,7 +118,7 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
             f"{outcome.kind[:100]} can't be read by this version of Treaty",
             path="Treaty-Command",
             old=outcome.kind[:100],
-            new=type(command.request).__name__,
+            new=request_tag(command.request),
             allowed="ask a node of the version that wrote it; the command is not to be sent under another id",
         ) from None
 
@@ -152,9 +142,12 @@ def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.V
 def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
     """Fill in what is not remembered of a version; itself where the version is gone, or another one has its ordinal."""
     subject = subject_of(bare.subject)
-    key: Key = (*subject, bare.ordinal)
-    home, value = view.get("subject", tuple(subject)), view.get("version", key)
-    if not isinstance(home, Subject) or not isinstance(value, Version) or _is_younger(view, home, outcome):
+    home = view.get("subject", tuple(subject))
+    if not isinstance(home, Subject) or _is_younger(view, home, outcome):
+        return bare
+    key: Key = (*subject, home.generation, bare.ordinal)
+    value = view.get("version", key)
+    if not isinstance(value, Version):
         return bare
     if not isinstance(view.get("schema", (key[0], value.schema_id)), Schema):
         return bare
@@ -165,7 +158,7 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
 
 def _is_younger(view: View, home: Subject, outcome: Outcome) -> bool:
     """Whether a subject was made after a command was done. In a restored log the two may count in different logs."""
-    return home.generation > outcome.sequence and view.get("lineage", ("origin",)) is None
+    return home.generation > outcome.sequence and view.get("log_origin", ("origin",)) is None
 
 
 def _bare(one: answers.VersionFound) -> answers.VersionFound:

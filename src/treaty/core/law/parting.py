@@ -16,6 +16,7 @@ from treaty.core.requests import Scope
 from treaty.core.resource import TOPIC
 from treaty.core.rights import Access, Permission
 from treaty.core.rows import Row
+from treaty.core.tags import request_tag
 from treaty.core.view import View
 
 
@@ -70,6 +71,6 @@ def _refuse_unless_allowed(stage: Stage, subject: Subject, permission: Permissio
             f"{stage.command.principal} is not allowed to do this: it needs the permission {permission} on subject "
             f"'{subject}'",
             subject=str(subject),
-            new=type(stage.command.request).__name__,
+            new=request_tag(stage.command.request),
             allowed=f"a rule that gives {permission}",
         )

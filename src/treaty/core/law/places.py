@@ -5,19 +5,21 @@ from dataclasses import replace
 
 from treaty.core.answers import Forced, Registered, VersionFound
 from treaty.core.command import Command, Decision
+from treaty.core.counters import ids_key, ordinals_key, types_key
 from treaty.core.law.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
-from treaty.core.law.ids import id_counter, id_counter_key, next_id, raised, refuse_far_id
+from treaty.core.law.ids import id_counter, next_id, raised, refuse_far_id
 from treaty.core.law.references import is_used, referrers, refuse_if_referenced
-from treaty.core.law.removal import part_of, remove_some, with_hidden
+from treaty.core.law.removal import remove_versions, with_hidden
 from treaty.core.law.schemas import Read
+from treaty.core.law.settings import scope_key
 from treaty.core.law.versions import Kept, as_sent, highest_number, numbered, with_schema
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
-from treaty.core.requests import Creation, Register
+from treaty.core.requests import Creation, Register, Scope
 from treaty.core.rows import Key, Row
 from treaty.core.seen import Seen
-from treaty.core.values import Content, Context, Counter, Name, PolicyValue, Schema, Version
+from treaty.core.values import ConfigValue, Content, Context, Counter, Name, PolicyValue, Schema, Version
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
@@ -28,15 +30,26 @@ def next_number(view: View, subject: Subject) -> int:
 
 
 def new_version(
-    view: View, command: Command[Registered], new: Read, *, imported: bool, policy: PolicyValue
+    view: View,
+    command: Command[Registered],
+    new: Read,
+    *,
+    imported: bool,
+    policy: PolicyValue,
+    made: ConfigValue | None = None,
 ) -> Decision[Registered]:
-    """Return the commit that makes a schema a version of its subject, and the answer."""
+    """Return the commit that makes a schema a version of its subject, and the answer.
+
+    `made` is the config row that the subject is made with; it has then no row of its own yet, or one that this completes.
+    """
     request = command.request
     assert isinstance(request, Register)
     number = _number(view, request, imported=imported)
     schema_id, schema_rows = _schema(view, command, new)
-    ordinal = _raised(view, ("ordinals", *request.subject, ""), first=0)
-    type_version = _raised(view, ("types", *request.subject, f"{new.draft.format}:{new.parsed.type_name}"), first=0)
+    home, generation = _home(view, request.subject, request.create_with)
+    ordinals = ordinals_key(request.subject, generation)
+    types = types_key(request.subject, generation, new.draft.format, new.parsed.type_name)
+    ordinal, type_version = _next(view, ordinals), _next(view, types)
     removed = _replaced(view, request.subject, number) if imported else []
     vanishing = [] if schema_rows else _vanishing(view, request.subject, schema_id, removed)  # a new one has no version
     removed += make_room(view, request.subject, removed, ordinal)
@@ -54,17 +67,18 @@ def new_version(
         properties=request.properties,
         time=command.time if request.time < 0 else request.time,
     )
-    key: Key = (*request.subject, ordinal)
+    key: Key = (*request.subject, generation, ordinal)
     rows = (
-        *_home(view, request.subject, request.create_with),
+        *home,
+        *_own_config(view, request.subject, made),
         *schema_rows,
         *vanishing,
-        *remove_some(view, request.subject, removed, spare_schema=schema_id),
+        *remove_versions(view, removed, spare_schema=schema_id),
         *((content,) if content else ()),
         Row("version", key, version),
-        Row("counter", ("ordinals", *request.subject, ""), Counter(ordinal)),
-        Row("counter", ("types", *request.subject, part_of(version)), Counter(type_version)),
-        *_names(view, request, ordinal),
+        Row("counter", ordinals, Counter(ordinal)),
+        Row("counter", types, Counter(type_version)),
+        *_names(view, request, generation, ordinal),
     )
     return Decision(rows, Registered(_told(request, new, version, ordinal), created=True))
 
@@ -105,10 +119,10 @@ def _number(view: View, request: Register, *, imported: bool) -> int:
     return number
 
 
-def _raised(view: View, key: Key, *, first: int) -> int:
-    """Return the number after the highest that a counter ever gave."""
+def _next(view: View, key: Key) -> int:
+    """Return the number after the highest that a counter ever gave; the first one is 0."""
     value = view.get("counter", key)
-    number = value.highest + 1 if isinstance(value, Counter) else first
+    number = value.highest + 1 if isinstance(value, Counter) else 0
     if number > COUNTER:
         raise TooLarge.of("COUNTER", f"counter {key[0]} is used up", allowed=f"at most {COUNTER}")
     return number
@@ -123,13 +137,13 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
         guid=new.guid,
         format=new.draft.format,
         text=new.parsed.canonical,
-        likeness=new.likeness,
+        lookup_digest=new.lookup_digest,
         references=new.used,
         metadata=new.draft.metadata,
         rules=new.draft.rules,
         type_name=new.parsed.type_name,
     )
-    key, counter = id_counter_key(context), id_counter(view, context)
+    key, counter = ids_key(context), id_counter(view, context)
     if request.schema_id < 0:
         for same in view.find("schema.guid", (context, new.guid)):
             if _means_the_same(view, same, value):
@@ -194,31 +208,37 @@ def _content(new: Read) -> Row | None:
     return Row("content", (hashlib.sha256(data).hexdigest(),), Content(data))
 
 
-def _home(view: View, subject: Subject, creation: Creation) -> tuple[Row, ...]:
-    """Rows for a context and a subject that are not there yet; never one without the first version."""
+def _home(view: View, subject: Subject, creation: Creation) -> tuple[tuple[Row, ...], int]:
+    """Rows for a context and a subject that are not there yet, and the generation of the subject."""
     rows: list[Row] = []
     if view.get("context", (subject.context,)) is None:
         refuse_new_context(view)
         rows.append(Row("context", (subject.context,), Context()))
-    if view.get("subject", tuple(subject)) is None:
-        refuse_new_subject(view, subject)
-        made = SubjectValue(
-            generation=view.sequence + 1,
-            origin=creation.origin,
-            types=creation.types,
-            order=creation.order,
-            identity=creation.identity,
-            policy=creation.policy,
-            properties=creation.properties,
-        )
-        rows.append(Row("subject", tuple(subject), made))
-    return tuple(rows)
+    there = view.get("subject", tuple(subject))
+    if isinstance(there, SubjectValue):
+        return tuple(rows), there.generation
+    refuse_new_subject(view, subject)
+    made = SubjectValue(
+        generation=view.sequence + 1,
+        origin=creation.origin,
+        types=creation.types,
+        order=creation.order,
+        identity=creation.identity,
+        properties=creation.properties,
+    )
+    return (*rows, Row("subject", tuple(subject), made)), made.generation
 
 
-def _names(view: View, request: Register, ordinal: int) -> tuple[Row, ...]:
+def _own_config(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
+    """The row of the config that a subject is made with, unless it stands there already."""
+    key = scope_key(Scope(*subject))
+    return () if config is None or view.get("config", key) == config else (Row("config", key, config),)
+
+
+def _names(view: View, request: Register, generation: int, ordinal: int) -> tuple[Row, ...]:
     rows = []
     for scheme, name in request.names:
-        key = (*request.subject, scheme, name)
+        key = (*request.subject, generation, scheme, name)
         there = view.get("name", key)
         if isinstance(there, Name):
             raise NameTaken.of(

@@ -6,6 +6,7 @@ from itertools import chain
 
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
+from treaty.core.counters import ids_key
 from treaty.core.grammar import Grammar
 from treaty.core.law.references import is_used, referrers, uses
 from treaty.core.law.tagging import tags_told
@@ -38,7 +39,7 @@ def get_schema(view: View, command: Command[answers.SchemaFound], grammar: Gramm
     if request.find_tags:
         told = replace(told, tags=tags_told(view, str(key[0]), int(key[1]), grammar, request.find_tags))
     if request.max_id:
-        highest = view.get("counter", ("ids", key[0], "", ""))
+        highest = view.get("counter", ids_key(str(key[0])))
         told = replace(told, max_id=highest.highest if isinstance(highest, Counter) else 0)
     return Decision((), told)
 
@@ -173,11 +174,13 @@ def get_outcome(view: View, command: Command[answers.Outcome], grammar: Grammar)
     """Tell what became of a command."""
     request = command.request
     assert isinstance(request, requests.GetOutcome)
-    value = view.get("outcome", (request.command_id,))
+    principal = command.principal if request.principal is None else request.principal
+    value = view.get("outcome", (principal, request.command_id))
     if not isinstance(value, Outcome):
         raise NotFound.of(
             "OUTCOME_UNKNOWN",
             f"No outcome of command {request.command_id} is remembered: it wrote nothing, or it is too long ago",
             version=request.command_id,
+            allowed="the principal who sent it, or an administrator who names that one",
         )
     return Decision((), answers.Outcome(request.command_id, value.sequence, value.kind, value.members))

@@ -16,20 +16,20 @@ from treaty.core.law.extras import metadata_for, rules_for
 from treaty.core.law.inspection import inspect, refuse_faults
 from treaty.core.law.lookup import matching, same_version
 from treaty.core.law.places import new_version, next_number
+from treaty.core.law.policies import created_config
 from treaty.core.law.reserved import internal_names
 from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.law.settings import IMPORTING, config_in_force, mode_in_force, policy_in_force
+from treaty.core.law.settings import IMPORTING, config_in_force, mode_in_force, policy_of
 from treaty.core.law.tagging import retagged, tags_in
-from treaty.core.law.versions import Kept, as_sent, found, latest_version, numbered, schema_row
+from treaty.core.law.versions import Kept, as_sent, found, latest_version, numbered, ordinal_of, schema_row
 from treaty.core.limits import NAME_LENGTH, TIME_AHEAD
 from treaty.core.messages import listed
 from treaty.core.names import Subject, is_subject_name, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason
 from treaty.core.requests import Register, Scope, Visible
 from treaty.core.schema import Draft, Metadata, RuleSet
-from treaty.core.values import PolicyValue, Schema
-from treaty.core.values import Subject as SubjectValue
+from treaty.core.values import ConfigValue, PolicyValue, Schema
 from treaty.core.view import View
 
 NEXT = -1
@@ -48,6 +48,8 @@ class Case:
     """The latest live version."""
     last: Schema | None
     """The schema of the latest live version."""
+    made: ConfigValue | None = None
+    """The config row that the subject is made with."""
 
     @property
     def importing(self) -> bool:
@@ -70,8 +72,8 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
         refuse_unknown_format(request.draft, grammar)
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is
-    _refuse_other_policy(view, request)
-    case = case_of(view, request)
+    made = created_config(view, request.subject, request.create_with.policy, grammar)
+    case = case_of(view, request, made)
     _refuse_unexpected(case)
     there = _already_there(view, case, grammar)
     if there is not None:
@@ -81,23 +83,6 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
     draft = _with_tags(view, case, _completed(case), grammar)
     last = (case.last.metadata, case.last.rules) if case.last else (None, None)
     return admitted(view, command, case, draft, grammar, inherited=last)
-
-
-def _refuse_other_policy(view: View, request: Register) -> None:
-    """A subject gets a policy of its own when it is made; a later registration does not change it."""
-    chosen = request.create_with.policy
-    there = view.get("subject", tuple(request.subject)) if chosen else None
-    if not isinstance(there, SubjectValue) or there.policy == chosen:
-        return
-    raise NotPermitted.of(
-        "CREATE_WITH_POLICY",
-        f"Subject {request.subject} is there already, so it can't be made with the policy {chosen}",
-        path="/treaty/createWith/policy",
-        subject=str(request.subject),
-        old=there.policy or "the level of its config",
-        new=chosen,
-        allowed="leave createWith.policy out; the config of the subject sets its level",
-    )
 
 
 def _refuse_strange_time(case: Case, command: Command[Registered]) -> None:
@@ -153,7 +138,7 @@ def admitted(
     if not case.importing and request.force is None:
         refuse_faults(request.subject, new, inspect(grammar, request.subject, new, case.policy))
         _refuse_incompatible(view, case, new, grammar)
-    return new_version(view, command, new, imported=case.importing, policy=case.policy)
+    return new_version(view, command, new, imported=case.importing, policy=case.policy, made=case.made)
 
 
 def refuse_bad_subject(subject: Subject) -> None:
@@ -179,18 +164,19 @@ def refuse_bad_subject(subject: Subject) -> None:
         )
 
 
-def case_of(view: View, request: Register) -> Case:
-    """Return what is known of a registration."""
+def case_of(view: View, request: Register, made: ConfigValue | None = None) -> Case:
+    """Return what is known of a registration; `made` is the config row that the subject is made with."""
     scope = Scope(*request.subject)
-    config = config_in_force(view, scope)
+    config = config_in_force(view, scope, made)
     latest = latest_version(view, request.subject)
     return Case(
         request,
         config,
         mode_in_force(view, scope),
-        policy_in_force(view, request.subject, config, request.create_with.policy),
+        policy_of(config),
         latest,
         schema_row(view, request.subject.context, latest[1].schema_id) if latest else None,
+        made,
     )
 
 
@@ -202,7 +188,7 @@ def _refuse_unexpected(case: Case) -> None:
     actual = -1
     if case.latest is not None:
         key, version = case.latest
-        actual = {"number": version.number, "ordinal": int(key[2]), "schema_id": version.schema_id}[expected.by]
+        actual = {"number": version.number, "ordinal": ordinal_of(key), "schema_id": version.schema_id}[expected.by]
     if actual != expected.value:
         raise NotLatest.of(
             "EXPECTED_LATEST",

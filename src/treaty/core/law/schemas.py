@@ -1,10 +1,10 @@
-"""A draft read by the grammar: its references followed, its canonical text, its identity and its likeness."""
+"""A draft read by the grammar: its references followed, its canonical text, its identity and its lookup digest."""
 
 from dataclasses import dataclass
 
 from treaty.core.finding import Fault
 from treaty.core.grammar import Answer, Grammar, Invalid, Parse, Parsed, Question
-from treaty.core.identity import guid, likeness
+from treaty.core.identity import guid, lookup_digest
 from treaty.core.law.references import bindings, follow
 from treaty.core.law.versions import as_sent
 from treaty.core.limits import SCHEMA_BYTES
@@ -36,7 +36,7 @@ class Read:
     meaning: Meaning
     """Of the canonical text: equal for all spellings of one schema."""
     guid: str
-    likeness: str
+    lookup_digest: str
 
 
 def answers(grammar: Grammar, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
@@ -82,7 +82,7 @@ def _read(draft: Draft, used: tuple[Used, ...], parsed: Parsed, meaning: Meaning
         parsed,
         meaning,
         guid(parsed.canonical, as_sent(used), draft.metadata, draft.rules),
-        likeness(draft.format, parsed.resolved, draft.metadata, draft.rules),
+        lookup_digest(draft.format, parsed.resolved, draft.metadata, draft.rules),
     )
 
 

@@ -1,10 +1,12 @@
 """Changing settings: config and mode."""
 
 from dataclasses import replace
+from itertools import chain
 
 from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
+from treaty.core.law.policies import refuse_bad_policy
 from treaty.core.law.references import refuse_if_referenced
 from treaty.core.law.removal import remove_subject, remove_versions
 from treaty.core.law.rules import refuse_bad_rules
@@ -14,21 +16,23 @@ from treaty.core.law.settings import (
     DEFAULT_MODE,
     MODES,
     config_in_force,
+    config_of,
     merged,
     mode_in_force,
     own_config,
     own_mode,
+    own_value,
     refuse_if_readonly,
     scope_key,
 )
-from treaty.core.law.versions import Kept, kept, subject_of_key
+from treaty.core.law.versions import kept, subject_of_key
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
-from treaty.core.policy import DEFAULT_LEVEL, LEVELS, STRICTNESS
+from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
 from treaty.core.rows import Row
-from treaty.core.values import ConfigValue, Mode
+from treaty.core.values import Mode
 from treaty.core.view import ALL_KEYS, View, span
 
 
@@ -38,44 +42,14 @@ def set_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> 
     assert isinstance(request, SetConfig)
     _refuse_bad_scope(request.scope)
     change = request.change
-    if change.level is not None and change.level not in LEVELS:
-        raise InvalidSetting.of(
-            "LEVEL",
-            "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "
-            "forward_transitive, and full_transitive",
-            path="/compatibility",
-            new=change.level,
-            allowed=", ".join(LEVELS),
-        )
-    if change.policy is not None and change.policy not in STRICTNESS:
-        raise InvalidSetting.of(
-            "COMPATIBILITY_POLICY",
-            "Invalid compatibility policy. Valid values are strict, lenient and logical",
-            path="/compatibilityPolicy",
-            new=change.policy,
-            allowed=", ".join(STRICTNESS),
-        )
-    _refuse_unknown_validators(change.validators, grammar)
+    refuse_bad_policy(view, request.scope, change, grammar)
     refuse_bad_rules(change.default_rules)
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(view, request.scope)
-    old = own_config(view, request.scope)
+    old = own_value(view, request.scope)
     new = merged(old, change, request.clear)
-    rows = () if new == old else (Row("config", scope_key(request.scope), ConfigValue(new)),)
-    return Decision(rows, ConfigStored(new))
-
-
-def _refuse_unknown_validators(named: tuple[str, ...] | None, grammar: Grammar) -> None:
-    """A name that nobody here knows would stop every new version; better to hear of it now."""
-    missing = [name for name in named or () if name not in grammar.validators]
-    if missing:
-        raise InvalidSetting.of(
-            "VALIDATOR_MISSING",
-            f"Invalid validators. There is no validator {missing[0]} on this node",
-            path="/validators",
-            new=", ".join(missing),
-            allowed=", ".join(sorted(grammar.validators)) or "none; no format here has one",
-        )
+    rows = () if new == old else (Row("config", scope_key(request.scope), new),)
+    return Decision(rows, ConfigStored(config_of(new)))
 
 
 def delete_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:
@@ -119,7 +93,9 @@ def set_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Deci
 
 
 def _empty_scope(view: View, scope: Scope) -> list[Row]:
-    """Rows that purge softly deleted versions of a scope; refuses where live ones are there."""
+    """Rows that purge what is softly deleted in a scope; refuses where live versions are there. A subject without versions
+    stays.
+    """
     versions = [one for subject in _subjects(view, scope) for one in kept(view, subject)]
     if any(version.state == "live" for _, version in versions):
         raise NotPermitted.of(
@@ -129,14 +105,7 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
     for one in versions:
         if one[1].state == "soft":
             refuse_if_referenced(view, one, deleted=True, inside=inside)
-    return _purge(view, scope, versions)
-
-
-def _purge(view: View, scope: Scope, versions: list[Kept]) -> list[Row]:
-    rows = remove_versions(view, versions)
-    for subject in _subjects(view, scope):
-        rows.extend(remove_subject(view, subject, kept(view, subject)))
-    return rows
+    return [*remove_versions(view, versions), *chain.from_iterable(remove_subject(view, one) for one in sorted(inside))]
 
 
 def _subjects(view: View, scope: Scope) -> list[Subject]:

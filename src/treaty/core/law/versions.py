@@ -12,10 +12,11 @@ from treaty.core.requests import LATEST, Visible
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
 from treaty.core.values import Schema, Used, Version
+from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View, subject_span
 
 Kept = tuple[Key, Version]
-"""A version with its key (context, subject, ordinal)."""
+"""A version with its key (context, subject, generation, ordinal)."""
 
 STATES: dict[Visible, tuple[str, ...]] = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
 """States of the versions that may be seen."""
@@ -79,6 +80,16 @@ def numbered(view: View, subject: Subject, number: int, visible: Visible = "live
     return None
 
 
+def with_ordinal(view: View, subject: Subject, ordinal: int) -> Kept | None:
+    """Return the version of a subject with an ordinal, whether it may be seen or not; None where there is none."""
+    there = view.get("subject", tuple(subject))
+    if not isinstance(there, SubjectValue):
+        return None
+    key = (*subject, there.generation, ordinal)
+    value = view.get("version", key)
+    return (key, value) if isinstance(value, Version) else None
+
+
 def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[str]) -> Iterator[Kept]:
     """Return the versions of a subject that have a schema and one of these states, state by state, by ordinal."""
     entries = ((state, subject.context, schema_id) for state in states)
@@ -88,7 +99,7 @@ def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[s
 
 
 def _entries(view: View, subject: Subject, visible: Visible, *, reverse: bool = False) -> Iterator[Key]:
-    """Entries (state, context, subject, number, ordinal) of versions that may be seen, by number."""
+    """Entries (state, context, subject, number, generation, ordinal) of versions that may be seen, by number."""
     states = STATES[visible]
     if len(states) == 1:
         return _in_state(view, subject, states[0], reverse=reverse)
@@ -108,8 +119,8 @@ def rows_of(view: View, entries: Iterable[Key]) -> Iterator[Kept]:
 
 def _version_at(view: View, entry: Key) -> Kept | None:
     """Return the version of an entry of the index of numbers; None where it can't be read."""
-    _, context, name, _, ordinal = entry
-    key = (context, name, ordinal)
+    _, context, name, _, generation, ordinal = entry
+    key = (context, name, generation, ordinal)
     value = view.get("version", key)
     return (key, value) if isinstance(value, Version) else None
 
@@ -134,6 +145,11 @@ def same_name_elsewhere(view: View, subject: Subject) -> Iterator[Subject]:
 def subject_of_key(key: Key) -> Subject:
     """Return the subject in whose table a version's key is."""
     return Subject(str(key[0]), str(key[1]))
+
+
+def ordinal_of(key: Key) -> int:
+    """Return the ordinal in a version's key."""
+    return int(key[3])
 
 
 def select(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept:
@@ -191,7 +207,7 @@ def found(view: View, one: Kept) -> VersionFound:
     return VersionFound(
         subject=str(subject_of_key(key)),
         number=version.number,
-        ordinal=int(key[2]),
+        ordinal=ordinal_of(key),
         schema_id=version.schema_id,
         guid=schema.guid,
         format=schema.format,

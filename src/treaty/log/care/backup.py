@@ -74,10 +74,13 @@ def is_backup(path: Path) -> bool:
 
 
 def read_backup(path: Path) -> tuple[Head, tuple[Encoded, ...]]:
-    """Read a whole backup. Raises `LogUnavailableError` or `LogDamagedError`, for a file that is a log too."""
+    """Read a whole backup, whose rows may not come to what its head says.
+
+    Raises `LogUnavailableError` or `LogDamagedError`, for a file that is a log too.
+    """
     file = SqlFile(str(path), backup=True)
     try:
-        delta = file.since(START)
-        return head_of(delta, f"{path}", path.stat().st_mtime_ns // 1_000_000), delta.rows
+        delta, (_, roots) = file.since(START), file.table_roots()
+        return head_of(delta, f"{path}", path.stat().st_mtime_ns // 1_000_000, roots), delta.rows
     finally:
         file.close()

@@ -1,24 +1,25 @@
-"""A log as one portable file: its place in history, every live row, and a digest that says whether the file is whole.
+"""A log as one portable file: its place in history, every live row, and digests that say whether the file is whole.
 
-Lines of JSON in ASCII. The first one is the head, then a list ``[table, key, value]`` for each row, sorted, and last
-the number of rows and the SHA-256 of all lines before.
+Lines of JSON in ASCII. The first one is the head, with the state root that the log states and what each table adds to it; then
+a list ``[table, key, value]`` for each row, sorted, and last the number of rows and the SHA-256 of all lines before.
 """
 
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from treaty.core.commit import Position
 from treaty.core.limits import DUMP_LINE_BYTES
+from treaty.core.root import add, roots_of
 from treaty.core.rows import Encoded
+from treaty.log.care.adding import disagreements
 from treaty.log.log import Delta
 
-FORMAT = 1
-"""The newest format of dumps that this version writes and reads."""
+FORMAT = 2
+"""The format of dumps that this version writes and reads."""
 KIND = "treaty log"
-_MODULUS = 2**256
 
 
 class DumpError(ValueError):
@@ -27,23 +28,23 @@ class DumpError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a dump says of itself. `state` is the state digest (hex) that its rows must come to; `time` is in ms."""
+    """What a dump says of itself. `position` has the state root that its rows must come to, `roots` what each table adds to
+    it; `time` is in ms.
+    """
 
     place: str
     position: Position
-    state: str
+    roots: Mapping[str, int] = field(repr=False)
     rows: int
     time: int
 
 
-def head_of(delta: Delta, place: str, time: int) -> Head:
-    """Return the head for the whole state of a log, as `Log.read` of the start gave it."""
-    return Head(place, delta.tip, f"{state_digest(delta.rows):064x}", len(delta.rows), time)
+def head_of(delta: Delta, place: str, time: int, roots: Mapping[str, int] | None = None) -> Head:
+    """Return the head for the whole state of a log, as `Log.read` of the start gave it.
 
-
-def state_digest(rows: Iterable[Encoded]) -> int:
-    """Return the state digest of rows: the sum of their digests modulo 2**256."""
-    return sum(row.digest for row in rows) % _MODULUS
+    `roots` is what each table adds as the log itself keeps it; where it keeps none, they are those of the rows.
+    """
+    return Head(place, delta.tip, roots_of(delta.rows) if roots is None else roots, len(delta.rows), time)
 
 
 def write_dump(head: Head, rows: Iterable[Encoded]) -> Iterator[bytes]:
@@ -56,7 +57,8 @@ def write_dump(head: Head, rows: Iterable[Encoded]) -> Iterator[bytes]:
         "identity": head.position.identity.hex(),
         "sequence": head.position.sequence,
         "digest": head.position.digest.hex(),
-        "state": head.state,
+        "root": head.position.root.hex(),
+        "tables": {table: f"{share:064x}" for table, share in sorted(head.roots.items())},
         "rows": head.rows,
         "time": head.time,
     }
@@ -79,52 +81,74 @@ def _line(value: object) -> bytes:
 
 
 def read_head(line: bytes) -> Head:
-    """Read the first line. Raises `DumpError` where it is none of ours, or of a newer format."""
+    """Read the first line. Raises `DumpError` where it is none of ours, or of another format."""
     members = _json(line, 1)
     if not isinstance(members, dict) or members.get("kind") != KIND:
         raise DumpError("line 1 is no head of a dump: this file was not written by `treaty log dump`")
-    if members.get("format") != FORMAT:
-        raise DumpError(f"the dump has format {members.get('format')}, known here is {FORMAT}: upgrade Treaty")
+    found = members.get("format")
+    if found != FORMAT:
+        old = type(found) is int and found < FORMAT
+        remedy = "carry it into a new log with `treaty log upgrade FILE NEW`" if old else "upgrade Treaty"
+        raise DumpError(f"the dump has format {found}, known here is {FORMAT}: {remedy}")
     try:
-        position = Position(
-            bytes.fromhex(members["identity"]), int(members["sequence"]), bytes.fromhex(members["digest"])
-        )
-        return Head(
-            str(members["log"]), position, str(members["state"]), int(members["rows"]), int(members.get("time", 0))
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        identity, digest, root = (bytes.fromhex(members[name]) for name in ("identity", "digest", "root"))
+        roots = {table: int(share, 16) for table, share in members["tables"].items()}
+        position = Position(identity, int(members["sequence"]), digest, root)
+        return Head(str(members["log"]), position, roots, int(members["rows"]), int(members.get("time", 0)))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DumpError(f"line 1, the head, is damaged: {error!r}") from None
 
 
-def read_rows(head: Head, first: bytes, lines: Iterable[bytes]) -> Iterator[Encoded]:
+def read_rows(head: Head, first: bytes, lines: Iterable[bytes], *, lenient: bool = False) -> Iterator[Encoded]:
     """Yield the rows after the head, whose line is `first`.
 
     Raises `DumpError`: at once for a line that is no row, at the end where lines are missing or changed. So nothing
-    may be believed before the last row was yielded and the iteration has ended.
+    may be believed before the last row was yielded and the iteration has ended. Who is `lenient` compares the rows with the
+    head himself: what was changed is then no error, only what is missing.
     """
     told = hashlib.sha256(first)
-    state, count, number = 0, 0, 1
+    found: dict[str, int] = {}
+    count, number, before = 0, 1, ("", "")
     for number, line in enumerate(lines, 2):
         value = _json(line, number)
         if isinstance(value, dict):
-            _refuse_end(head, value, (count, told.hexdigest(), f"{state:064x}"), number)
+            _refuse_end(head, value, count, number)
+            if not lenient:
+                _refuse_changed(head, value, told.hexdigest(), found)
             return
         row = _row(value, number)
+        if count and not lenient and before >= _place(row):
+            raise DumpError(
+                f"line {number}, row {row.key} of {row.table}, is not in its order, or there twice; copy it again"
+            )
         told.update(line)
-        state = (state + row.digest) % _MODULUS
-        count += 1
+        add(found, row.table, row.digest)
+        count, before = count + 1, _place(row)
         yield row
     raise DumpError(f"the dump was cut short after line {number}: {count} of {head.rows} rows are there; copy it again")
 
 
-def _refuse_end(head: Head, end: dict[str, object], seen: tuple[int, str, str], number: int) -> None:
-    count, sha256, state = seen
+def _refuse_end(head: Head, end: dict[str, object], count: int, number: int) -> None:
     if (end.get("end"), count) != (head.rows, head.rows):
         raise DumpError(f"line {number}: {count} rows are there, {head.rows} should be; copy the dump again")
-    if end.get("sha256") != sha256:
+
+
+def _refuse_changed(head: Head, end: dict[str, object], sha256: str, found: Mapping[str, int]) -> None:
+    whole = end.get("sha256") == sha256
+    cure = "it is what the log was: see `treaty log verify`" if whole else "it was changed: copy it again"
+    refuse_disagreement(head, found, f"the dump does not add up, and {cure}")
+    if not whole:
         raise DumpError("the dump was changed: the SHA-256 of its lines is another one; copy it again")
-    if state != head.state:
-        raise DumpError("the rows of the dump do not come to the state digest that its head names")
+
+
+def refuse_disagreement(head: Head, found: Mapping[str, int], what: str) -> None:
+    """Raise `DumpError` where rows do not come to what a head says, with the tables that do not."""
+    wrong = "; ".join(
+        f"{fault.table or 'the state'}: {fault.message}"
+        for fault in disagreements(head.position.root, head.roots, found)
+    )
+    if wrong:
+        raise DumpError(f"{what} ({wrong})")
 
 
 def _row(value: object, number: int) -> Encoded:

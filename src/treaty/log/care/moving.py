@@ -7,10 +7,23 @@ What was acknowledged by the old log is in the new one, and nothing else can be:
 from dataclasses import dataclass
 
 from treaty.core.commit import START, Position
+from treaty.core.root import roots_of
 from treaty.core.rows import Row, decode_row, encode_row
-from treaty.core.values import Lineage
-from treaty.log.care.dump import Head, head_of
-from treaty.log.care.restore import PLACED, SUCCESSOR, TRIES, OvertakenError, RestoreError, Told, put, restore, silent
+from treaty.core.values import LogOrigin
+from treaty.log.care.dump import Head
+from treaty.log.care.restore import (
+    PLACED,
+    SUCCESSOR,
+    TRIES,
+    OvertakenError,
+    RestoreError,
+    Told,
+    put_on,
+    refuse_changed,
+    refuse_taken,
+    restore,
+    silent,
+)
 from treaty.log.log import Delta, Log
 
 
@@ -28,9 +41,10 @@ async def migrate(source: Log, target: Log, *, time: int, told: Told = silent) -
 
     Raises as `restore` does, and `RestoreError` where the source was moved to another place already.
     """
+    await refuse_taken(target)
     delta = await _sealed(source, target.url, time)
     rows = [row for row in delta.rows if row.table not in PLACED]
-    head = Head(source.url, _left(delta), head_of(delta, source.url, time).state, len(rows), time)
+    head = Head(source.url, _left(delta), roots_of(rows), len(rows), time)
     end = await restore(target, head, rows, time=time, gap=0, told=told)
     return Moved(delta.tip, end, len(rows))
 
@@ -62,25 +76,26 @@ async def _seal(source: Log, place: str, time: int) -> None:
     delta = await source.read(START)
     if delta.tip == START:
         raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {place}")
+    refuse_changed(source, delta)
     seal = seal_of(delta)
-    if seal is not None and seal.place != place:
-        raise RestoreError(f"{source.url} was moved to {seal.place} already; take that seal away with --cancel first")
+    if seal is not None and seal.url != place:
+        raise RestoreError(f"{source.url} was moved to {seal.url} already; take that seal away with --cancel first")
     if seal is None:
-        mark = Lineage(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
-        await put(source, delta.tip, [encode_row(Row("lineage", SUCCESSOR, mark))], time)
+        mark = LogOrigin(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
+        await put_on(source, delta, [encode_row(Row("log_origin", SUCCESSOR, mark))], time)
 
 
-def seal_of(delta: Delta) -> Lineage | None:
+def seal_of(delta: Delta) -> LogOrigin | None:
     """The seal among the rows of a log; None where there is none."""
-    key = encode_row(Row("lineage", SUCCESSOR, None)).key
-    found = next((decode_row(row).value for row in delta.rows if row.table == "lineage" and row.key == key), None)
-    return found if isinstance(found, Lineage) else None
+    key = encode_row(Row("log_origin", SUCCESSOR, None)).key
+    found = next((decode_row(row).value for row in delta.rows if row.table == "log_origin" and row.key == key), None)
+    return found if isinstance(found, LogOrigin) else None
 
 
-async def unseal(source: Log, *, time: int) -> Lineage | None:
+async def unseal(source: Log, *, time: int) -> LogOrigin | None:
     """Take the seal away, so that the log is written to again; return it, or None where there was none."""
     delta = await source.read(START)
     seal = seal_of(delta)
     if seal is not None:
-        await put(source, delta.tip, [encode_row(Row("lineage", SUCCESSOR, None))], time)
+        await put_on(source, delta, [encode_row(Row("log_origin", SUCCESSOR, None))], time)
     return seal

@@ -1,17 +1,24 @@
-"""Repairing, by one commit: rows that this version can't read are moved out of the way and kept beside the others, and
-counters of ids that ids far above the rest hold up are lowered.
+"""Repairing, by one commit: rows that this version can't read are moved out of the way and kept beside the others, counters of
+ids that ids far above the rest hold up are lowered, and the root of rows that were changed past the log is stated.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from treaty.core.commit import START, Position
+from treaty.core.commit import START, Position, as_root
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
-from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row
+from treaty.core.root import roots_of
+from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row, key_text
 from treaty.core.tables import DictTables
-from treaty.core.values import Aside
-from treaty.log.care.restore import put
-from treaty.log.log import Log
+from treaty.core.values import QuarantinedRow
+from treaty.log.care.adding import read_whole
+from treaty.log.care.restore import put, put_on, roots_with
+from treaty.log.kafka.owner.forms import STRANGE
+from treaty.log.log import Delta, Log, Unmarked, UnmarkedRow
+from treaty.log.roots import differing
+
+NO_APPEND = "it belonged to no append: half of a transaction, or somebody else's record"
+"""Why a row is in quarantine that lay in the log without an append."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ def strange(rows: Iterable[Encoded]) -> tuple[Strange, ...]:
 
 
 async def repair(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[Strange, ...], Position]:
-    """Move unreadable rows into the table ``aside`` in one commit; return them, and the place after it.
+    """Move unreadable rows into the table ``quarantine`` in one commit; return them, and the place after it.
 
     Rows that a newer version of Treaty may have written are left alone unless `newer` says so.
     Raises `RestoreError` where somebody else writes at the same time.
@@ -46,11 +53,81 @@ async def repair(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[Str
     chosen = tuple(one for one in strange(delta.rows) if newer or not one.newer)
     if not chosen:
         return (), delta.tip
+    return chosen, await put_on(log, delta, _moved(chosen, time), time)
+
+
+def _moved(chosen: Iterable[Strange], time: int) -> list[Encoded]:
+    """The rows of a commit that moves others into quarantine."""
     rows = []
     for one in chosen:
         gone = encode_row(Row(one.table, one.key, None))
-        rows += [gone, encode_row(Row("aside", (one.table, gone.key), Aside(one.text, one.why, time)))]
-    return chosen, await put(log, delta.tip, rows, time)
+        rows += [gone, encode_row(Row("quarantine", (one.table, gone.key), QuarantinedRow(one.text, one.why, time)))]
+    return rows
+
+
+def _put_back(unmarked: Iterable[UnmarkedRow], time: int) -> list[Encoded]:
+    """The rows of a commit that takes away what belongs to no append, and keeps it in quarantine."""
+    rows = []
+    for one in unmarked:
+        kept = QuarantinedRow(one.row.value or "null", NO_APPEND, time)
+        rows += [one.before, encode_row(Row("quarantine", (one.row.table, one.row.key), kept))]
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Whether a log's rows are those that it states: the root that its last append states, and the one that they come to.
+
+    `foreign` are records that nobody of Treaty's wrote, which lie among the rows of a log with one owner. `tables` are those
+    whose rows do not come to the root that the log keeps for them, where it keeps any. `unmarked` are rows that belong to no
+    append, as half of a transaction does, as far as they can be told from others.
+    """
+
+    place: Position
+    found: bytes
+    foreign: tuple[Strange, ...] = ()
+    tables: tuple[str, ...] = ()
+    unmarked: tuple[UnmarkedRow, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is nothing to accept."""
+        return self.found == self.place.root and not (self.foreign or self.tables or self.unmarked)
+
+    @property
+    def aside(self) -> int:
+        """How many rows `accept_state` moves into quarantine."""
+        return len(
+            {(one.table, key_text(one.key)) for one in self.foreign}
+            | {(one.row.table, one.row.key) for one in self.unmarked}
+        )
+
+
+def judged(delta: Delta, stated: Mapping[str, int] | None, unmarked: tuple[UnmarkedRow, ...] = ()) -> Judged:
+    """Compare the rows of a whole log with the root that it states, and with those of its tables (None: it keeps none)."""
+    foreign = tuple(one for one in strange(row for row in delta.rows if row.table == STRANGE))
+    roots = roots_of(delta.rows)
+    tables = () if stated is None else differing(stated, roots)
+    return Judged(delta.tip, as_root(roots), foreign, tables, unmarked)
+
+
+async def unmarked_rows(log: Log) -> tuple[UnmarkedRow, ...]:
+    """Return the rows of a log that belong to no append; most logs can't have any."""
+    return await log.unmarked() if isinstance(log, Unmarked) else ()
+
+
+async def accept_state(log: Log, *, time: int) -> tuple[Judged, Position]:
+    """State the root of the rows as they are, in one forced commit; return what was wrong, and the place after it.
+
+    Foreign records and rows that belong to no append are moved into quarantine by it, and what these replaced is put back.
+    Raises `RestoreError` where somebody else writes at the same time.
+    """
+    delta, stated = await read_whole(log)
+    found = judged(delta, stated, await unmarked_rows(log))
+    if delta.tip == START or found.fits:
+        return found, delta.tip
+    rows = [*_moved(found.foreign, time), *_put_back(found.unmarked, time)]
+    return found, await put(log, delta.tip, rows, roots_with(delta, rows), time)
 
 
 def reserved_in(rows: Iterable[Encoded]) -> tuple[ReservedIds, ...]:
@@ -71,4 +148,5 @@ async def repair_ids(log: Log, *, time: int) -> tuple[tuple[ReservedIds, ...], P
     found = reserved_ids(tables)
     if not found:
         return (), delta.tip
-    return found, await put(log, delta.tip, [encode_row(healing_row(tables, one)) for one in found], time)
+    rows = [encode_row(healing_row(tables, one)) for one in found]
+    return found, await put_on(log, delta, rows, time)

@@ -6,22 +6,25 @@ log may have given after the dump was taken are not given again.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from treaty.core.commit import START, Commit, Position, make_append
+from treaty.core.counters import IDS_SPARED, KINDS_FOR_EVER
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
+from treaty.core.root import RowDigests, add, roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.values import IDS_SPARED, Counter, Lineage
+from treaty.core.values import Counter, LogOrigin
+from treaty.log.care.adding import ACCEPT, adds_up
 from treaty.log.care.dump import Head
-from treaty.log.log import Fate, Log, LogUnavailableError
+from treaty.log.log import Delta, Fate, Log, LogUnavailableError
 
 RESTORING = ("restoring",)
-"""Key of the lineage row of a log that is not whole yet."""
+"""Key of the `log_origin` row of a log that is not whole yet."""
 ORIGIN = ("origin",)
-"""Key of the lineage row that says where a log comes from."""
+"""Key of the `log_origin` row that says where a log comes from."""
 SUCCESSOR = ("successor",)
-"""Key of the lineage row of a log that was moved elsewhere; nothing is written to it any more."""
+"""Key of the `log_origin` row of a log that was moved elsewhere; nothing is written to it any more."""
 TRIES = 20
 """Times that one append is tried while the log can't be reached, or other writers come first."""
 
@@ -50,30 +53,32 @@ async def restore(
     `rows` is read while it is written: where it turns out damaged at its end the log stays unfinished, and refused.
     Raises `RestoreError`, what `rows` raises, `LogUnavailableError` and `LogDamagedError`.
     """
-    mark = Lineage(
+    mark = LogOrigin(
         head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.place
     )
-    here = await _begin(log, mark)
+    here, there = await _begin(log, mark)
+    roots = dict(roots_of(there.values()))
     written = 0
     for batch in _batches(_fitted(rows, gap)):
-        here = await put(log, here, batch, time)
+        for row in batch:  # each comes once: a dump is in order, and a log has a row under a key
+            before = there.pop((row.table, row.key), None)
+            add(roots, row.table, row.digest - (before.digest if before else 0))
+        here = await put(log, here, batch, dict(roots), time)
         written += len(batch)
         told(written)
-    last = (Row("lineage", ORIGIN, mark), Row("lineage", RESTORING, None))
-    return await put(log, here, [encode_row(row) for row in last], time)
+    last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
+    return await put(log, here, [encode_row(row) for row in last], roots, time)
 
 
-async def _begin(log: Log, mark: Lineage) -> Position:
-    """Mark an empty log as one that is being restored; one with another mark, or with rows of its own, is refused."""
+async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, str], Encoded]]:
+    """Mark an empty log as one that is being restored, and return its end and its rows; one with another mark, or with rows
+    of its own, is refused.
+    """
     delta = await log.read(START)
+    there = {(row.table, row.key): row for row in delta.rows}
     if delta.tip == START:
-        return await put(log, START, [encode_row(Row("lineage", RESTORING, mark))], mark.time)
-    found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
-    if not isinstance(found, Lineage):
-        raise RestoreError(
-            f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
-            "name an empty database, or a file or topic that is not there"
-        )
+        return await put(log, START, [encode_row(Row("log_origin", RESTORING, mark))], {}, mark.time), there
+    found = _refuse_taken(log, delta)
     if (found.identity, found.sequence, found.digest, found.gap) != (
         mark.identity,
         mark.sequence,
@@ -84,18 +89,45 @@ async def _begin(log: Log, mark: Lineage) -> Position:
             f"another restore into {log.url} was cut off (of sequence {found.sequence} of log {found.identity}, with gap "
             f"{found.gap}): go on with that dump, or take a new place"
         )
-    return delta.tip
+    refuse_changed(log, delta)
+    return delta.tip, there
 
 
-_RESTORING = (encode_row(Row("lineage", RESTORING, None)).table, encode_row(Row("lineage", RESTORING, None)).key)
+async def refuse_taken(log: Log) -> None:
+    """Raise `RestoreError` for a log that has rows of its own, where no restore was cut off."""
+    delta = await log.read(START)
+    if delta.tip != START:
+        _refuse_taken(log, delta)
 
 
-PLACED = frozenset({"lineage", "fold"})
+def _refuse_taken(log: Log, delta: Delta) -> LogOrigin:
+    """The mark of a restore that was cut off."""
+    found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
+    if isinstance(found, LogOrigin):
+        return found
+    raise RestoreError(
+        f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
+        "name an empty database, or a file or topic that is not there"
+    )
+
+
+def refuse_changed(log: Log, delta: Delta) -> None:
+    """Raise `RestoreError` where the rows of a log are not those that it states: a commit on them would state that they are."""
+    if not adds_up(delta):
+        raise RestoreError(
+            f"the rows of {log.url} do not come to the state root that it states at sequence {delta.tip.sequence}: {ACCEPT}"
+        )
+
+
+_RESTORING = (encode_row(Row("log_origin", RESTORING, None)).table, encode_row(Row("log_origin", RESTORING, None)).key)
+
+
+PLACED = frozenset({"log_origin", "snapshot"})
 """State tables that say something of the log that they are in, and mean nothing in another one."""
 
 
 def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
-    """The rows as the new log has them: id counters raised, and what is about the old log itself left out.
+    """The rows as the new log has them: counters of schema and encoding ids raised, and what is about the old log itself left out.
 
     Contexts that the dump does not know may have been made after it: their ids begin after the gap too.
     """
@@ -105,7 +137,7 @@ def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
             continue
         if row.table == "counter" and gap:
             decoded = decode_row(row)
-            if isinstance(decoded.value, Counter) and decoded.key[0] == "ids":
+            if isinstance(decoded.value, Counter) and decoded.key[0] in KINDS_FOR_EVER:
                 spared = spared and decoded.key != IDS_SPARED
                 raised = replace(decoded.value, highest=min(decoded.value.highest + gap, COUNTER))
                 yield encode_row(Row("counter", decoded.key, raised))
@@ -128,15 +160,15 @@ def _batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
         yield batch
 
 
-async def put(log: Log, base: Position, rows: list[Encoded], time: int) -> Position:
-    """Append rows as one commit on a base that nobody else may have left.
+async def put(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str, int], time: int) -> Position:
+    """Append rows as one commit on a base that nobody else may have left; `roots` is what each table adds after it.
 
     Raises `OvertakenError` where somebody has, and `LogUnavailableError` where the log stays away.
     """
     reason: Exception | None = None
     sent: set[Position] = set()
     for _ in range(TRIES):
-        append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),))
+        append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),), roots)
         try:
             fate = await log.append(append)
         except LogUnavailableError as error:
@@ -153,3 +185,19 @@ async def put(log: Log, base: Position, rows: list[Encoded], time: int) -> Posit
                 f"somebody else writes to {log.url} (it is at sequence {tip.sequence}): stop all nodes, then try again"
             )
     raise reason or LogUnavailableError(f"{log.url}: no append could be settled in {TRIES} tries")
+
+
+async def put_on(log: Log, delta: Delta, rows: list[Encoded], time: int) -> Position:
+    """Append rows as one commit on a whole state that was read, and state the root of its rows with these.
+
+    Raises `RestoreError` where the state is not what the log states, and as `put` does.
+    """
+    refuse_changed(log, delta)
+    return await put(log, delta.tip, rows, roots_with(delta, rows), time)
+
+
+def roots_with(delta: Delta, rows: Iterable[Encoded]) -> Mapping[str, int]:
+    """Return what each table adds when some rows have come to a whole state; tombstones take rows away."""
+    digests = RowDigests(delta.rows)
+    digests.put(rows)
+    return digests.roots

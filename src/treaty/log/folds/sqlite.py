@@ -1,5 +1,6 @@
 """The fold of a log in SQLite: its bytes in pieces, in the log's own file, and so in every copy of it."""
 
+import logging
 import os
 import sqlite3
 import zlib
@@ -13,24 +14,26 @@ from treaty.log.sqlcare import pack
 from treaty.log.sqlfile import SqlFile
 from treaty.log.trouble import told
 
+log = logging.getLogger("treaty.log")
+
 T = TypeVar("T")
 PIECE = 1_048_576
 """Bytes of a piece. Each is a transaction of its own, so that writers never wait for long."""
 _TABLES = (
-    "create table if not exists fold (piece integer primary key, data blob not null)",
-    "create table if not exists folded (pieces integer not null, crc integer not null)",
+    "create table if not exists state_copy_piece (piece integer primary key, data blob not null)",
+    "create table if not exists state_copy (pieces integer not null, crc integer not null)",
 )
-_THERE = "select count(*) from sqlite_master where type = 'table' and name in ('fold', 'folded')"
-_BEGIN = "delete from folded"
-_PUT = "insert or replace into fold (piece, data) values (?, ?)"
-_CUT = "delete from fold where piece in (select piece from fold where piece >= ? order by piece limit 16)"
-_END = "insert into folded (pieces, crc) values (?, ?)"
+_THERE = "select count(*) from sqlite_master where type = 'table' and name in ('state_copy_piece', 'state_copy')"
+_BEGIN = "delete from state_copy"
+_PUT = "insert or replace into state_copy_piece (piece, data) values (?, ?)"
+_CUT = "delete from state_copy_piece where piece in (select piece from state_copy_piece where piece >= ? order by piece limit 16)"
+_END = "insert into state_copy (pieces, crc) values (?, ?)"
 
 
 def extent(file: SqlFile) -> int:
     """About how many rows there are: the highest number that SQLite gave one."""
     with told(file.path, "looking at the store"):
-        found: int = file.connection.execute("select coalesce(max(rowid), 0) from entry").fetchone()[0]
+        found: int = file.connection.execute("select coalesce(max(rowid), 0) from state_row").fetchone()[0]
         return found
 
 
@@ -75,8 +78,13 @@ def take(path: str, target: Path) -> bool:
             file.connection.execute("begin")
             if file.connection.execute(_THERE).fetchone()[0] != 2:
                 return False
-            known = file.connection.execute("select pieces, crc from folded").fetchall()
-            if len(known) != 1 or _copied(file.connection, half) != known[0]:
+            known = file.connection.execute("select pieces, crc from state_copy").fetchall()
+            if not known:  # it is being written, or who wrote it has died
+                return False
+            if [_copied(file.connection, half)] != known:
+                log.warning(
+                    "%s: the copy of the state file in it is damaged and not used; `treaty log state` replaces it", path
+                )
                 return False
             half.replace(target)
             return True
@@ -88,7 +96,7 @@ def take(path: str, target: Path) -> bool:
 def _copied(connection: sqlite3.Connection, target: Path) -> tuple[int, int]:
     pieces = crc = 0
     with os.fdopen(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-        for number, data in connection.execute("select piece, data from fold order by piece"):
+        for number, data in connection.execute("select piece, data from state_copy_piece order by piece"):
             if number != pieces:
                 break
             crc = zlib.crc32(data, crc)

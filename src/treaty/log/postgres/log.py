@@ -7,9 +7,9 @@ server said that the transaction is committed, with `synchronous_commit` at leas
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 from asyncpg import Connection
@@ -18,11 +18,26 @@ from treaty.core.commit import NO_DIGEST, START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
 from treaty.log.holding import Holding
-from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Facts, Fate, Leader, LogUnavailableError
 from treaty.log.postgres.durability import LOCK_DURABLY, NOT_DURABLE, Promises
-from treaty.log.postgres.layout import FACTS, FORGET, LAYOUT, LIVE, LOCK_CLASS, SINCE, SWEEP, TIP, WRITE, prepare
+from treaty.log.postgres.layout import (
+    FACTS,
+    FORGET,
+    LAYOUT,
+    LIVE,
+    LOCK_CLASS,
+    ROOTS,
+    SINCE,
+    SWEEP,
+    TABLES,
+    TIP,
+    WRITE,
+    prepare,
+)
 from treaty.log.postgres.link import LOOK_SECONDS, Link, Pauses
 from treaty.log.postgres.trouble import LOST, silent, told
+from treaty.log.roots import WrittenRoots, stored_place, stored_roots, warn_where_unequal
+from treaty.log.texts.plain import to_bytes, to_text
 
 POLL = 1.0
 """Seconds between two looks for changes by others, where no hint came."""
@@ -35,14 +50,6 @@ BATCH = 10_000
 DEFAULT_SCHEMA = "treaty"
 COMPACT_SECONDS = 3600.0
 """How long the server may take to sort its space."""
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else text.encode("utf-8", "surrogatepass")
-
-
-def _text(data: bytes | None) -> str | None:
-    return None if data is None else str(data, "utf-8", "surrogatepass")
 
 
 class PostgresLog:
@@ -61,7 +68,7 @@ class PostgresLog:
         durable = query.pop("durable", "yes") != "no"
         dsn = urlunsplit(parts._replace(query=urlencode(query)))
         place = f"{parts.hostname or 'localhost'}{f':{parts.port}' if parts.port else ''}"
-        words = [] if self._schema == DEFAULT_SCHEMA else [f"schema={self._schema}"]
+        words = [] if self._schema == DEFAULT_SCHEMA else [f"schema={quote(self._schema)}"]
         words += [] if durable else [NOT_DURABLE]
         self.url = f"{parts.scheme}://{place}{parts.path}{'?' if words else ''}{'&'.join(words)}"
         self._promises = Promises(self.url, durable=durable)
@@ -78,6 +85,7 @@ class PostgresLog:
         self._held: Connection | None = None
         """The connection on which a transaction of `hold` is open."""
         self._own = 0
+        self._roots = WrittenRoots()
         self._ready: tuple[Position, Delta] | None = None
         self._changed = asyncio.Event()
         self._changed.set()  # nothing was looked at yet
@@ -100,12 +108,12 @@ class PostgresLog:
 
     async def _prepared(self, connection: Connection) -> None:
         await self._promises.check(connection)
-        await prepare(connection, self._schema, self._key)
+        await prepare(connection, self._schema, self._key, self.url)
         self._own = connection.get_server_pid()
 
     async def _listening(self, connection: Connection) -> None:
         await self._promises.check(connection)
-        await prepare(connection, self._schema, self._key)
+        await prepare(connection, self._schema, self._key, self.url)
         await connection.add_listener(self._channel, self._heard)
         self._changed.set()  # what came while nobody listened was not heard
 
@@ -172,12 +180,12 @@ class PostgresLog:
 
     async def _write(self, connection: Connection, append: Append) -> tuple[Encoded, ...] | None:
         """Write the rows if the parent is the last append; None where it is not, and nothing was written."""
-        rows = append.rows
+        rows, roots = append.rows, self._roots.changes(append)
         written = await connection.fetchrow(
             WRITE,
-            [_bytes(row.table) for row in rows],
-            [_bytes(row.key) for row in rows],
-            [_bytes(row.value) for row in rows],
+            [to_bytes(row.table) for row in rows],
+            [to_bytes(row.key) for row in rows],
+            [to_bytes(row.value) for row in rows],
             append.last,
             append.first,
             append.identity,
@@ -186,6 +194,11 @@ class PostgresLog:
             append.parent,
             NO_DIGEST,
             self._channel,
+            append.root,
+            [to_bytes(table) for table, _ in roots.put],
+            [root for _, root in roots.put],
+            [to_bytes(table) for table in roots.gone],
+            roots.others_go,
         )
         if written is None:
             return None
@@ -205,6 +218,7 @@ class PostgresLog:
         except BaseException:
             self._writing.drop()
             raise
+        self._roots.wrote(append)
         if append.first > 1:
             base = Position(append.identity, append.first - 1, append.parent)
             self._ready = (base, Delta(append.position, rows))
@@ -233,7 +247,7 @@ class PostgresLog:
         self._changed.clear()  # a hint from here on is of something that this look may not see
         async with self._looking("looking at the tip") as connection:
             row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
-        self._seen = Position(*row) if row else START
+        self._seen = stored_place(row) if row else START
         return self._seen
 
     @asynccontextmanager
@@ -273,12 +287,12 @@ class PostgresLog:
         """What came after a place in one statement; None where the place is not remembered."""
         if after == START:
             return None
-        rows = await connection.fetch(SINCE, after.sequence, after.identity, after.digest)
+        rows = await connection.fetch(SINCE, after.sequence, after.identity, after.digest, after.root)
         first = rows[0]
         if not first["known"]:
             return None
-        tip = Position(first["identity"], first["last"], first["digest"])
-        return Delta(tip, tuple(_encoded(row) for row in rows if row["kind"] is not None))
+        tip = stored_place((first["identity"], first["last"], first["digest"], first["root"]))
+        return Delta(tip, tuple(_encoded(row) for row in rows if row["state_table"] is not None))
 
     async def _all(self, connection: Connection) -> Delta:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
@@ -291,7 +305,9 @@ class PostgresLog:
         cursor = await connection.cursor(LIVE)
         while batch := await cursor.fetch(BATCH):
             rows += map(_encoded, batch)
-        return Delta(Position(*row) if row else START, tuple(rows), reload=True)
+        tip = stored_place(row) if row else START
+        warn_where_unequal(self.url, tip, await _table_roots(connection), rows)
+        return Delta(tip, tuple(rows), reload=True)
 
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when something may have come since the last look: a hint, a change seen by looking, or the time-out."""
@@ -312,12 +328,21 @@ class PostgresLog:
         """Look without forgetting a hint that comes meanwhile."""
         async with self._looking("looking for changes") as connection:
             row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
-        self._seen = Position(*row) if row else START
+        self._seen = stored_place(row) if row else START
+
+    async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
+        """Return the tip, and what each table adds to the state root there."""
+        async with (
+            self._looking("reading") as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            row = await connection.fetchrow(TIP)
+            return stored_place(row) if row else START, await _table_roots(connection)
 
     async def facts(self) -> Facts:
         """Look at the schema."""
         async with self._looking("looking at the store") as connection:
-            row = await connection.fetchrow(FACTS)
+            row = await connection.fetchrow(FACTS, TABLES)
         return Facts("postgresql", LAYOUT, *row)
 
     async def compact(self) -> None:
@@ -331,7 +356,7 @@ class PostgresLog:
                     continue
                 await connection.execute("set statement_timeout = 0")
                 try:
-                    for table in ("entry", "append"):
+                    for table in TABLES:
                         await connection.execute(f"vacuum (analyze) {table}", timeout=COMPACT_SECONDS)
                 finally:
                     await connection.execute("reset statement_timeout")
@@ -347,7 +372,9 @@ class PostgresLog:
 
 
 def _encoded(row: asyncpg.Record) -> Encoded:
-    kind, key = _text(row["kind"]), _text(row["key"])
-    if kind is None or key is None:
-        raise LogDamagedError("a row without a name: stop all nodes and restore a backup")
-    return Encoded(kind, key, _text(row["value"]))
+    value = row["value"]
+    return Encoded(to_text(row["state_table"]), to_text(row["key"]), None if value is None else to_text(value))
+
+
+async def _table_roots(connection: Connection) -> Mapping[str, int]:
+    return stored_roots((to_text(table), root) for table, root in await connection.fetch(ROOTS))

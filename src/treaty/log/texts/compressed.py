@@ -1,10 +1,13 @@
 """Texts of rows in a SQLite file: as they are, or compressed with a dictionary that lies in a row of its own."""
 
+import logging
 import sqlite3
 
 import zstandard
 
-from treaty.log.log import LogDamagedError
+from treaty.log.texts.plain import bound
+
+log = logging.getLogger("treaty.log")
 
 PACKED = "schema"
 """The table whose rows are compressed: the others are short."""
@@ -16,20 +19,22 @@ MOST = 255
 """Dictionaries that a log may have: a row's first byte names its one."""
 DICTIONARY_BYTES = 131_072
 LEVEL = 3
+WARNED = 20
+"""Damaged texts that one connection warns of at most."""
 AT_ONCE = 500
 """Rows that one transaction compresses, so that writers never wait for long."""
 
-TABLE = "create table if not exists dictionary (number integer primary key, data blob not null)"
+TABLE = "create table dictionary (number integer primary key, data blob not null)"
 _KNOWN = "select number, data from dictionary where number > ? order by number"
 _SAMPLES = (
-    "select value from entry not indexed where kind = 'schema' and typeof(value) = 'text' "
+    "select value from state_row not indexed where state_table = 'schema' and typeof(value) = 'text' "
     "and (rowid / 8) % ? = 0 limit ?"
 )
 _LOOSE = (
-    "select rowid, value from entry not indexed where rowid > ? and kind = 'schema' and typeof(value) = 'text' "
+    "select rowid, value from state_row not indexed where rowid > ? and state_table = 'schema' and typeof(value) = 'text' "
     "and length(value) >= ? order by rowid limit ?"
 )
-_PACK = "update entry set value = ? where rowid = ?"
+_PACK = "update state_row set value = ? where rowid = ?"
 
 
 class Texts:
@@ -41,6 +46,7 @@ class Texts:
         self._readers: dict[int, zstandard.ZstdDecompressor] = {}
         self._writer: zstandard.ZstdCompressor | None = None
         self._number = 0
+        self._warned = 0
         self.refresh()
 
     @property
@@ -58,14 +64,20 @@ class Texts:
             )
             self._number = number
 
-    def packed(self, kind: str, text: bytes | None) -> tuple[bytes | None, bool]:
+    def packed(self, kind: str, text: str | None) -> tuple[str | bytes | None, bool]:
         """A text as it is written, and whether it is compressed."""
-        if self._writer is None or text is None or kind != PACKED or len(text) < LEAST:
-            return text, False
-        return bytes([self._number]) + self._writer.compress(text), True
+        if text is None:
+            return None, False
+        if self._writer is not None and kind == PACKED:
+            data = text.encode("utf-8", "surrogatepass")
+            if len(data) >= LEAST:
+                return bytes([self._number]) + self._writer.compress(data), True
+        return bound(text), False
 
     def text(self, kind: str, key: str, value: str | bytes | None) -> str | None:
-        """A text as it was. Raises `LogDamagedError` with the row's name."""
+        """A text as it was. One that is damaged is warned of by its row; what is given back then can't be read by anybody, and
+        moves the state root.
+        """
         if value is None or isinstance(value, str):
             return value
         number = value[0] if value else 0
@@ -75,10 +87,10 @@ class Texts:
             return str(self._readers[number].decompress(value[1:], allow_extra_data=False), "utf-8", "surrogatepass")
         except (KeyError, zstandard.ZstdError, UnicodeDecodeError) as error:
             why = f"its dictionary {number} is missing" if isinstance(error, KeyError) else str(error)
-            raise LogDamagedError(
-                f"{self._path} is damaged: the text of row {key} in table {kind} can't be read ({why}): "
-                "stop all nodes, keep a copy of it and of the files beside it, and restore a backup"
-            ) from None
+            self._warned += 1
+            if self._warned <= WARNED:
+                log.warning("%s: the text of row %s in table %s is damaged (%s)", self._path, key, kind, why)
+            return f"damaged, compressed: {value.hex()}"
 
     # ---------------------------------------------------------------------------------------------------- packing
 
@@ -87,7 +99,7 @@ class Texts:
         one, or too few rows.
         """
         self.refresh()
-        highest = self._db.execute("select coalesce(max(rowid), 0) from entry").fetchone()[0]
+        highest = self._db.execute("select coalesce(max(rowid), 0) from state_row").fetchone()[0]
         if self.packs or highest < LEARNED_FROM:
             return False
         step = max(1, highest // (4 * LEARNED_FROM))
@@ -108,6 +120,6 @@ class Texts:
         0 where there was none left.
         """
         rows = self._db.execute(_LOOSE, (after, LEAST, AT_ONCE)).fetchall()
-        packed = ((self.packed(PACKED, bytes(text, "utf-8", "surrogatepass"))[0], number) for number, text in rows)
+        packed = ((self.packed(PACKED, text)[0], number) for number, text in rows)
         self._db.executemany(_PACK, packed)
         return int(rows[-1][0]) if rows else 0

@@ -122,7 +122,7 @@ class Handing:
         if (
             self._follower.looked_at is None
             or not pending.elsewhere
-            or tables.get("outcome", (pending.command.command_id,)) is None
+            or tables.get("outcome", pending.command.outcome_key) is None
         ):
             return False
         verdict = repeated(tables, pending, self._decide)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from treaty.core.refusals import NotPermitted
 from treaty.core.rows import Row, Value
 from treaty.core.schema import SEALED, Metadata, Pairs
-from treaty.core.values import ConfigValue, Outcome, Schema, Sealing
+from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.core.view import View
 from treaty.node.sealing.keys import Key
 
@@ -45,8 +45,8 @@ class Vault:
         sealed = replace(row, value=_changed(row.value, self._sealed))
         if sealed == row:
             return (row,)
-        key = ("sealing", (self.keys[0].id,))
-        return (sealed,) if view.get(*key) is not None else (sealed, Row(*key, Sealing()))
+        key = ("encryption_key", (self.keys[0].id,))
+        return (sealed,) if view.get(*key) is not None else (sealed, Row(*key, EncryptionKeyUse()))
 
     def open(self, value: Value | None) -> Value | None:
         """Return the value of a row as the law knows it; what no key here opens stays sealed."""
@@ -57,7 +57,7 @@ class Vault:
     def missing(self, view: View) -> tuple[str, ...]:
         """Return ids of keys that sealed values in this log and are not here."""
         here = {key.id for key in self.keys}
-        return tuple(sorted(str(key[0]) for key in view.keys("sealing") if key[0] not in here))
+        return tuple(sorted(str(key[0]) for key in view.keys("encryption_key") if key[0] not in here))
 
     def _refuse_unsealed(self, value: Value, view: View) -> None:
         found: list[str] = []
@@ -118,8 +118,8 @@ def _is_sensitive(value: Value) -> bool:
     match value:
         case Schema(metadata=metadata):
             return metadata is not None and bool(metadata.sensitive)
-        case ConfigValue(config=config):
-            return any(one is not None and one.sensitive for one in (config.default_metadata, config.override_metadata))
+        case ConfigValue(default_metadata=under, override_metadata=over):
+            return any(one is not None and one.sensitive for one in (under, over))
         case Outcome(members=members):
             return any(
                 name == "answer" and ('"sensitive"' in text or text.startswith(SEALED)) for name, text in members
@@ -131,11 +131,9 @@ def _changed(value: Value, change: Change) -> Value:
     match value:
         case Schema(metadata=Metadata() as metadata):
             return replace(value, metadata=_metadata(metadata, change))
-        case ConfigValue(config=config):
-            under, over = (
-                one and _metadata(one, change) for one in (config.default_metadata, config.override_metadata)
-            )
-            return replace(value, config=replace(config, default_metadata=under, override_metadata=over))
+        case ConfigValue(default_metadata=under, override_metadata=over):
+            under, over = (one and _metadata(one, change) for one in (under, over))
+            return replace(value, default_metadata=under, override_metadata=over)
         case Outcome(members=members):
             return replace(value, members=_pairs(members, frozenset({"answer"}), lambda _, text: change(OUTCOME, text)))
     return value

@@ -1,5 +1,6 @@
 """Rows in compressed blocks: a row is found by its number, and its neighbours come along."""
 
+import zlib
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,9 +18,13 @@ SEGMENT, SPAN = 64, 8
 """What a dictionary is put together from (`k` and `d` of zstandard's trainer); left to it, it tries some for a second."""
 
 
+class BlockDamagedError(ValueError):
+    """A block that is not the one which was written at its place; the message says in what it differs."""
+
+
 @dataclass(slots=True)
 class BlockWriter:
-    """Lines of bytes on their way into blocks. `ends` has the end of each block, `firsts` its first row.
+    """Lines of bytes on their way into blocks. `ends` has the end of each block, `firsts` its first row, `sums` its CRC-32.
 
     It may go on behind blocks that were written before (`prior`).
     """
@@ -30,6 +35,7 @@ class BlockWriter:
     data: bytearray = field(default_factory=bytearray)
     ends: "array[int]" = field(default_factory=lambda: array("Q"))
     firsts: "array[int]" = field(default_factory=lambda: array("I"))
+    sums: "array[int]" = field(default_factory=lambda: array("I"))
     count: int = 0
     _open: list[bytes] = field(default_factory=list)
     _size: int = 0
@@ -50,21 +56,23 @@ class BlockWriter:
         if self._work is None:
             known = zstandard.ZstdCompressionDict(self.dictionary) if self.dictionary else None
             self._work = zstandard.ZstdCompressor(
-                level=self.level, dict_data=known, write_checksum=True, write_dict_id=False
+                level=self.level, dict_data=known, write_checksum=False, write_dict_id=False
             )
-        self._put(self._work.compress(b"\n".join(self._open)))
+        block = self._work.compress(b"\n".join(self._open))
+        self._put(block, zlib.crc32(block))
         self._open.clear()
         self._size = 0
 
-    def _put(self, block: bytes | memoryview) -> None:
+    def _put(self, block: bytes | memoryview, checksum: int) -> None:
         self.data += block
         self.ends.append(len(self.prior) + len(self.data))
+        self.sums.append(checksum)
 
-    def copy(self, block: memoryview, count: int) -> None:
-        """Add a block of so many lines as it is; it was compressed with the same dictionary."""
+    def copy(self, block: memoryview, checksum: int, count: int) -> None:
+        """Add a block of so many lines as it is, with the checksum that it has; it was compressed with the same dictionary."""
         self.close()
         self.firsts.append(self.count)
-        self._put(block)
+        self._put(block, checksum)
         self.count += count
 
     def close(self) -> None:
@@ -84,19 +92,28 @@ def dictionary_of(samples: Sequence[bytes]) -> bytes:
 
 
 class BlockReader:
-    """Lines by number."""
+    """Lines by number. A block is compared with its checksum each time it is read: blocks that changed places are noticed."""
 
-    def __init__(self, data: memoryview, ends: memoryview, firsts: memoryview, dictionary: bytes) -> None:
+    def __init__(
+        self, data: memoryview, *, ends: memoryview, firsts: memoryview, sums: memoryview, dictionary: bytes
+    ) -> None:
         """Take what a writer made."""
-        self.data, self.ends, self.firsts, self.dictionary = data, ends, firsts, dictionary
+        self.data, self.ends, self.firsts, self.sums, self.dictionary = data, ends, firsts, sums, dictionary
         known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
         self._work = zstandard.ZstdDecompressor(dict_data=known)
 
     def block(self, number: int) -> list[bytes]:
-        """The lines of a block. Raises `zstandard.ZstdError` where it is damaged."""
-        return self._work.decompress(self.raw(number)).split(b"\n")
+        """The lines of a block. Raises `BlockDamagedError`."""
+        try:
+            return self._work.decompress(self.raw(number)).split(b"\n")
+        except zstandard.ZstdError as error:
+            raise BlockDamagedError(str(error)) from None
 
     def raw(self, number: int) -> memoryview:
-        """A block as it is kept."""
+        """A block as it is kept. Raises `BlockDamagedError`."""
         begin = self.ends[number - 1] if number else 0
-        return self.data[begin : self.ends[number]]
+        block = self.data[begin : self.ends[number]]
+        found = zlib.crc32(block)
+        if found != self.sums[number]:
+            raise BlockDamagedError(f"its bytes have the checksum {found:08x}, not {self.sums[number]:08x}")
+        return block

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from treaty.core.root import add
 from treaty.core.rows import Alien, Encoded, Key, Value
 from treaty.core.view import BY_TABLE, ORDERED_TABLES, ORDERS
 from treaty.node.segment.blocks import LEVEL, SAMPLES, BlockWriter, dictionary_of
@@ -15,7 +16,6 @@ from treaty.node.segment.marks import ROWS, mark, merged_marks
 from treaty.node.segment.orders import merge_order, write_order
 from treaty.node.segment.segment import GROUPED, Segment
 
-_MODULUS = 2**256
 DEAD_SHARE = 0.25
 """Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
 _Claim = tuple[Callable[[Key, Value], tuple[Key, ...]], "array[int] | None", Callable[[Key], None] | None]
@@ -35,21 +35,21 @@ class Built:
     """Rows of each table, dead ones among them."""
     rows: int = 0
     """Live rows in the tables."""
-    digest: int = 0
-    """Sum of the digests of its live rows, modulo 2**256."""
+    roots: dict[str, int] = field(default_factory=dict)
+    """What the live rows of each table add to the state root, those in `odd` left out."""
     odd: list[Encoded] = field(default_factory=list)
     """Rows that are in no table of the segment; they are in the column ``odd``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A segment and what has changed since: numbers of its rows that are gone or written anew, by table, and the sum
-    of the digests of all others.
+    """A segment and what has changed since: numbers of its rows that are gone or written anew, by table, and what all others
+    add to the state root, by table.
     """
 
     base: Segment
     gone: Mapping[str, frozenset[int]]
-    left: int
+    left: Mapping[str, int]
 
 
 def build(rows: Iterable[Encoded], since: Changed | None = None, *, level: int = LEVEL) -> Built:
@@ -59,7 +59,7 @@ def build(rows: Iterable[Encoded], since: Changed | None = None, *, level: int =
     """
     work = _Work(level)
     if since is not None:
-        work.digest = since.left
+        work.roots = dict(since.left)
         for name in since.base.counts:
             work.take(since, name)
     pending: dict[str, list[Encoded]] = {}
@@ -82,7 +82,7 @@ class _Work:
     level: int
     tables: dict[str, "_Table"] = field(default_factory=dict)
     odd: list[Encoded] = field(default_factory=list)
-    digest: int = 0
+    roots: dict[str, int] = field(default_factory=dict)
 
     def take(self, since: Changed, name: str) -> None:
         """Begin a table with the rows that an older segment has: in their old blocks, or where many are dead, anew."""
@@ -92,7 +92,8 @@ class _Work:
             self.tables[name] = _Table.after(base, name, dead, self.odd, self.level)
             return
         kept = (base.encoded(name, number) for number in range(base.counts[name]) if number not in dead)
-        self.digest -= self.open(name, kept).digest
+        self.roots.pop(name, None)  # its rows are counted anew
+        self.open(name, kept)
 
     def open(self, name: str, rows: Iterable[Encoded]) -> "_Table":
         """Begin a table; its first rows teach the dictionary."""
@@ -106,13 +107,12 @@ class _Work:
 
     def close(self) -> Built:
         """Put all columns together."""
-        built = Built(digest=self.digest)
+        built = Built(roots=self.roots)
         for table in self.tables.values():
             table.close(built)
         built.odd = self.odd
         told = [[row.table, row.key, row.value] for row in self.odd]
         built.columns["odd"] = (json.dumps(told).encode("ascii"),)
-        built.digest %= _MODULUS
         return built
 
 
@@ -157,6 +157,7 @@ class _Table:
         writer = BlockWriter(reader.dictionary, reader.data, level)
         writer.ends.frombytes(bytes(reader.ends))
         writer.firsts.frombytes(bytes(reader.firsts))
+        writer.sums.frombytes(bytes(reader.sums))
         writer.count = base.counts[name]
         table = cls(name, writer, odd, base, dead)
         if name in GROUPED:
@@ -192,11 +193,12 @@ class _Table:
         self.writer.close()
         built.counts[self.name] = self.writer.count
         built.rows += self.writer.count - len(self.dead)
-        built.digest += self.digest
+        add(built.roots, self.name, self.digest)
         columns = built.columns
         columns[f"data:{self.name}"] = (self.writer.prior, self.writer.data)
         columns[f"ends:{self.name}"] = (self.writer.ends.tobytes(),)
         columns[f"firsts:{self.name}"] = (self.writer.firsts.tobytes(),)
+        columns[f"sums:{self.name}"] = (self.writer.sums.tobytes(),)
         columns[f"dictionary:{self.name}"] = (self.writer.dictionary,)
         columns[f"dead:{self.name}"] = (array("I", sorted(self.dead)).tobytes(),)
         columns[f"keys:{self.name}"] = (self._marks(f"keys:{self.name}", self.keys),)

@@ -13,15 +13,20 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from treaty.core.codec import dumps
-from treaty.core.identity import guid, likeness
-from treaty.core.rows import ROW_FORMAT, SHAPES, Encoded, Key, Row, Value, decode_key, decode_row, encode_row
+from treaty.core.identity import guid, lookup_digest
+from treaty.core.rows import ROW_FORMAT, SHAPES, Encoded, Key, Row, Value, decode_key, decode_row
+from treaty.core.schema import Reference
 from treaty.core.values import Content, Outcome, Schema
 
 FAST = "!"
 """Begins a text that msgspec reads as the value's class, and reads whole."""
 SHORT = "~"
-"""Begins the row of a schema without guid and likeness: they follow from its text, and being random they would take most
-of the space. JSON begins with neither sign.
+"""Begins the row of a schema without guid and lookup_digest: they follow from its text, and being random they would take most
+of the space.
+"""
+PROVEN = "#"
+"""Begins the text of any other schema whose guid follows from its content: that is tried again when it is read. JSON begins
+with none of these signs.
 """
 
 
@@ -37,7 +42,7 @@ class _Full(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defau
 
     format: str
     guid: str
-    likeness: str
+    lookup_digest: str
     text: str
     type_name: str = ""
     v: int
@@ -107,15 +112,15 @@ _OUTCOME = msgspec.json.Decoder(_Outcome)
 _CONTENT = msgspec.json.Decoder(_Content)
 
 
-def quick_row(row: Encoded) -> Row:
-    """Read a live row as `decode_row` does, fast where that gives the same."""
+def quick_row(row: Encoded) -> Row | None:
+    """Read a live row fast, as `decode_row` does; None where that would not give its text back."""
     quick = _QUICK.get(row.table)
     try:
         if quick is not None:
             return Row(row.table, _read_key(row), quick(row.value or ""))
     except (msgspec.DecodeError, ValueError, _OddError):  # members of its own, half characters, bytes that are none
         pass
-    return decode_row(row)
+    return None
 
 
 def _same(struct: Any, text: str) -> None:
@@ -127,25 +132,33 @@ def _same(struct: Any, text: str) -> None:
 def _quick_schema(text: str) -> Schema:
     full = _FULL.decode(text)
     _same(full, text)
-    return Schema(full.guid, full.format, full.text, full.likeness, type_name=full.type_name)
+    return Schema(full.guid, full.format, full.text, full.lookup_digest, type_name=full.type_name)
 
 
 def _quick_content(text: str) -> Content:
     found = _CONTENT.decode(text)
     _same(found, text)
-    return Content(base64.b64decode(found.data, validate=True))
+    data = base64.b64decode(found.data, validate=True)
+    if base64.b64encode(data).decode() != found.data:  # bits behind the last byte
+        raise _OddError
+    return Content(data)
 
 
 def _quick_outcome(text: str) -> Outcome:
     found = _OUTCOME.decode(text)
     _same(found, text)
-    return Outcome(found.sequence, found.kind, tuple(sorted(found.members.items())))
+    members = tuple(found.members.items())
+    if members != tuple(sorted(members)):
+        raise _OddError
+    return Outcome(found.sequence, found.kind, members)
 
 
 def _quick(table: str) -> Callable[[str], Value]:
     canon, fast = _CANON[table], _FAST[table]
 
     def read(text: str) -> Value:
+        if "{}" in text or "[]" in text:  # an empty member inside another one is left out when it is encoded slowly
+            raise _OddError
         _same(canon.decode(text), text)
         value: Value = fast.decode(text)
         return value
@@ -174,7 +187,8 @@ def read_row(row: Encoded) -> tuple[Row, str]:
             return Row(row.table, _read_key(row), _QUICK[row.table](text)), FAST + text
     except (msgspec.DecodeError, UnicodeEncodeError, _OddError):  # members of its own, half characters
         pass
-    return decode_row(row), text
+    read = decode_row(row)
+    return read, PROVEN + text if isinstance(read.value, Schema) and has_its_guid(read.value) else text
 
 
 class _OddError(Exception):
@@ -184,10 +198,21 @@ class _OddError(Exception):
 def _read_schema(row: Encoded, text: str) -> tuple[Row, str]:
     one = _quick_schema(text)
     read = Row("schema", _read_key(row), one)
-    if one.guid == guid(one.text, (), None, None) and one.likeness == likeness(one.format, one.text, None, None):
+    if one.guid == guid(one.text, (), None, None) and one.lookup_digest == lookup_digest(
+        one.format, one.text, None, None
+    ):
         short = _Short(format=one.format, text=one.text, type_name=one.type_name, v=ROW_FORMAT)
         return read, SHORT + _ENCODE(short).decode()
-    return read, text
+    return read, PROVEN + text if has_its_guid(one) else text
+
+
+def has_its_guid(one: Schema) -> bool:
+    """Whether the guid of a schema follows from its content. It need not: sealed metadata hide what it was taken over."""
+    try:
+        sent = tuple(Reference(used.name, used.subject, used.version) for used in one.references)
+        return one.guid == guid(one.text, sent, one.metadata, one.rules)
+    except (UnicodeEncodeError, OverflowError):  # references that nobody could have sent
+        return False
 
 
 def _read_key(row: Encoded) -> Key:
@@ -226,23 +251,30 @@ def _slow(text: bytes) -> Key:
 
 def text_of(form: str) -> str:
     """Return the value's text as it stands in the log."""
-    if form.startswith(FAST):
+    if form.startswith((FAST, PROVEN)):
         return form[1:]
     if not form.startswith(SHORT):
         return form
-    text = encode_row(Row("schema", (".", 0), _schema(form))).value
-    assert text is not None
-    return text
+    one = _schema(form)
+    full = _Full(
+        format=one.format,
+        guid=one.guid,
+        lookup_digest=one.lookup_digest,
+        text=one.text,
+        type_name=one.type_name,
+        v=ROW_FORMAT,
+    )
+    return _ENCODE(full).decode()  # as `_same` has compared it
 
 
 def value_of(table: str, form: str) -> Value | None:
-    """Return the value."""
+    """Return the value. Raises `ValueError` or `msgspec.DecodeError` for what no segment holds."""
     if form.startswith(FAST):
         value: Value = _FAST[table].decode(form[1:])
         return value
     if form.startswith(SHORT):
         return _schema(form)
-    return decode_row(Encoded(table, _ANY_KEY[table], form)).value
+    return decode_row(Encoded(table, _ANY_KEY[table], form.removeprefix(PROVEN))).value
 
 
 _ANY_KEY = {table: dumps(tuple(kind() for _, kind in shape.key)) for table, shape in SHAPES.items()}
@@ -255,6 +287,6 @@ def _schema(form: str) -> Schema:
         guid(short.text, (), None, None),
         short.format,
         short.text,
-        likeness(short.format, short.text, None, None),
+        lookup_digest(short.format, short.text, None, None),
         type_name=short.type_name,
     )

@@ -57,6 +57,10 @@ class Keeper:
         self._tables = tables
         self._write = write
         self._waits = waits
+        self._found: StateFile | None = None
+        """The file that the tables stand on."""
+        self._wanted = False
+        """Whether that file was dropped, so that a new one is worth its writing."""
         self._stamp: tuple[int, int] | None = None
         self._tried = float("-inf")
         self._prepared = asyncio.Event()
@@ -75,7 +79,7 @@ class Keeper:
             log.warning("no help from the state file: %s", reason)
             self._tables.load((), START)
             return False
-        self.written, self._bookmark = found.written, found.bookmark
+        self._found, self.written, self._bookmark = found, found.written, found.bookmark
         return True
 
     def _newer(self) -> StateFile | None:
@@ -83,10 +87,9 @@ class Keeper:
         if self.path is None:
             return None
         try:
-            status = self.path.stat()
+            stamp = _stamp_of(self.path)
         except OSError:
             return None
-        stamp = (status.st_ino, status.st_mtime_ns)
         if stamp == self._stamp:
             return None
         self._stamp = stamp
@@ -124,8 +127,7 @@ class Keeper:
             found = _opened(half) if await source.take_fold(half, KIND) else None
             if found is not None and target is not None:
                 half.replace(target)
-                status = target.stat()
-                self._stamp = (status.st_ino, status.st_mtime_ns)
+                self._stamp = _stamp_of(target)
         except OSError as reason:
             log.warning("no help from the log's fold: %s", reason)
             return None
@@ -156,6 +158,7 @@ class Keeper:
 
     async def run(self, follower: Follower) -> None:
         """Change over to newer files, and have one written when much has changed, for ever."""
+        follower.on_change(self._look_whether_dropped)
         await self._prepared.wait()
         while self.path is not None:
             await asyncio.sleep(LOOK_SECONDS)
@@ -167,22 +170,59 @@ class Keeper:
                 log.exception("the state file could not be looked after; trying again")
 
     async def _turn(self, follower: Follower) -> None:
-        found = self._newer()
-        if found is not None:
-            stood = await follower.change_over(
-                lambda: self._tables.stand_on(found.segment, found.position), found.position
-            )
-            if stood:
-                self.written = found.written
+        found, before = self._newer(), (self._found, self.written)
+        if found is not None and not await follower.change_over(lambda: self._change(found), found.position):
+            if self._found is found:  # the tables stood on it for a moment, and stand again where they stood before
+                self._look_whether_dropped()
+                self._found, self.written = before
+            else:
+                log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
         now = asyncio.get_running_loop().time()
         if self._write is not None and self.due and now - self._tried > AGAIN_SECONDS:
-            self._tried = now
+            self._tried, self._wanted = now, False
             await self._write(BACKGROUND)
+
+    def _change(self, found: StateFile) -> Callable[[], None]:
+        back = self._tables.stand_on(found.segment, found.position)
+        self._found, self.written = found, found.written
+        return back
+
+    def _look_whether_dropped(self) -> None:
+        """Say so where the tables no longer stand on their file: the log, the file's checksums or the root spoke against it.
+
+        Who writes the file removes it, so that nothing is copied from it into the next one.
+        """
+        found = self._found
+        if found is None or self._tables.stands_on(found.segment):
+            return
+        self._found = self.written = None
+        log.warning("the state file %s is dropped: %s", self.path or "in the log", self._why_dropped(found))
+        if self._write is None or self.path is None or found.position.identity != self._tables.position.identity:
+            return
+        self._wanted = True
+        with suppress(OSError):
+            if _stamp_of(self.path) == self._stamp:
+                self.path.unlink()
+
+    def _why_dropped(self, found: StateFile) -> str:
+        if found.segment.damage:
+            return found.segment.damage
+        file, here = found.position, self._tables.position
+        return (
+            f"it shows sequence {file.sequence} of log {file.identity.hex()} with the state root {file.root.hex()}: the log "
+            f"does not know this place with this root, or no longer. It has the state root {here.root.hex()} at sequence "
+            f"{here.sequence} of {here.identity.hex()}"
+        )
 
     @property
     def due(self) -> bool:
-        """Whether so much has changed that a new file is worth its writing."""
-        return self._tables.changed >= max(LEAST, SHARE * self._tables.size)
+        """Whether a new file is worth its writing: much has changed, or the last one was dropped."""
+        return self._wanted or self._tables.changed >= max(LEAST, SHARE * self._tables.size)
+
+
+def _stamp_of(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
 
 
 def _opened(path: Path) -> StateFile | None:

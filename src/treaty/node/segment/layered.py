@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import merge
 
 from treaty.core.codec import dumps
-from treaty.core.commit import START, Position
-from treaty.core.rows import Encoded, Key, Row, Value, decode_row
-from treaty.core.tables import DictTables
+from treaty.core.commit import START, Position, as_root
+from treaty.core.root import add, roots_with
+from treaty.core.rows import Encoded, Key, Row, Value
+from treaty.core.tables import DictTables, Read, read
 from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES, counted
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import Built, Changed, build
 from treaty.node.segment.forms import quick_row
 from treaty.node.segment.segment import Segment
 
-_MODULUS = 2**256
 _TABLE_OF = {name: one.table for name, one in INDEXES.items()}
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
@@ -25,12 +25,15 @@ def open_built(built: Built) -> Segment:
     columns = {
         name: memoryview(parts[0] if len(parts) == 1 else b"".join(parts)) for name, parts in built.columns.items()
     }
-    return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.digest)
+    return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.roots)
 
 
-def _read(row: Encoded) -> Row:
+def _read(row: Encoded, known: Mapping[Encoded, Row] | None) -> Read:
     """Read a row, quickly where that gives the same."""
-    return decode_row(row) if row.value is None else quick_row(row)
+    found = known.get(row) if known else None
+    if found is None and row.value is not None:
+        found = quick_row(row)
+    return read(row, known) if found is None else (row, found, True)
 
 
 class LayeredTables:
@@ -55,14 +58,20 @@ class LayeredTables:
         outcomes are, would else be passed over anew by each walk."""
         self._fewer: defaultdict[tuple[str, Key], int] = defaultdict(int)
         """By table and entry: how many of the base's counted rows are covered."""
-        self._left = 0 if base is None else base.digest
-        """Sum of the digests of the base's rows that are not covered."""
+        self._left: dict[str, int] = {} if base is None else dict(base.roots)
+        """What the base's rows that are not covered add to the state root, by table."""
         if over is None:
             self._over.load(() if base is None else base.odd(), position)
 
-    def stand_on(self, base: Segment, position: Position) -> None:
-        """Forget everything and show the rows of a segment, which were the log's at `position`."""
+    def stand_on(self, base: Segment, position: Position) -> Callable[[], None]:
+        """Show just the rows of a segment, which were the log's at `position`. What is returned puts back what was shown."""
+        before = self.__dict__.copy()
         self._stand_on(base, position)
+        return lambda: self.__dict__.update(before)
+
+    def stands_on(self, base: Segment) -> bool:
+        """Whether these are the rows of this segment, and what has changed since."""
+        return self._base is base
 
     @property
     def sequence(self) -> int:
@@ -75,9 +84,22 @@ class LayeredTables:
         return self._over.position
 
     @property
-    def digest(self) -> int:
-        """The sum of all live rows' digests modulo 2**256."""
-        return (self._left + self._over.digest) % _MODULUS
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root; a table that adds nothing is missing."""
+        if not self._left:
+            return self._over.roots
+        roots = dict(self._left)
+        for table, total in self._over.roots.items():
+            add(roots, table, total)
+        return roots
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        share = self._over.share(table, key)
+        if share or self._base is None or key in self._covered.get(table, ()):
+            return share
+        number = self._base.number(table, key)
+        return 0 if number is None else self._base.encoded(table, number).digest
 
     @property
     def quarantine(self) -> Mapping[tuple[str, Key], str]:
@@ -202,11 +224,21 @@ class LayeredTables:
 
     def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
-        read = [(one, (known.get(one) if known else None) or _read(one)) for one in rows]
+        self._put([_read(one, known) for one in rows], position)
+
+    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
+        some = [_read(one, known) for one in rows]
+        if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
+            return False
+        self._put(some, position)
+        return True
+
+    def _put(self, rows: list[Read], position: Position) -> None:
         if self._base is not None:
-            for encoded, row in read:
+            for encoded, row, _ in rows:
                 self._cover(self._base, encoded.table, row.key)
-        self._over.put(read, position)
+        self._over.put(rows, position)
 
     def _cover(self, base: Segment, table: str, key: Key) -> None:
         covered = self._covered.get(table)
@@ -216,7 +248,7 @@ class LayeredTables:
         if number is not None:
             self._covered.setdefault(table, set()).add(key)
             self._doubt(base.row(table, number))
-            self._left = (self._left - base.encoded(table, number).digest) % _MODULUS
+            add(self._left, table, -base.encoded(table, number).digest)
 
     def _doubt(self, row: Row) -> None:
         entry = counted(row)
@@ -236,7 +268,7 @@ class LayeredTables:
         some = rows if isinstance(rows, tuple) else tuple(rows)
         if len(some) <= self._small:
             over = DictTables()
-            over.load(some, position)
+            over.put((_read(one, None) for one in some), position)
             return lambda: self._stand_on(None, position, over)
         last = {(row.table, row.key): row for row in some}
         base = open_built(build((row for row in last.values() if row.value is not None), level=QUICK))

@@ -26,15 +26,16 @@ class _Order:
             if len(self.writer.firsts) != len(self.heads):
                 self.heads.append(line)
 
-    def copy(self, head: Key, block: memoryview, count: int) -> None:
+    def copy(self, head: Key, block: memoryview, checksum: int, count: int) -> None:
         self.heads.append(dumps(head).encode("utf-8", "surrogatepass"))
-        self.writer.copy(block, count)
+        self.writer.copy(block, checksum, count)
 
     def close(self, columns: Columns) -> None:
         self.writer.close()
         columns[f"data:order:{self.name}"] = (self.writer.data,)
         columns[f"ends:order:{self.name}"] = (self.writer.ends.tobytes(),)
         columns[f"firsts:order:{self.name}"] = (self.writer.firsts.tobytes(),)
+        columns[f"sums:order:{self.name}"] = (self.writer.sums.tobytes(),)
         columns[f"heads:{self.name}"] = (b"\n".join(self.heads),)
 
 
@@ -60,11 +61,8 @@ def merge_order(columns: Columns, base: Segment, name: str, dead: frozenset[int]
         here = changes.pop(number, None)
         if here is None:
             last = number + 1 == len(heads)
-            order.copy(
-                head,
-                reader.raw(number),
-                len(base.entries(name, number)) if last else firsts[number + 1] - firsts[number],
-            )
+            count = len(base.entries(name, number)) if last else firsts[number + 1] - firsts[number]
+            order.copy(head, base.block(f"order:{name}", number), reader.sums[number], count)
         else:
             order.add(sorted((set(base.entries(name, number)) - here[1]) | here[0]))
     for fresh, _ in changes.values():  # there was no block at all

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from treaty.core import values
-from treaty.core.answers import Config
+from treaty.core.counters import ids_key, types_key
+from treaty.core.names import Subject
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, encode_row
 from treaty.core.view import ORDERS, counted, index_entries
 from treaty.node.segment.forms import read_row
@@ -21,22 +22,23 @@ def _release() -> str:
 
 RELEASE = _release()
 """The version of the package: a newer one may find rows by other entries."""
-_SUBJECT = (".", "s")
+_SUBJECT = Subject(".", "s")
 SAMPLES = (
     Row("schema", (".x", 7), values.Schema("g", "TOY", "é\n", "l", (values.Used("n", ":.y:s", 3, 9),), type_name="t")),
     Row("schema", (".", 1), values.Schema("g", "TOY", "", "l", (values.Used("n", "s", 3, 9),))),
-    *(Row("version", (*_SUBJECT, 4), values.Version(5, 7, "TOY", state=state, content="c", policy=values.PolicyValue()))
+    *(Row("version", (*_SUBJECT, 1, 4), values.Version(5, 7, "TOY", state=state, content="c", policy=values.PolicyValue()))
       for state in ("live", "soft", "hidden", "purged")),
-    Row("version", (*_SUBJECT, 5), values.Version(6, 8, "TOY")),
-    Row("name", (*_SUBJECT, "md5", "n"), values.Name(4)),
-    Row("encoding", (*_SUBJECT, 2), values.Encoding(7, 4)),
-    Row("subject", _SUBJECT, values.Subject(1)),
+    Row("version", (*_SUBJECT, 1, 5), values.Version(6, 8, "TOY")),
+    Row("name", (*_SUBJECT, 1, "md5", "n"), values.Name(4)),
+    Row("encoding", (*_SUBJECT, 2), values.Encoding(7, 1, 4)),
+    Row("subject", (*_SUBJECT,), values.Subject(1)),
     Row("subject", (".x", "s"), values.Subject(1)),
-    Row("counter", ("ids", ".", "", ""), values.Counter(9)),
+    Row("counter", ids_key("."), values.Counter(9)),
+    Row("counter", types_key(_SUBJECT, 1, "TOY", ""), values.Counter(3)),
     Row("association", ("r", "topic", "s"), values.Association(":.x:s", "r", "ns", "k", guid="g")),
     Row("association", ("r", "topic", "t"), values.Association("t", "r", "-", "k", lifecycle="STRONG")),
-    Row("config", ("subject", *_SUBJECT), values.ConfigValue(Config(alias="a"))),
-    Row("outcome", ("c",), values.Outcome(3, "Registered")),
+    Row("config", ("subject", *_SUBJECT), values.ConfigValue(alias="a")),
+    Row("outcome", ("", "c"), values.Outcome(3, "registered")),
 )  # fmt: skip
 """A row for every index, and for what its entries depend on."""
 

@@ -3,18 +3,20 @@
 import json
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Literal
 
-import zstandard
+import msgspec
 
 from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
-from treaty.core.rows import Encoded, Key, Row
+from treaty.core.root import add
+from treaty.core.rows import Alien, Encoded, Key, Row
+from treaty.core.values import Schema
 from treaty.core.view import INDEXES, ORDERED_TABLES, subject_span
-from treaty.node.segment.blocks import BlockReader
-from treaty.node.segment.forms import key_of, keys_of, text_of, value_of
+from treaty.node.segment.blocks import BlockDamagedError, BlockReader
+from treaty.node.segment.forms import PROVEN, has_its_guid, key_of, keys_of, text_of, value_of
 from treaty.node.segment.heads import Heads
 from treaty.node.segment.marks import mark, row_of, rows_of
 
@@ -22,6 +24,8 @@ BLOCKS_KEPT = 256
 """Decompressed blocks that a segment remembers."""
 ROWS_KEPT = 4_096
 """Decoded rows that a segment remembers."""
+NUMBERS_KEPT = 1_024
+"""Keys that were looked for, found or not: a row is asked for when a command is decided, hashed and applied."""
 KNOWN_KEPT = 8_192
 """Keys that a segment has found by an index, and whose rows' numbers it remembers."""
 SORTED_FROM = 64
@@ -38,15 +42,29 @@ class SegmentDamagedError(Unavailable):
     """A segment that is not what was written; the log has everything that is in it."""
 
 
+def totals(roots: Mapping[str, int], odd: Iterable[Encoded]) -> Mapping[str, int]:
+    """Return what tables add to the state root, the rows that are in no table of a segment among theirs."""
+    whole = dict(roots)
+    for row in odd:
+        add(whole, row.table, row.digest)
+    return whole
+
+
 class Segment:
     """Rows by key, by index entry and in order. Frozen: what is asked twice is answered alike."""
 
-    def __init__(self, columns: Columns, counts: Mapping[str, int], digest: int) -> None:
-        """Take columns as `build` made them; they are looked at when they are needed."""
+    def __init__(
+        self, columns: Columns, counts: Mapping[str, int], roots: Mapping[str, int], *, careful: bool = True
+    ) -> None:
+        """Take columns as `build` made them; they are looked at when they are needed. Who is `careful` gets no schema whose
+        content has another guid than its row had when the segment was built.
+        """
         self.counts = counts
-        self.digest = digest
+        self.roots = roots
+        """What its live rows add to the state root, by table."""
         self.damage = ""
         """What is damaged; empty as long as nothing was found."""
+        self._careful = careful
         self._columns = columns
         self.numbers = lru_cache(maxsize=None)(self._read_numbers)
         self.dead = lru_cache(maxsize=None)(self._read_dead)
@@ -56,6 +74,7 @@ class Segment:
         self._sorted_rows = 0
         self._block = lru_cache(BLOCKS_KEPT)(self._read_block)
         self.row = lru_cache(ROWS_KEPT)(self._row)
+        self._number = lru_cache(NUMBERS_KEPT)(self._read_number)
         self.heads = lru_cache(maxsize=None)(self._read_heads)
         self.entries = lru_cache(BLOCKS_KEPT)(self._read_entries)
         self.groups = lru_cache(maxsize=None)(self._read_groups)
@@ -94,24 +113,39 @@ class Segment:
         if reader is None:
             reader = self._readers[table] = BlockReader(
                 self._column(f"data:{table}"),
-                self.numbers(f"ends:{table}", "Q"),
-                self.numbers(f"firsts:{table}", "I"),
-                bytes(self._column(f"dictionary:{table}")),
+                ends=self.numbers(f"ends:{table}", "Q"),
+                firsts=self.numbers(f"firsts:{table}", "I"),
+                sums=self.numbers(f"sums:{table}", "I"),
+                dictionary=bytes(self._column(f"dictionary:{table}")),
             )
         return reader
 
     def _read_block(self, table: str, number: int) -> list[bytes]:
         try:
             return self.reader(table).block(number)
-        except zstandard.ZstdError as error:
-            self.damage = f"block {number} of table {table} is damaged ({error})"
-            raise SegmentDamagedError(f"the state file: {self.damage}; everything is read from the log again") from None
+        except BlockDamagedError as error:
+            raise self._damaged(f"block {number} of table {table} is damaged: {error}") from None
+
+    def block(self, table: str, number: int) -> memoryview:
+        """A block of rows, or of an order (``order:NAME``), as it is kept."""
+        try:
+            return self.reader(table).raw(number)
+        except BlockDamagedError as error:
+            raise self._damaged(f"block {number} of table {table} is damaged: {error}") from None
+
+    def _damaged(self, damage: str) -> SegmentDamagedError:
+        self.damage = damage
+        return SegmentDamagedError(f"the state file: {damage}; everything is read from the log again")
 
     def _line(self, table: str, number: int) -> tuple[bytes, bytes]:
         """Key and value of a row as they are kept."""
         firsts = self.reader(table).firsts
         block = bisect_right(firsts, number) - 1
-        key, _, value = self._block(table, block)[number - firsts[block]].partition(b"\t")
+        try:
+            line = self._block(table, block)[number - firsts[block]]
+        except IndexError:
+            raise self._damaged(f"block {block} of table {table} lacks row {number}") from None
+        key, _, value = line.partition(b"\t")
         return key, value
 
     def encoded(self, table: str, number: int) -> Encoded:
@@ -120,18 +154,44 @@ class Segment:
         return Encoded(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
 
     def _row(self, table: str, number: int) -> Row:
-        key, value = self._line(table, number)
-        return Row(table, key_of(table, key), value_of(table, str(value, "utf-8", "surrogatepass")))
+        key, form = self._line(table, number)
+        try:
+            row = Row(table, key_of(table, key), value_of(table, str(form, "utf-8", "surrogatepass")))
+        except (msgspec.DecodeError, ValueError) as error:
+            raise self._damaged(f"row {number} of table {table}: {error}") from None
+        if isinstance(row.value, Alien):
+            raise self._damaged(f"row {number} of table {table} can't be read: {row.value.why}")
+        if isinstance(row.value, Schema) and self._careful:
+            self._refuse_other_text(number, row.key, row.value, proven=form.startswith(PROVEN.encode()))
+        return row
+
+    def _refuse_other_text(self, number: int, key: Key, schema: Schema, *, proven: bool) -> None:
+        """Refuse a schema whose text is not the one that its guid was taken over. Most guids are not kept, but follow from the
+        text: then the index of guids tells whether it is the same text.
+        """
+        if proven and not has_its_guid(schema):
+            raise self._damaged(f"schema {list(key)}: its content does not have the guid {schema.guid}")
+        if number not in rows_of(self.numbers("index:schema.guid", "Q"), (key[0], schema.guid)):
+            raise self._damaged(
+                f"schema {list(key)}: its content has the guid {schema.guid}, which the index does not know"
+            )
 
     def key(self, table: str, number: int) -> Key:
         """The key of a row by its number."""
-        return key_of(table, self._line(table, number)[0])
+        text, _ = self._line(table, number)
+        try:
+            return key_of(table, text)
+        except ValueError as error:
+            raise self._damaged(f"row {number} of table {table} has a key that can't be read: {error}") from None
 
     def number(self, table: str, key: Key) -> int | None:
         """The number of the row with a key; None where there is none."""
         known = self._known.get((table, key))
         if known is not None or not self.counts.get(table):
             return known
+        return self._number(table, key)
+
+    def _read_number(self, table: str, key: Key) -> int | None:
         text = dumps(key).encode("utf-8", "surrogatepass")
         for number in rows_of(self.numbers(f"keys:{table}", "Q"), key):
             if self._line(table, number)[0] == text:

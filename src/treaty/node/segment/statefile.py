@@ -1,7 +1,8 @@
 """The state file: a segment of all live rows at one place of the log, mapped into the memory of all who open it.
 
 It is a help and never the truth. It is written beside its final place and renamed, so that it is there as a whole or not at
-all; what does not fit this version, this log or its own checksums is left aside, and the log is read instead.
+all; what does not fit this version, this log or its own checksums is left aside, and the log is read instead. Checksums and
+roots are there for faults. For attackers there is the file's owner: who may write it is believed.
 """
 
 import json
@@ -9,19 +10,19 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treaty.core.commit import Position
+from treaty.core.commit import Position, as_root
 from treaty.core.rows import ROW_FORMAT
 from treaty.node.segment.build import Built, Column
 from treaty.node.segment.release import LEVEL, RELEASE
-from treaty.node.segment.segment import Segment, SegmentDamagedError
+from treaty.node.segment.segment import Segment, SegmentDamagedError, totals
 
 MAGIC = b"TRTYSTAT"
-FORMAT = 3
+FORMAT = 4
 """The layout of files that this version writes and reads."""
 _HEAD = struct.Struct(">8sII")
 """Magic, format, bytes of the JSON that follows."""
@@ -47,6 +48,11 @@ class StateFile:
     bookmark: int | None = None
     """Where the place stands in its log, for logs that can't tell (see `Bookmarked`)."""
 
+    @property
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root, as the file says. Raises `SegmentDamagedError`."""
+        return totals(self.segment.roots, self.segment.odd())
+
 
 def write_state(path: Path, built: Built, position: Position, written: int, bookmark: int | None = None) -> int:
     """Write a state file and return its size in bytes. Raises `OSError`; an older file then stays."""
@@ -61,7 +67,8 @@ def write_state(path: Path, built: Built, position: Position, written: int, book
         "identity": position.identity.hex(),
         "sequence": position.sequence,
         "digest": position.digest.hex(),
-        "rows": f"{built.digest:064x}",
+        "root": position.root.hex(),
+        "roots": {table: f"{total:064x}" for table, total in built.roots.items()},
         "written": written,
         "counts": built.counts,
         "columns": columns,
@@ -106,22 +113,27 @@ def is_state(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def open_state(path: Path) -> StateFile:
-    """Map a state file. Columns are checked when they are first needed.
+def open_state(path: Path, *, to_check: bool = False) -> StateFile:
+    """Map a state file. Columns are checked when they are first needed, its place by who reads the log from there on.
 
-    Raises `StateFileError` where there is none, or none that this version can use.
+    Raises `StateFileError` where there is none, none that this version can use, or none that can be believed. `to_check` is for
+    who looks for faults: a file of anybody, whatever it comes to. Raises `SegmentDamagedError` as reading it does.
     """
     try:
         with path.open("rb") as file:
+            if not to_check:
+                _refuse_others(path, os.fstat(file.fileno()))
             memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
     except (OSError, ValueError) as error:
         raise StateFileError(f"{path} can't be read: {error}") from None
     head, start = _head(path, memory)
     try:
-        place = Position(bytes.fromhex(head["identity"]), int(head["sequence"]), bytes.fromhex(head["digest"]))
+        identity, digest, root = (bytes.fromhex(head[name]) for name in ("identity", "digest", "root"))
+        place = Position(identity, int(head["sequence"]), digest, root)
         columns = {str(name): (int(at), int(size), int(crc)) for name, (at, size, crc) in head["columns"].items()}
         counts = {str(name): int(count) for name, count in head["counts"].items()}
-        digest, written = int(head["rows"], 16), int(head["written"])
+        roots = {str(table): int(total, 16) for table, total in head["roots"].items()}
+        written = int(head["written"])
         bookmark = int(head["bookmark"]) if "bookmark" in head else None
     except (KeyError, TypeError, ValueError) as error:
         raise StateFileError(f"{path}: its head is damaged: {error!r}") from None
@@ -129,8 +141,26 @@ def open_state(path: Path) -> StateFile:
         raise StateFileError(f"{path} was cut short")
     whole = memoryview(memory)
     parts = {name: (whole[start + at : start + at + size], crc) for name, (at, size, crc) in columns.items()}
-    segment = Segment(_column(path, parts), counts, digest)
-    return StateFile(segment, place, written, len(memory), lambda: _check(path, parts), bookmark)
+    segment = Segment(_column(path, parts), counts, roots, careful=not to_check)
+    found = StateFile(segment, place, written, len(memory), lambda: _check(path, parts), bookmark)
+    if not to_check and as_root(found.roots) != place.root:
+        come = as_root(found.roots).hex()
+        raise StateFileError(f"{path}: its tables come to the state root {come}, its head says {place.root.hex()}")
+    return found
+
+
+def _refuse_others(path: Path, status: os.stat_result) -> None:
+    """Refuse a file that somebody else may have written. Who may write its folder can put a file there, but none of this user."""
+    if not hasattr(os, "geteuid"):  # Windows
+        return
+    if status.st_uid not in {os.geteuid(), 0}:
+        raise StateFileError(
+            f"{path} belongs to user {status.st_uid}: a state file is taken from this process's user ({os.geteuid()}) "
+            f"and from root; remove it, or change its owner"
+        )
+    if status.st_mode & 0o022:
+        mode = f"{status.st_mode & 0o777:04o}"
+        raise StateFileError(f"{path} may be written by its group or by others (mode {mode}): chmod 600, or remove it")
 
 
 def _head(path: Path, memory: mmap.mmap) -> tuple[dict[str, Any], int]:

@@ -1,17 +1,19 @@
 """Writing a state file: from the last one and what came after it, or from the whole log."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.core.commit import Position
-from treaty.log.care.dump import state_digest
+from treaty.core.commit import Position, as_root
 from treaty.log.folds.fold import Bookmarked, Folding, pour
-from treaty.log.log import Log
+from treaty.log.log import Log, LogDamagedError
 from treaty.node.segment.build import Built, build
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.release import KIND
-from treaty.node.segment.segment import SegmentDamagedError
+from treaty.node.segment.segment import SegmentDamagedError, totals
 from treaty.node.segment.statefile import StateFileError, open_state, write_state
+
+log = logging.getLogger("treaty.node")
 
 FOLDED = 200_000
 """Rows from which on a log keeps a fold: few rows are read quickly without."""
@@ -25,22 +27,36 @@ class Written:
     rows: int
     bytes: int
     state: str
-    """The state digest, hex."""
+    """The state root, hex."""
 
 
 async def write(source: Log, path: Path, time: int) -> Written:
     """Write the state file of a log as it is now, and the log's fold, where it keeps one; `time` is in ms.
 
-    What the last one has is copied, and only what came after it is read. Raises `OSError` where the file can't be
-    written, and what reading a log raises.
+    What the last one has is copied, and only what came after it is read: rows are hashed when they first get into a file. Rows
+    that do not come to the root which the log states for their place are never written; where a copied one may be the
+    cause all rows are read. Raises `OSError` where the file can't be written, `LogDamagedError` where the log's own rows come to
+    another root, and what reading a log raises.
     """
     position, built = await _newest(source, path)
+    if _differs(built, position):
+        log.warning("the state file %s is not copied from: %s", path, _differs(built, position))
+        position, built = await pour(source, build)
+    if _differs(built, position):
+        raise LogDamagedError(f"{_differs(built, position)}: no state file is written; treaty log verify says more")
     bookmark = source.bookmark(position) if isinstance(source, Bookmarked) else None
     size = write_state(path, built, position, time, bookmark)
     if isinstance(source, Folding) and built.rows >= FOLDED:
         await source.keep_fold(path, position, KIND)
-    state = (built.digest + state_digest(built.odd)) % 2**256
-    return Written(position, built.rows + len(built.odd), size, f"{state:064x}")
+    return Written(position, built.rows + len(built.odd), size, position.root.hex())
+
+
+def _differs(built: Built, position: Position) -> str:
+    """Why rows are not those of a place; empty where they are."""
+    found = as_root(totals(built.roots, built.odd))
+    if found == position.root:
+        return ""
+    return f"the rows come to the state root {found.hex()}, the log states {position.root.hex()} at sequence {position.sequence}"
 
 
 async def _newest(source: Log, path: Path) -> tuple[Position, Built]:

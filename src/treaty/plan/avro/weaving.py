@@ -7,7 +7,6 @@ and below 0x80, so that a damaged length that lies in the tail is a small negati
 as a double they are a plain number. Where a schema is no record, the envelope has one field for the whole of it.
 """
 
-import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,9 +16,6 @@ from treaty.plan.avro.fitting import Fitted, Hidden, with_hidden
 from treaty.plan.avro.flat import flat
 from treaty.plan.avro.logical import held
 
-TAIL = bytes.fromhex("3f5d2b714d1b6735")
-TAIL_VALUE: float = struct.unpack("<d", TAIL)[0]
-"""The tail as Avro reads it: a little-endian double."""
 FRAME = Fixed("treaty.Frame", 5)
 
 

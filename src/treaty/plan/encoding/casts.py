@@ -19,7 +19,7 @@ SAFE = frozenset({("int32", "int64"), ("int32", "float64"), ("float32", "float64
 def cast(have: ColumnType, want: Scalar | Decimal) -> Cast | None:
     """How a value of one type becomes one of another; None where it does not."""
     if have == want:
-        return ("told" if want == Scalar("variant") else "keep"), ()
+        return ("json" if want == Scalar("variant") else "keep"), ()
     if have == Scalar("null"):
         return "cast", ()
     if want == Scalar("variant"):
@@ -45,14 +45,14 @@ def _to_variant(have: ColumnType) -> Cast | None:
         return "keep", ()
     if isinstance(have, Scalar):
         return ("cast", ()) if have.name in {"boolean", *DIGITS} else None
-    return None if isinstance(have, Decimal) else ("told", ())
+    return None if isinstance(have, Decimal) else ("json", ())
 
 
 def _to_text(have: Scalar | Decimal) -> Cast | None:
     if isinstance(have, Decimal) or have.name in TEXTS:
         return "cast", ()
     if have.name == "variant":
-        return "told", ()
+        return "json", ()
     return ("cast", (Check("utf8"),)) if have.name == "binary" else None
 
 

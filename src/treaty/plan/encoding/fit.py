@@ -19,7 +19,7 @@ WAYS: Mapping[str, str] = {
     "wrap": "put into its message",
     "base64": "written in Base64",
     "embed": "put in as JSON",
-    "told": "told as JSON text",
+    "json": "written as JSON text",
     "present": "written as null where it is null",
 }
 """What may be done at a place."""

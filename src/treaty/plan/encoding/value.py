@@ -6,7 +6,7 @@ from typing import Any
 
 from treaty.plan.encoding.fit import Fit, stored_fit
 
-FORMAT = 1
+FORMAT = 2
 """Of the stored form; a plan of another format is not run."""
 ENGINES = {
     "AVRO": "Spark's to_avro",

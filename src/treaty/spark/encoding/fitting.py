@@ -50,7 +50,7 @@ def _made(fit: Fit, column: Column) -> Column:
             return F.try_multiply(F.unix_micros(column.cast("timestamp")), F.lit(1000))
         case "base64":
             return F.base64(column)
-        case "told":
+        case "json":
             return F.to_json(column, WRITTEN)
     inner = fitted(fit.parts[0].fit, column).made
     return _carried(fit, inner)

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from treaty.plan.avro.weaving import TAIL, TAIL_VALUE, branch_number, header
+from treaty.plan.avro.weaving import branch_number, header
 from treaty.plan.recipes import AvroRecipe
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, Engine, barrier
@@ -30,14 +30,17 @@ def envelope(plan: DecodePlan, value: Column) -> Column:
         # One shape: its frames are known, so the row itself is the payload and the frame its first field.
         heads = [header(one.schema_id) for one in plan.writers]
         mine = F.startswith(value, F.lit(heads[0])) if len(heads) == 1 else F.substring(value, 1, 5).isin(heads)
-        return F.when(mine, from_avro(F.concat(value, F.lit(TAIL)), recipe.writer_text, options))
+        return F.when(mine, from_avro(F.concat(value, F.lit(recipe.ending_bytes)), recipe.writer_text, options))
     numbers = {one.schema_id: branch_number(recipe.branch(place)) for place, one in enumerate(plan.writers)}
-    return from_avro(F.concat(looked_up(value, numbers), value, F.lit(TAIL)), recipe.writer_text, options)
+    return from_avro(
+        F.concat(looked_up(value, numbers), value, F.lit(recipe.ending_bytes)), recipe.writer_text, options
+    )
 
 
 def good_envelope(plan: DecodePlan, made: Column) -> Column:
     """Whether the tail of an envelope came back unharmed."""
-    return made[recipe_of(plan).tail].eqNullSafe(F.lit(TAIL_VALUE))
+    recipe = recipe_of(plan)
+    return made[recipe.tail].eqNullSafe(F.lit(recipe.ending_value))
 
 
 def record_of(plan: DecodePlan, made: Column, value: Column) -> Column:

@@ -61,7 +61,8 @@ class Way:
             return plan
         else:
             made = self.planning.fresh(spark, plan)
-        if made != plan:
+        anew = made is not plan and self.ledger.is_outdated(number, topic)
+        if made != plan or anew:
             self.ledger.store(number, FIRST, made, topic)
         return made
 

@@ -28,6 +28,8 @@ class Ledger:
     plans: dict[tuple[str, int, int], DecodePlan] = field(default_factory=dict)
     settled: set[tuple[str, int]] = field(default_factory=set)
     """Topics and batches whose strange ids the registry did not know."""
+    outdated: set[tuple[str, int, int]] = field(default_factory=set)
+    """Plans that were stored in an older format: they replay their batch, then the next one is planned anew."""
 
     def load(self) -> None:
         """Read what was stored before; a stream that never ran has nothing."""
@@ -37,13 +39,22 @@ class Ledger:
             key = (row.asDict().get("topic") or "", row["batch"], row["part"])
             if row["plan"]:
                 self.plans[key] = DecodePlan.from_json(row["plan"])
+                if DecodePlan.is_outdated(row["plan"]):
+                    self.outdated.add(key)
             else:
                 self.settled.add(key[:2])
 
     def first(self, batch: int, topic: str = "") -> DecodePlan | None:
         """The plan with which this batch begins: its own, else the last one of an earlier batch."""
-        keys = [key for key in self.plans if key[0] == topic and key <= (topic, batch, FIRST)]
-        return self.plans[max(keys)] if keys else None
+        key = self._first(batch, topic)
+        return None if key is None else self.plans[key]
+
+    def is_outdated(self, batch: int, topic: str = "") -> bool:
+        """Whether the plan with which this batch begins was stored in an older format."""
+        return self._first(batch, topic) in self.outdated
+
+    def _first(self, batch: int, topic: str) -> tuple[str, int, int] | None:
+        return max((key for key in self.plans if key[0] == topic and key <= (topic, batch, FIRST)), default=None)
 
     def own(self, batch: int, part: int, topic: str = "") -> DecodePlan | None:
         """The plan that is stored under this batch itself, if one is."""

@@ -24,6 +24,7 @@ from treaty.wire.confluent.bodies import (
     tagged_of,
     tags_bodies,
 )
+from treaty.wire.confluent.policies import PolicyBody, chosen_body, chosen_of
 
 
 class ForceBody(Struct):
@@ -53,7 +54,7 @@ class CreationBody(Struct, omit_defaults=True):
     types: Refused | UnsetType = UNSET
     order: Refused | UnsetType = UNSET
     identity: Refused | UnsetType = UNSET
-    policy: str = ""
+    policy: PolicyBody | str = ""
     properties: dict[str, str] = {}
 
 
@@ -154,14 +155,14 @@ def _creation_of(body: CreationBody) -> Creation:
                 new=str(sent)[:100],
                 allowed=allowed,
             )
-    return Creation(policy=body.policy, properties=pairs_of(dict(body.properties)))
+    return Creation(policy=chosen_of(body.policy), properties=pairs_of(dict(body.properties)))
 
 
 def _creation_body(made: Creation) -> CreationBody | None:
     """Print how a subject is to be made. What an API sets is printed too: passed over in silence it would be lost."""
     if made == Creation():
         return None
-    body = CreationBody(policy=made.policy, properties=dict(made.properties))
+    body = CreationBody(policy=chosen_body(made.policy), properties=dict(made.properties))
     for member in ("origin", "types", "order", "identity"):
         if getattr(made, member) != getattr(Creation(), member):
             setattr(body, member, getattr(made, member))

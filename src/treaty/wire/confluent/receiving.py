@@ -15,7 +15,7 @@ from treaty.wire.confluent.associations import ResourceBody, ResultsBody, associ
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.listings import AssociationBody, ContextBody, OutcomeBody, PlaceBody, UseBody
-from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody, config_of, setting_of
+from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody, answer_of, setting_of
 from treaty.wire.confluent.versions import (
     CheckedBody,
     SchemaBody,
@@ -91,7 +91,7 @@ def _version(request: Any, body: bytes) -> a.VersionFound:
 
 
 def _config(_request: object, body: bytes) -> a.ConfigStored:
-    return a.ConfigStored(config_of(msgspec.json.decode(body, type=ConfigBody)))
+    return a.ConfigStored(answer_of(msgspec.json.decode(body, type=ConfigBody)))
 
 
 def _mode(_request: object, body: bytes) -> a.ModeStored:

@@ -230,5 +230,5 @@ _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     t.Dissociate: _dissociate,
     t.ChangeAssociations: lambda r: _post("/associations:batchMutate" + _query(dryRun=r.dry_run), changes_body(r)),
     q.ListContexts: lambda r: Sent("GET", "/contexts" + _query(contextPrefix=r.prefix or None)),
-    q.GetOutcome: lambda r: Sent("GET", _path("treaty", "outcome", r.command_id)),
+    q.GetOutcome: lambda r: Sent("GET", _path("treaty", "outcome", r.command_id) + _query(principal=r.principal)),
 }

@@ -2,14 +2,25 @@
 got, and a member that is put as null is one to forget.
 """
 
+from dataclasses import replace
 from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
 from treaty.core.answers import Config, Setting
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.refusals import Invalid
 from treaty.core.requests import Scope, SetConfig
 from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_body, metadata_of, rules_body, rules_of
+from treaty.wire.confluent.policies import (
+    ConfigDetails,
+    answered,
+    exact_policy_body,
+    given,
+    names_of,
+    policy_body,
+    policy_of,
+)
 
 GLOBAL = "__GLOBAL"
 """The context word of settings that hold everywhere."""
@@ -18,7 +29,8 @@ GLOBAL = "__GLOBAL"
 class ConfigBody(Struct, rename="camel"):
     """A config, as put, and as answered. Of the two names of the level one is used at a time.
 
-    `validators` is not Confluent's: clients that do not know it never see it, unless somebody has set it.
+    `validators` and `treaty` are not Confluent's: clients that do not know them never see them, unless somebody has set
+    them, or asked for them.
     """
 
     alias: str | UnsetType | None = UNSET
@@ -36,10 +48,12 @@ class ConfigBody(Struct, rename="camel"):
     override_metadata: MetadataBody | UnsetType | None = UNSET
     default_rule_set: RuleSetBody | UnsetType | None = UNSET
     override_rule_set: RuleSetBody | UnsetType | None = UNSET
+    treaty: ConfigDetails | UnsetType = UNSET
 
 
 MEMBERS = {
     "level": "compatibility",
+    "exact_level": "compatibility",
     "alias": "alias",
     "alias_for_deks": "alias_for_deks",
     "normalize": "normalize",
@@ -48,13 +62,16 @@ MEMBERS = {
     "validate_rules": "validate_rules",
     "policy": "compatibility_policy",
     "group": "compatibility_group",
+    "partition": "compatibility_group",
     "validators": "validators",
     "default_metadata": "default_metadata",
     "override_metadata": "override_metadata",
     "default_rules": "default_rule_set",
     "override_rules": "override_rule_set",
 }
-"""Members of `Config`, and what they are called here (before camel case)."""
+"""Members of `Config`, and what they are called here (before camel case); those that share a name are one setting."""
+EXACT = ("exact_level", "partition")
+"""Members that stand in `treaty`, and are forgotten by the names of the words for them."""
 
 
 class ModeBody(Struct):
@@ -76,10 +93,6 @@ class SettingBody(Struct, omit_defaults=True, rename="camel"):
 T = TypeVar("T")
 
 
-def _given(value: T | UnsetType | None) -> T | None:
-    return None if isinstance(value, UnsetType) else value
-
-
 def _unless_none(value: T | None) -> T | UnsetType:
     return UNSET if value is None else value
 
@@ -88,34 +101,63 @@ def _upper(value: str | None) -> str | None:
     return None if value is None else value.upper()
 
 
-def _names(listed: list[str] | None) -> tuple[str, ...] | None:
-    """Names, each once, in the order given: which validator speaks first is the owner's choice."""
-    return None if listed is None else tuple(dict.fromkeys(listed))
-
-
 def config_of(body: ConfigBody) -> Config:
-    """Read a config; words of levels and policies come out in capitals. Whether they exist the law says."""
+    """Read a config; words of levels and policies come out in capitals. Whether they exist the law says.
+
+    Raises `Invalid` where the exact policy says something else than the members beside it.
+    """
     level = body.compatibility if body.compatibility is not UNSET else body.compatibility_level
-    return Config(
-        level=_upper(_given(level)),
-        alias=_given(body.alias),
-        alias_for_deks=_given(body.alias_for_deks),
-        normalize=_given(body.normalize),
-        validate_fields=_given(body.validate_fields),
-        validate_new_schemas=_given(body.validate_new_schemas),
-        validate_rules=_given(body.validate_rules),
-        policy=_upper(_given(body.compatibility_policy)),
-        group=_given(body.compatibility_group),
-        validators=_names(_given(body.validators)),
-        default_metadata=metadata_of(_given(body.default_metadata)),
-        override_metadata=metadata_of(_given(body.override_metadata)),
-        default_rules=rules_of(_given(body.default_rule_set)),
-        override_rules=rules_of(_given(body.override_rule_set)),
+    config = Config(
+        level=_upper(given(level)),
+        alias=given(body.alias),
+        alias_for_deks=given(body.alias_for_deks),
+        normalize=given(body.normalize),
+        validate_fields=given(body.validate_fields),
+        validate_new_schemas=given(body.validate_new_schemas),
+        validate_rules=given(body.validate_rules),
+        policy=_upper(given(body.compatibility_policy)),
+        group=given(body.compatibility_group),
+        validators=names_of(given(body.validators)),
+        default_metadata=metadata_of(given(body.default_metadata)),
+        override_metadata=metadata_of(given(body.override_metadata)),
+        default_rules=rules_of(given(body.default_rule_set)),
+        override_rules=rules_of(given(body.override_rule_set)),
+    )
+    details = given(body.treaty)
+    exact = None if details is None else given(details.policy)
+    return config if exact is None else _with_policy(config, policy_of(exact))
+
+
+def _with_policy(config: Config, exact: Config) -> Config:
+    """The config with the members of its exact policy. Words and what they mean exactly are compared by the law."""
+    for name, member in (("level", "level"), ("policy", "strictness"), ("validators", "validators")):
+        beside, inside = getattr(config, name), getattr(exact, name)
+        if None not in {beside, inside} and beside != inside:
+            raise Invalid.of(
+                "POLICY_MEMBER",
+                f"The member {member} of the policy is not the one of the config",
+                path=f"/treaty/policy/{member}",
+                old=str(beside),
+                new=str(inside),
+                allowed="the same in both, or one of the two",
+            )
+    return replace(
+        config,
+        level=config.level if exact.level is None else exact.level,
+        exact_level=exact.exact_level,
+        partition=exact.partition,
+        policy=config.policy if exact.policy is None else exact.policy,
+        validators=config.validators if exact.validators is None else exact.validators,
     )
 
 
-def config_body(config: Config, *, put: bool = False) -> ConfigBody:
-    """Print a config; `put` calls the level as requests and their answers do."""
+def answer_of(body: ConfigBody) -> Config:
+    """Read a config that a registry answered."""
+    return answered(config_of(body))
+
+
+def config_body(config: Config, *, put: bool = False, details: bool = False) -> ConfigBody:
+    """Print a config; `put` calls the level as requests and their answers do, `details` prints the exact policy too."""
     level = _unless_none(config.level)
     return ConfigBody(
         alias=_unless_none(config.alias),
@@ -133,30 +175,40 @@ def config_body(config: Config, *, put: bool = False) -> ConfigBody:
         override_metadata=_unless_none(metadata_body(config.override_metadata)),
         default_rule_set=_unless_none(rules_body(config.default_rules)),
         override_rule_set=_unless_none(rules_body(config.override_rules)),
+        treaty=ConfigDetails(policy_body(config)) if details else UNSET,
     )
 
 
 def setting_body(setting: Setting) -> SettingBody:
-    """Print an entry of a list of settings."""
-    config = None if setting.config is None else config_body(setting.config)
+    """Print an entry of a list of settings; a policy that no words say stands beside the nearest stricter ones."""
+    config = None if setting.config is None else exact_body(setting.config)
     return SettingBody(setting.context, setting.name, config, setting.mode, setting.highest_id)
 
 
 def setting_of(body: SettingBody) -> Setting:
     """Read an entry of a list of settings."""
-    config = None if body.config is None else config_of(body.config)
+    config = None if body.config is None else answer_of(body.config)
     return Setting(body.context, body.subject, config, body.mode, body.highest_id)
+
+
+def exact_body(config: Config, *, put: bool = False) -> ConfigBody:
+    """Print a config, and beside its words what they do not say of the policy; `put` as for `config_body`."""
+    body = config_body(config, put=put)
+    exact = exact_policy_body(config)
+    if exact is not None:
+        body.treaty = ConfigDetails(exact)
+    return body
 
 
 def set_config_of(scope: Scope, body: ConfigBody) -> SetConfig:
     """Read a change of the config: what is given is set, what is null is cleared, what is absent stays."""
-    clear = tuple(name for name, member in MEMBERS.items() if getattr(body, member) is None)
+    clear = tuple(name for name, member in MEMBERS.items() if name not in EXACT and getattr(body, member) is None)
     return SetConfig(scope, config_of(body), clear)
 
 
 def set_config_body(request: SetConfig) -> ConfigBody:
     """Print a change of the config."""
-    body = config_body(request.change, put=True)
+    body = exact_body(request.change, put=True)
     for name in request.clear:
         setattr(body, MEMBERS[name], None)
     return body

@@ -6,7 +6,7 @@ Each command is read for itself, and each answer: what can't be read in one says
 import json
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -18,11 +18,12 @@ from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
 from treaty.core.registry import Reply, Token
 from treaty.core.requests import Request
 from treaty.core.rights import Access, Rule
+from treaty.core.tags import REQUESTS
 from treaty.wire.peer.errors import error_form, error_from
 from treaty.wire.peer.forms import FormError, Json, form, unform
 from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, ReadBarrier, Refused, Told
 
-VERSION = 2
+VERSION = 3
 """Of what is written here. A node that speaks another one refuses, and says which it speaks."""
 _BODY = b'{"version":%d,"commands":[' % VERSION
 _LINE = b'{"version":%d,"told":[' % VERSION
@@ -45,7 +46,7 @@ def handed_bytes(handed: Handed) -> bytes:
     rules = None if command.access is None else form(command.access.rules)
     return _printed(
         {
-            "kind": type(command.request).__name__,
+            "kind": _TAGS[type(command.request)],
             "request": form(command.request),
             "command": command.command_id,
             "time": command.time,
@@ -79,9 +80,11 @@ def batch_from(data: bytes, known: "Classes") -> tuple[Handed | Declined, ...]:
     return tuple(_command(one, known) for one in commands)
 
 
-_REQUESTS: dict[str, type[Request[Any]]] = {
-    kind.__name__: kind for kind in (*(kind for kind, law in LAWS.items() if law.writes), ReadBarrier)
+_TAGS: Mapping[type[Request[Any]], str] = {
+    **{kind: REQUESTS[kind] for kind, law in LAWS.items() if law.writes},
+    ReadBarrier: "read-barrier",
 }
+_REQUESTS: Mapping[str, type[Request[Any]]] = {tag: kind for kind, tag in _TAGS.items()}
 
 
 def _command(json: Json, known: "Classes") -> Handed | Declined:

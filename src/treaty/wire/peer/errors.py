@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from treaty.core import refusals
 from treaty.core.finding import Fault, Finding
 from treaty.core.refusals import (
+    ERROR_CLASSES,
     Incompatible,
     InvalidSchema,
     OutcomeUnknown,
@@ -13,21 +13,14 @@ from treaty.core.refusals import (
     RegistryError,
     Unauthenticated,
     Unavailable,
+    error_tag,
 )
 from treaty.wire.peer.forms import FormError, Json, form, unform
-
-KINDS: dict[str, type[RegistryError]] = {
-    name: kind
-    for name, kind in vars(refusals).items()
-    if isinstance(kind, type) and issubclass(kind, RegistryError) and kind is not RegistryError
-}
-"""Every class that a registry raises, by name."""
 
 
 def error_form(error: RegistryError) -> Json:
     """Return an error as JSON. A class that only a plug-in knows travels as the nearest one known here."""
-    kind = next(one for one in type(error).__mro__ if KINDS.get(one.__name__) is one)
-    members: dict[str, Any] = {"kind": kind.__name__}
+    members: dict[str, Any] = {"kind": error_tag(error)}
     if isinstance(error, Unavailable):
         return {**members, "message": str(error), "retry_after": float(error.retry_after)}
     if isinstance(error, OutcomeUnknown):
@@ -45,7 +38,7 @@ def error_form(error: RegistryError) -> Json:
 
 def error_from(json: Json) -> RegistryError:
     """Build an error from its JSON; raises `FormError`."""
-    known = KINDS.get(json.get("kind", "")) if isinstance(json, dict) else None
+    known = ERROR_CLASSES.get(json.get("kind", "")) if isinstance(json, dict) else None
     if known is None:
         raise FormError(f"no error that this version knows: {str(json)[:100]}")
     given: dict[str, Json] = {name: member for name, member in json.items() if name != "kind"}

@@ -3,8 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tests.simulation.judging.model.events import Event
+from tests.simulation.judging.model.events import Event, Name
 from treaty.core.requests import Request
+from treaty.core.rows import SHAPES
+
+OF_PRINCIPALS = len(SHAPES["outcome"].key) > 1
+"""Whether ids of commands are their senders' own."""
+
+
+def name_of(principal: str, command_id: str) -> Name:
+    """The name of a command among all commands: the same id of somebody else is another command."""
+    return (principal if OF_PRINCIPALS else "", command_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,11 @@ class Asking:
     time: int
     principal: str = ""
     access: Any = None
+
+    @property
+    def name(self) -> Name:
+        """The name of its command."""
+        return name_of(self.principal, self.command_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Deletes, config, mode and contexts: commands that make no version."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.events import (
@@ -23,17 +23,18 @@ from tests.simulation.judging.model.selecting import no_subject, select
 from tests.simulation.judging.model.settings import (
     EVERYWHERE,
     GIVING_IDS,
-    LEVELS,
     ROOT,
+    changed,
     config_in_force,
     mode_in_force,
     own_config,
     own_mode,
+    refuse_bad_policy,
     refuse_if_readonly,
     row_scope,
+    told,
 )
 from tests.simulation.judging.model.subjects import is_name
-from tests.simulation.texts import Truth
 from treaty.core import requests as q
 from treaty.core.answers import Config, ConfigStored, Deleted, ModeStored
 from treaty.core.answers import ContextMade as ContextAnswer
@@ -51,6 +52,7 @@ from treaty.core.refusals import (
     SubjectAssociated,
     TooLarge,
 )
+from treaty.core.values import ConfigValue
 
 # -------------------------------------------------------------------------------------------------------- deletes
 
@@ -135,25 +137,14 @@ def set_config(past: Past, asking: Asking, request: q.SetConfig) -> Yes:
     """Members that are given are set, members that are cleared forgotten, the rest stays."""
     _refuse_bad_scope(request.scope)
     change = request.change
-    if change.level is not None and change.level not in LEVELS:
-        raise No(InvalidSetting, "LEVEL", new=change.level)
-    if change.policy is not None and change.policy not in {"STRICT", "LENIENT", "LOGICAL"}:
-        raise No(InvalidSetting, "COMPATIBILITY_POLICY", new=change.policy)
-    missing = [name for name in change.validators or () if name not in Truth.validators]
-    if missing:
-        raise No(InvalidSetting, "VALIDATOR_MISSING", new=", ".join(missing))
+    refuse_bad_policy(past, request.scope, change)
     refuse_bad_rules(change.default_rules)
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(past, request.scope)
     old = own_config(past, request.scope)
-    new = old or Config()
-    for member in fields(Config):
-        if member.name in request.clear:
-            new = replace(new, **{member.name: None})
-        elif getattr(change, member.name) is not None:
-            new = replace(new, **{member.name: getattr(change, member.name)})
+    new = changed(old, change, request.clear)
     events = () if new == old else (ConfigChanged(row_scope(request.scope), new),)
-    return Yes(events, ConfigStored(new))
+    return Yes(events, ConfigStored(told(new)))
 
 
 def delete_config(past: Past, asking: Asking, request: q.DeleteConfig) -> Yes:
@@ -163,24 +154,24 @@ def delete_config(past: Past, asking: Asking, request: q.DeleteConfig) -> Yes:
     refuse_if_readonly(past, request.scope)
     if old is None:
         return Yes((), ConfigStored(Config(level="BACKWARD")))
-    return Yes((ConfigChanged(row_scope(request.scope), None),), ConfigStored(old))
+    return Yes((ConfigChanged(row_scope(request.scope), None),), ConfigStored(told(old)))
 
 
 def get_config(past: Past, asking: Asking, request: q.GetConfig) -> Yes:
     if request.resolve:
-        return Yes((), ConfigStored(config_in_force(past, request.scope)))
+        return Yes((), ConfigStored(told(config_in_force(past, request.scope))))
     own = own_config(past, request.scope)
     if own is None and request.scope not in {ROOT, EVERYWHERE}:
         raise No(SettingNotFound, "CONFIG_NOT_FOUND", subject=_name_of(request.scope))
-    own = own or Config()
-    return Yes((), ConfigStored(own if own.level is not None else replace(own, level="BACKWARD")))
+    shown = told(own or ConfigValue())
+    return Yes((), ConfigStored(shown if shown.level is not None else replace(shown, level="BACKWARD")))
 
 
 # ----------------------------------------------------------------------------------------------------------- mode
 
 
 def set_mode(past: Past, asking: Asking, request: q.SetMode) -> Yes:
-    """IMPORT wants a scope without live versions, and purges what is softly deleted there."""
+    """IMPORT wants a scope without live versions, and purges what is softly deleted there; empty subjects stay."""
     scope, mode = request.scope, request.mode
     _refuse_bad_scope(scope)
     old = own_mode(past, scope)
@@ -200,7 +191,7 @@ def _emptied(past: Past, scope: q.Scope) -> list[Event]:
     inside = [
         subject
         for subject in past.subjects
-        if scope.context in {"*", subject.context} and scope.name in {None, subject.name}
+        if scope.context in {"*", subject.context} and scope.name in {None, subject.name} and past.of(subject)
     ]
     versions = [one for subject in inside for one in past.of(subject)]
     if any(one.state == "live" for one in versions):

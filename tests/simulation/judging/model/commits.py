@@ -7,7 +7,7 @@ from typing import Any
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.deciding import decide
-from tests.simulation.judging.model.events import Alike, Answered, Event, OutcomeDropped, VersionMade
+from tests.simulation.judging.model.events import Alike, Answered, Event, Name, OutcomeDropped, VersionMade
 from tests.simulation.judging.model.facts import Place, fact, places
 from tests.simulation.judging.model.outcomes import fits_row, too_old
 from tests.simulation.judging.model.past import Past
@@ -17,6 +17,14 @@ from treaty.core.commit import Commit
 from treaty.core.requests import Request
 from treaty.core.rows import Row
 from treaty.core.schema import Pairs
+
+
+def name_in(row: Row) -> Name | None:
+    """The name of the command that the row of an outcome is of; None for all other rows."""
+    if row.table != "outcome":
+        return None
+    *principal, command_id = map(str, row.key)
+    return ("".join(principal), command_id)
 
 
 class Digests:
@@ -77,10 +85,10 @@ def _take(past: Past, asking: Asking, commit: Commit, rows: tuple[Row, ...], dig
         raise Broken("5", f"{asking.request} became the commit {commit.sequence}; the model refuses it: {told!r}")
     if told.repeated:
         raise Broken("2", f"{asking.request} became the commit {commit.sequence}, and was decided before")
-    mine = next((row.value for row in rows if (row.table, row.key) == ("outcome", (asking.command_id,))), None)
+    mine = next((row.value for row in rows if row.value is not None and name_in(row) == asking.name), None)
     members = mine.members if isinstance(mine, values.Outcome) else ()
-    kept = Answered(asking.command_id, commit.sequence, (asking.request,), told.answer, members)
-    dropped = [OutcomeDropped(name) for name in _dropped(past, commit, rows, asking.command_id)]
+    kept = Answered(asking.name, commit.sequence, (asking.request,), told.answer, members)
+    dropped = [OutcomeDropped(name) for name in _dropped(past, commit, rows, asking.name)]
     after = past.then((*told.events, kept, *dropped), commit.sequence)
     _check_rows(past, after, told.events, commit, rows, digests)
     if not isinstance(mine, values.Outcome) or not fits_row(told.answer, mine, commit.sequence):
@@ -98,7 +106,7 @@ def _check_rows(
     for place, row in said.items():
         wanted, value = fact(after, place), row
         if isinstance(row, values.Schema):
-            value = replace(row, likeness="")
+            value = replace(row, lookup_digest="")
         if value != wanted:
             law = "4" if place[0] in {"counter", "schema"} or _other_id(value, wanted) else "5"
             raise Broken(
@@ -111,7 +119,7 @@ def _check_rows(
     for place, row in said.items():
         if isinstance(row, values.Schema):
             alike = next(one.alike for one in after.versions if (one.context, one.schema_id) == place[1])
-            wrong = digests.check_likeness(alike, row.likeness)
+            wrong = digests.check_likeness(alike, row.lookup_digest)
             if wrong:
                 raise Broken("5", f"the commit at {commit.sequence} has {place}: {wrong}")
 
@@ -121,13 +129,14 @@ def _other_id(value: object, wanted: object) -> bool:
     return all(isinstance(one, values.Version) for one in pair) and len({one.schema_id for one in pair}) > 1  # type: ignore[attr-defined]
 
 
-def _dropped(past: Past, commit: Commit, rows: tuple[Row, ...], mine: str) -> list[str]:
+def _dropped(past: Past, commit: Commit, rows: tuple[Row, ...], mine: Name) -> list[Name]:
     """The outcomes that go: just those that are too old now."""
     wanted = [one for one in too_old(past, commit.sequence) if one != mine]
-    gone = sorted(str(row.key[0]) for row in rows if row.table == "outcome" and row.value is None)
+    named = [(name_in(row), row.value) for row in rows if row.table == "outcome"]
+    gone = sorted(name for name, value in named if name is not None and value is None)
     if gone != sorted(wanted):
         raise Broken("2", f"the commit at {commit.sequence} forgets {gone}; {wanted} are too old")
-    kept = [str(row.key[0]) for row in rows if row.table == "outcome" and row.value is not None]
+    kept = [name for name, value in named if value is not None]
     if kept != [mine]:
         raise Broken("2", f"the commit at {commit.sequence} remembers {kept}, and is of {mine}")
     return gone

@@ -3,18 +3,20 @@
 from dataclasses import dataclass
 
 from tests.simulation.judging.model.drafts import ReadDraft, meaning_of
+from tests.simulation.judging.model.levels import word_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import FORMATS, Truth, answer
-from treaty.core.answers import Checked, Config
+from treaty.core.answers import Checked
 from treaty.core.finding import Fault, Finding
 from treaty.core.grammar import Compare, Compared, Inspect, Inspected, Invalid, Parse
 from treaty.core.meaning import Meaning
 from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
 from treaty.core.names import Subject
+from treaty.core.policy import Level, Range
 from treaty.core.refusals import InvalidSchema, NotPermitted
 from treaty.core.schema import Metadata
-from treaty.core.values import PolicyValue
+from treaty.core.values import ConfigValue, PolicyValue
 
 RESERVED = "confluent:reserved"
 
@@ -24,27 +26,21 @@ class Bar:
     """What a new version has to pass."""
 
     policy: PolicyValue
-    config: Config
+    config: ConfigValue
 
 
-def level_word(policy: PolicyValue) -> str:
-    """The level that a policy is told as."""
-    if policy.deny:
-        return "FULL_TRANSITIVE"
-    if policy.backward and policy.forward:
-        word = "FULL"
-    elif policy.backward:
-        word = "BACKWARD"
-    elif policy.forward:
-        word = "FORWARD"
-    else:
-        return "NONE"
-    return word if policy.range == "latest" else f"{word}_TRANSITIVE"
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A version that a new schema is compared with, and in which directions."""
+
+    old: VersionNow
+    backward: bool
+    forward: bool
 
 
-def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow]) -> list[VersionNow]:
+def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow]) -> list[Pair]:
     """The versions that a policy compares a new schema with, the newest first."""
-    chosen = []
+    there = []
     for one in sorted(live, key=lambda each: each.number, reverse=True):
         if policy.partition == "type":
             fits = (one.version.format, one.version.type_name) == (new.draft.format, new.parsed.type_name)
@@ -54,16 +50,25 @@ def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow
             fits = dict(old.properties).get(name) == dict(mine.properties).get(name)
         else:
             fits = True
-        if fits and not (policy.range == "till" and one.ordinal < policy.till):
-            chosen.append(one)
-    return chosen[:1] if policy.range == "latest" else chosen
+        if fits:
+            there.append(one)
+    pairs = [Pair(one, one in within(policy.backward, there), one in within(policy.forward, there)) for one in there]
+    return [pair for pair in pairs if pair.backward or pair.forward]
 
 
-def compare(past: Past, new: ReadDraft, old: VersionNow, policy: PolicyValue) -> tuple[Failed | None, list[Finding]]:
+def within(range_: Range, newest_first: list[VersionNow]) -> list[VersionNow]:
+    """The versions that lie in a range."""
+    if range_.kind == "latest":
+        return newest_first[:1]
+    if range_.kind == "till":
+        return [one for one in newest_first if one.ordinal >= range_.ordinal]
+    return newest_first if range_.kind == "all" else []
+
+
+def compare(past: Past, new: ReadDraft, pair: Pair, strictness: str) -> tuple[Failed | None, list[Finding]]:
     """What stands in the way between a new schema and a version that is there."""
+    old = pair.old
     text = old.schema.text
-    if not policy.backward and not policy.forward:
-        return None, []
     if old.schema.format != new.draft.format:
         return Failed(old.number, text, sentence=OTHER_FORMAT), [
             Finding("FORMAT_CHANGED", "", OTHER_FORMAT, writer=old.schema.format, reader=new.draft.format)
@@ -71,10 +76,9 @@ def compare(past: Past, new: ReadDraft, old: VersionNow, policy: PolicyValue) ->
     if old.schema.format not in FORMATS:
         opaque = Finding("FORMAT_OPAQUE", "", "")
         return Failed(old.number, text, (opaque,)), [opaque]
-    strictness = policy.strictness or "STRICT"
     meaning = meaning_of(past, old.context, old.schema)
-    backward = _findings(Compare(new.meaning, meaning, strictness)) if policy.backward else ()
-    forward = _findings(Compare(meaning, new.meaning, strictness)) if policy.forward else ()
+    backward = _findings(Compare(new.meaning, meaning, strictness)) if pair.backward else ()
+    forward = _findings(Compare(meaning, new.meaning, strictness)) if pair.forward else ()
     if not backward and not forward:
         return None, []
     stored = answer(Parse(meaning))
@@ -126,13 +130,18 @@ def verdict(
     first = _reserved(new, live[-1] if live else None) if config.validate_fields else []
     said = [Finding(one.rule, one.path, str(one), remedy=one.expected) for one in faults]
     failed, found = None, list[Finding]()
-    for old in [only] if only is not None else compared_versions(policy, new, live):
-        failed, found = compare(past, new, old, policy)
+    pairs = compared_versions(policy, new, live)
+    if only is not None:
+        directions = policy.backward.kind != "none", policy.forward.kind != "none"
+        pairs = [Pair(only, *directions)] if any(directions) else []
+    for pair in pairs:
+        failed, found = compare(past, new, pair, policy.strictness or "STRICT")
         if failed is not None:
             break
     if failed is None and not first and not said:
         return Checked(compatible=True)
-    level, fields = level_word(policy), bool(config.validate_fields)
+    level = word_of(Level(policy.backward, policy.forward, policy.deny))
+    fields = bool(config.validate_fields)
     tail = (
         (closing(level, validate_fields=fields),)
         if failed is None

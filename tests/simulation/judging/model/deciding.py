@@ -13,7 +13,7 @@ from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.associating import Entries
 from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
-from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.rights import refuse_unless_allowed, seen
 from treaty.core import answers
 from treaty.core import associating as t
@@ -89,7 +89,7 @@ def decide(past: Past, asking: Asking) -> Yes | No:
     """What a request comes to."""
     rule = rule_of(asking.request)
     try:
-        if rule.writes and asking.command_id in past.outcomes:
+        if rule.writes and asking.name in past.outcomes:
             return outcomes.recall(past, asking)
         request = follow_alias(past, asking)
         refuse_unless_allowed(asking, request)
@@ -111,8 +111,8 @@ def same_answer(mine: Any, told: Any) -> bool:
     if isinstance(mine, answers.Checked):
         return _same_check(mine, told)
     if isinstance(mine, Answered):
-        kind = "AssociationResults" if isinstance(mine.answer, Entries) else type(mine.answer).__name__
-        return bool(told == answers.Outcome(mine.command_id, mine.sequence, kind, mine.members))
+        kind = "association-results" if isinstance(mine.answer, Entries) else tag_of(type(mine.answer))
+        return bool(told == answers.Outcome(mine.name[1], mine.sequence, kind, mine.members))
     return bool(mine == told)
 
 
@@ -120,7 +120,7 @@ def _same_entry(mine: associating.Entry, told: t.AssociationResult) -> bool:
     if mine.no is None:
         return told.refused is None and told.done == mine.done
     refused = told.refused
-    return refused is not None and (refused.kind, refused.reason.rule) == (mine.no.kind.__name__, mine.no.rule)
+    return refused is not None and (refused.kind, refused.reason.rule) == (tag_of(mine.no.kind), mine.no.rule)
 
 
 def _same_check(mine: answers.Checked, told: Any) -> bool:

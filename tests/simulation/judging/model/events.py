@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.core import values
-from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.requests import Request, Scope
 from treaty.core.schema import Metadata, Pairs, RuleSet
@@ -12,6 +11,9 @@ from treaty.core.schema import Metadata, Pairs, RuleSet
 Alike = tuple[str, str, Metadata | None, RuleSet | None]
 """What two schemas have in common that are the same for a look-up: format, text with its references inlined, metadata
 without the version property, rules."""
+
+Name = tuple[str, str]
+"""Of a command: who sent it, and its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,15 @@ class IdsReserved:
 
 
 @dataclass(frozen=True, slots=True)
+class IdsFreed:
+    """A repair lowered the counter of a context's ids; ids in these ranges above it count as given."""
+
+    context: str
+    highest: int
+    aside: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SubjectMade:
     """A subject came into being."""
 
@@ -53,9 +64,13 @@ class SubjectPurged:
 
 @dataclass(frozen=True, slots=True)
 class VersionMade:
-    """A schema became a version. `content` holds the bytes as sent where they are not the canonical text."""
+    """A schema became a version. `content` holds the bytes as sent where they are not the canonical text.
+
+    `generation` is that of its subject.
+    """
 
     subject: Subject
+    generation: int
     ordinal: int
     version: values.Version
     schema: values.Schema
@@ -86,7 +101,7 @@ class ConfigChanged:
     """The config at a scope is this one now; None: there is none."""
 
     scope: Scope
-    config: Config | None
+    config: values.ConfigValue | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +124,7 @@ class Associated:
 class Answered:
     """A command was decided in the commit with this sequence; asked again it gets the same answer."""
 
-    command_id: str
+    name: Name
     sequence: int
     requests: tuple[Request[Any], ...]
     """Its request; more than one where somebody used the id again, and the commit fits either."""
@@ -122,7 +137,7 @@ class Answered:
 class OutcomeDropped:
     """A command's outcome is too old to be remembered."""
 
-    command_id: str
+    name: Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +148,6 @@ class Restored:
 
 
 Event = (
-    ContextMade | ContextDeleted | IdsReserved | SubjectMade | SubjectPurged | VersionMade | VersionTurned | VersionPurged
+    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectPurged | VersionMade | VersionTurned | VersionPurged
     | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

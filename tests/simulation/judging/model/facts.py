@@ -24,7 +24,7 @@ from treaty.core.rows import Key
 
 Place = tuple[str, Key]
 """A table and a key in it."""
-SPARED = ("ids", "", "", "")
+SPARED = ("ids", "", "", 0, "")
 
 
 def scope_key(scope: Scope) -> Key:
@@ -42,7 +42,7 @@ def fact(past: Past, place: Place) -> object:
     """The value that a row has after all that happened; None: there is no such row. Outcomes are looked at apart."""
     table, key = place
     if table == "version":
-        found = [one.version for one in past.versions if (*one.subject, one.ordinal) == key]
+        found = [one.version for one in past.versions if (*one.subject, one.generation, one.ordinal) == key]
         return found[0] if found else None
     if table == "schema":
         return past.schema(str(key[0]), int(key[1]))
@@ -50,15 +50,15 @@ def fact(past: Past, place: Place) -> object:
         found_content = [one.content for one in past.versions if one.version.content == key[0]]
         return values.Content(found_content[0] or b"") if found_content else None
     if table == "name":
-        named = [one.ordinal for one in past.versions if tuple(one.subject) == key[:2] and key[2:] in one.names]
+        homes = (one for one in past.versions if (*one.subject, one.generation) == key[:3])
+        named = [one.ordinal for one in homes if key[3:] in one.names]
         return values.Name(named[0]) if named else None
     if table == "subject":
         return past.subjects.get(Subject(str(key[0]), str(key[1])))
     if table == "context":
         return values.Context() if key[0] in past.contexts else None
     if table == "config":
-        config = past.configs.get(scope_of(key))
-        return None if config is None else values.ConfigValue(config)
+        return past.configs.get(scope_of(key))
     if table == "mode":
         mode = past.modes.get(scope_of(key))
         return None if mode is None else values.Mode(mode)
@@ -66,22 +66,29 @@ def fact(past: Past, place: Place) -> object:
         return past.associations.get(key)  # type: ignore[arg-type]
     if table == "counter":
         highest = _highest(past, key)
-        return None if highest is None else values.Counter(highest)
+        aside = past.ids_aside(str(key[1])) if key[0] == "ids" else ()
+        return None if highest is None else values.Counter(highest, aside)
     return "no rule of the model makes such a row"
 
 
 def _highest(past: Past, key: Key) -> int | None:
-    """What was ever given, of schema ids, of a subject's ordinals, or of its versions of one type."""
-    kind, context, name, part = map(str, key)
+    """What was ever given, of schema ids, of a subject's ordinals, or of its versions of one type.
+
+    Ids have no generation; the others are of one generation of a subject and go with it.
+    """
+    kind, context, name, generation, part = key
     if key == SPARED:
         return past.spared_ids
     if kind == "ids":
-        return past.highest_id(context)
-    subject = Subject(context, name)
+        return past.highest_id(str(context)) if (name, generation, part) == ("", 0, "") else None
+    subject = Subject(str(context), str(name))
+    there = past.subjects.get(subject)
+    if there is None or there.generation != generation:
+        return None
     if kind == "ordinals":
         highest = past.highest_ordinal(subject)
     else:
-        format_, _, type_name = part.partition(":")
+        format_, _, type_name = str(part).partition(":")
         highest = past.highest_of_type(subject, format_, type_name)
     return None if highest < 0 else highest
 
@@ -96,13 +103,9 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
     """Tables and keys whose rows events may change."""
     for event in events:
         if isinstance(event, VersionMade):
-            made = VersionNow(
-                event.subject, event.ordinal, event.version, event.schema, event.alike, event.content, event.names
-            )
-            yield from _places_of(made)
-            yield "counter", ("ids", event.subject.context, "", "")
-            yield "counter", ("ordinals", *event.subject, "")
-            yield "counter", ("types", *event.subject, f"{event.version.format}:{event.version.type_name}")
+            yield from _places_of(VersionNow.of(event))
+            yield "counter", ("ids", event.subject.context, "", 0, "")
+            yield from _counters_of(event)
         elif isinstance(event, VersionTurned | VersionPurged):
             yield "subject", tuple(event.subject)
             for one in before.versions:
@@ -110,13 +113,12 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
                     yield from _places_of(one)
         elif isinstance(event, SubjectMade | SubjectPurged):
             yield "subject", tuple(event.subject)
-            yield "counter", ("ordinals", *event.subject, "")
-            for version in (each.version for each in before.made_in(event.subject)):
-                yield "counter", ("types", *event.subject, f"{version.format}:{version.type_name}")
+            for made in before.made_in(event.subject):
+                yield from _counters_of(made)
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
         elif isinstance(event, IdsReserved):
-            yield "counter", ("ids", event.context, "", "")
+            yield "counter", ("ids", event.context, "", 0, "")
         elif isinstance(event, ConfigChanged):
             yield "config", scope_key(event.scope)
         elif isinstance(event, ModeChanged):
@@ -125,10 +127,18 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield "association", event.key
 
 
+def _counters_of(made: VersionMade) -> Iterator[Place]:
+    """The counters of its subject that a version raised."""
+    home = (*made.subject, made.generation)
+    yield "counter", ("ordinals", *home, "")
+    yield "counter", ("types", *home, f"{made.version.format}:{made.version.type_name}")
+
+
 def _places_of(one: VersionNow) -> Iterator[Place]:
-    yield "version", (*one.subject, one.ordinal)
+    home = (*one.subject, one.generation)
+    yield "version", (*home, one.ordinal)
     yield "schema", (one.context, one.schema_id)
     if one.version.content:
         yield "content", (one.version.content,)
     for name in one.names:
-        yield "name", (*one.subject, *name)
+        yield "name", (*home, *name)

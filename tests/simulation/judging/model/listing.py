@@ -4,7 +4,7 @@ from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.associating import is_listed, listed_associations
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.selecting import STATES, describe
-from tests.simulation.judging.model.settings import own_config, own_mode
+from tests.simulation.judging.model.settings import own_config, own_mode, told
 from treaty.core import answers
 from treaty.core import requests as q
 from treaty.core.limits import SETTINGS_PAGE
@@ -113,11 +113,11 @@ def _in_list(scope: q.Scope, prefix: Subject) -> bool:
 
 
 def _setting(past: Past, scope: q.Scope) -> answers.Setting:
-    above = scope.name is None or scope.context == "*"
+    above, config = scope.name is None or scope.context == "*", own_config(past, scope)
     return answers.Setting(
         context=scope.context,
         name=None if above else scope.name,
-        config=own_config(past, scope),
+        config=None if config is None else told(config),
         mode=own_mode(past, scope),
         highest_id=(past.highest_id(scope.context) or 0) if above and scope.context != "*" else 0,
     )

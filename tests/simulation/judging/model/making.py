@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from tests.simulation.judging.model.asking import Yes
 from tests.simulation.judging.model.drafts import ReadDraft
 from tests.simulation.judging.model.events import (
+    ConfigChanged,
     ContextMade,
     Event,
     SubjectMade,
@@ -16,11 +17,12 @@ from tests.simulation.judging.model.events import (
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import is_referred_to, refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.reserving import is_within
 from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS
 from treaty.core import limits, values
 from treaty.core import requests as q
-from treaty.core.answers import Config, Forced, Registered
+from treaty.core.answers import Forced, Registered
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
 
@@ -31,11 +33,13 @@ class Case:
 
     past: Past
     request: q.Register
-    config: Config
+    config: values.ConfigValue
     mode: str
     policy: values.PolicyValue
     live: list[VersionNow]
     time: int
+    chosen: ConfigChanged | None = None
+    """The config of a new subject whose policy the registration names; `past` has it already."""
 
     @property
     def gives_ids(self) -> bool:
@@ -82,9 +86,11 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
         time=case.time if request.time < 0 else request.time,
     )
     ordinal = past.highest_ordinal(request.subject) + 1
-    made = VersionMade(request.subject, ordinal, version, schema, new.alike, content, request.names)
+    there = past.subjects.get(request.subject)
+    generation = past.sequence + 1 if there is None else there.generation
+    made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, request.names)
     events: list[Event] = [*home, *going, made]
-    told = describe(VersionNow(request.subject, ordinal, version, schema, new.alike, content, request.names))
+    told = describe(VersionNow.of(made))
     told = replace(told, metadata=new.draft.metadata, rules=new.draft.rules, references=as_sent(new.used))
     return Yes(tuple(events), Registered(told, created=True))
 
@@ -108,7 +114,7 @@ def _schema(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
         guid=new.guid,
         format=new.draft.format,
         text=new.parsed.canonical,
-        likeness="",
+        lookup_digest="",
         references=new.used,
         metadata=new.draft.metadata,
         rules=new.draft.rules,
@@ -134,7 +140,10 @@ def _schema(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
     highest = max(past.highest_id(context) or 0, past.spared_ids or 0)
     if highest >= limits.COUNTER:
         raise No(TooLarge, "COUNTER")
-    return highest + 1, schema
+    given = highest + 1
+    while is_within(given, past.ids_aside(context)):
+        given += 1
+    return given, schema
 
 
 def _home(case: Case) -> list[Event]:
@@ -152,11 +161,10 @@ def _home(case: Case) -> list[Event]:
             types=creation.types,
             order=creation.order,
             identity=creation.identity,
-            policy=creation.policy,
             properties=creation.properties,
         )
         events.append(SubjectMade(subject, made))
-    return events
+    return events if case.chosen is None else [*events, case.chosen]
 
 
 def _refuse_many_schemas(past: Past, context: str) -> None:

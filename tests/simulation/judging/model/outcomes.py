@@ -4,10 +4,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.asking import Asking, Yes, name_of
 from tests.simulation.judging.model.associating import Entries, Entry
+from tests.simulation.judging.model.events import Name
 from tests.simulation.judging.model.past import Past
-from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.selecting import describe
 from treaty.core import answers, limits
 from treaty.core import associating as t
@@ -20,40 +21,38 @@ from treaty.core.values import Outcome
 
 def recall(past: Past, asking: Asking) -> Yes:
     """The answer that the command got; a version as it stands now, where it is still there, else its names alone."""
-    kept = past.outcomes[asking.command_id]
+    kept = past.outcomes[asking.name]
     if asking.request not in kept.requests:
-        raise No(Invalid, "COMMAND_ID_USED", new=type(asking.request).__name__)
-    return Yes((), _again(past, kept.answer, asking.command_id), repeated=True)
+        raise No(Invalid, "COMMAND_ID_USED", new=tag_of(type(asking.request)))
+    return Yes((), _again(past, kept.answer, asking.name), repeated=True)
 
 
-def _again(past: Past, answer: Any, command_id: str) -> Any:
+def _again(past: Past, answer: Any, name: Name) -> Any:
     if isinstance(answer, answers.Registered):
-        return replace(answer, version=_version_again(past, answer.version, command_id))
+        return replace(answer, version=_version_again(past, answer.version, name))
     if isinstance(answer, t.ResourceBound):
-        return _bound_again(past, answer, command_id)
+        return _bound_again(past, answer, name)
     if isinstance(answer, Entries):
-        results = (
-            one if one.done is None else Entry(_bound_again(past, one.done, command_id)) for one in answer.results
-        )
+        results = (one if one.done is None else Entry(_bound_again(past, one.done, name)) for one in answer.results)
         return Entries(tuple(results))
     return answer
 
 
-def _bound_again(past: Past, answer: t.ResourceBound, command_id: str) -> t.ResourceBound:
+def _bound_again(past: Past, answer: t.ResourceBound, name: Name) -> t.ResourceBound:
     bound = (
-        one if one.schema is None else replace(one, schema=_version_again(past, one.schema, command_id))
+        one if one.schema is None else replace(one, schema=_version_again(past, one.schema, name))
         for one in answer.bound
     )
     return replace(answer, bound=tuple(bound))
 
 
-def _version_again(past: Past, told: answers.VersionFound, command_id: str) -> answers.VersionFound:
+def _version_again(past: Past, told: answers.VersionFound, name: Name) -> answers.VersionFound:
     """A subject that was deleted for good and made again gives the same ordinals to other versions."""
     for one in past.versions:
         if one.subject == subject_of(told.subject) and one.ordinal == told.ordinal:
             found = replace(describe(one), deleted=False)
             same = (found.number, found.schema_id, found.guid) == (told.number, told.schema_id, told.guid)
-            return found if same and not past.is_younger(one.subject, command_id) else bare(told)
+            return found if same and not past.is_younger(one.subject, name) else bare(told)
     return bare(told)
 
 
@@ -77,25 +76,26 @@ def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
             "id": str(version.schema_id),
             "guid": version.guid,
         }
-        return row.kind == "Registered" and members == (wanted if answer.created else {**wanted, "created": "no"})
+        return row.kind == "registered" and members == (wanted if answer.created else {**wanted, "created": "no"})
     told = json.loads(members.get("answer", "null"))
     if isinstance(answer, Entries):
-        return row.kind == "AssociationResults" and len(told["results"]) == len(answer.results)
+        return row.kind == "association-results" and len(told["results"]) == len(answer.results)
     if isinstance(answer, t.ResourceBound):
         bound = (one if one.schema is None else replace(one, schema=bare(one.schema)) for one in answer.bound)
         answer = replace(answer, bound=tuple(bound))
-    return row.kind == type(answer).__name__ and told == json.loads(dumps(encode(answer)))
+    return row.kind == tag_of(type(answer)) and told == json.loads(dumps(encode(answer)))
 
 
-def too_old(past: Past, sequence: int) -> list[str]:
+def too_old(past: Past, sequence: int) -> list[Name]:
     """The commands whose outcomes the commit at a sequence drops: the oldest of those that are too old."""
     old = [one for one in past.outcomes.values() if one.sequence <= sequence - limits.OUTCOMES]
-    old.sort(key=lambda one: (one.sequence, one.command_id))
-    return [one.command_id for one in old[: limits.OUTCOMES_DROPPED]]
+    old.sort(key=lambda one: (one.sequence, one.name))
+    return [one.name for one in old[: limits.OUTCOMES_DROPPED]]
 
 
 def get_outcome(past: Past, asking: Asking, request: q.GetOutcome) -> Yes:
-    kept = past.outcomes.get(request.command_id)
+    principal = asking.principal if request.principal is None else request.principal
+    kept = past.outcomes.get(name_of(principal, request.command_id))
     if kept is None:
         raise No(NotFound, "OUTCOME_UNKNOWN", version=request.command_id)
     return Yes((), kept)

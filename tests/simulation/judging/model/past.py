@@ -12,8 +12,10 @@ from tests.simulation.judging.model.events import (
     ContextDeleted,
     ContextMade,
     Event,
+    IdsFreed,
     IdsReserved,
     ModeChanged,
+    Name,
     OutcomeDropped,
     Restored,
     SubjectMade,
@@ -23,7 +25,6 @@ from tests.simulation.judging.model.events import (
     VersionTurned,
 )
 from treaty.core import values
-from treaty.core.answers import Config
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
@@ -36,12 +37,27 @@ class VersionNow:
     """A version as it is now, whatever its state."""
 
     subject: Subject
+    generation: int
     ordinal: int
     version: values.Version
     schema: values.Schema
     alike: Alike
     content: bytes | None
     names: tuple[tuple[str, str], ...]
+
+    @staticmethod
+    def of(event: VersionMade) -> "VersionNow":
+        """The version that an event made, as it was then."""
+        return VersionNow(
+            event.subject,
+            event.generation,
+            event.ordinal,
+            event.version,
+            event.schema,
+            event.alike,
+            event.content,
+            event.names,
+        )
 
     @property
     def state(self) -> str:
@@ -96,9 +112,7 @@ class Past:
         there: dict[tuple[Subject, int], VersionNow] = {}
         for event in self.events:
             if type(event) is VersionMade:
-                there[event.subject, event.ordinal] = VersionNow(
-                    event.subject, event.ordinal, event.version, event.schema, event.alike, event.content, event.names
-                )
+                there[event.subject, event.ordinal] = VersionNow.of(event)
             elif type(event) is VersionTurned:
                 old = there[event.subject, event.ordinal]
                 there[event.subject, event.ordinal] = replace(old, version=replace(old.version, state=event.state))
@@ -136,16 +150,9 @@ class Past:
 
     def _subjects(self) -> dict[Subject, values.Subject]:
         there: dict[Subject, values.Subject] = {}
-        parts: dict[tuple[Subject, int], str] = {}
         for event in self.events:
             if type(event) is SubjectMade:
                 there[event.subject] = event.value
-            elif type(event) is VersionMade:
-                parts[event.subject, event.ordinal] = f"{event.version.format}:{event.version.type_name}"
-            elif type(event) is VersionPurged:
-                old, part = there[event.subject], parts[event.subject, event.ordinal]
-                if part not in old.purged_parts:
-                    there[event.subject] = replace(old, purged_parts=(*old.purged_parts, part))
             elif type(event) is SubjectPurged:
                 del there[event.subject]
         return there
@@ -167,12 +174,12 @@ class Past:
     # ------------------------------------------------------------------------------------------------- settings
 
     @property
-    def configs(self) -> dict[Scope, Config]:
+    def configs(self) -> dict[Scope, values.ConfigValue]:
         """What is set where."""
         return self._once("configs", self._configs)
 
-    def _configs(self) -> dict[Scope, Config]:
-        there: dict[Scope, Config] = {}
+    def _configs(self) -> dict[Scope, values.ConfigValue]:
+        there: dict[Scope, values.ConfigValue] = {}
         for event in self.events:
             if type(event) is ConfigChanged:
                 if event.config is None:
@@ -201,14 +208,23 @@ class Past:
     def highest_id(self, context: str) -> int | None:
         """The highest id that a context ever gave or counts as given; None where it never had one."""
         highest: int | None = None
+        aside: tuple[tuple[int, int], ...] = ()
         for event in self.events:
             if type(event) is VersionMade and event.subject.context == context:
-                highest = max(highest or 0, event.version.schema_id)
+                if not any(low <= event.version.schema_id <= high for low, high in aside):
+                    highest = max(highest or 0, event.version.schema_id)
+            elif type(event) is IdsFreed and event.context == context:
+                highest, aside = event.highest, event.aside
             elif type(event) is IdsReserved and event.context == context:
                 highest = max(highest or 0, event.highest)
             elif type(event) is Restored and highest is not None:
                 highest = min(highest + event.gap, COUNTER)
         return highest
+
+    def ids_aside(self, context: str) -> tuple[tuple[int, int], ...]:
+        """Ranges of ids above the highest one that count as given."""
+        freed = [event.aside for event in self.events if type(event) is IdsFreed and event.context == context]
+        return freed[-1] if freed else ()
 
     @property
     def spared_ids(self) -> int | None:
@@ -236,7 +252,7 @@ class Past:
         of_type = (one.type_version for one in made if (one.format, one.type_name) == (format_, type_name))
         return max(of_type, default=-1)
 
-    def is_younger(self, subject: Subject, command_id: str) -> bool:
+    def is_younger(self, subject: Subject, name: Name) -> bool:
         """Whether the subject that has this name now was made after a command was answered.
 
         In a log that was restored the law can't tell; then what it looks like decides.
@@ -245,7 +261,7 @@ class Past:
             return False
         order = [one for one in self.events if type(one) in {SubjectMade, Answered}]
         made = [at for at, one in enumerate(order) if type(one) is SubjectMade and one.subject == subject]
-        answered = [at for at, one in enumerate(order) if type(one) is Answered and one.command_id == command_id]
+        answered = [at for at, one in enumerate(order) if type(one) is Answered and one.name == name]
         return made[-1] > answered[-1]
 
     # ------------------------------------------------------------------------------------------------- the rest
@@ -266,15 +282,15 @@ class Past:
         return dict(sorted(there.items()))
 
     @property
-    def outcomes(self) -> dict[str, Answered]:
-        """What is remembered of commands, by their ids."""
+    def outcomes(self) -> dict[Name, Answered]:
+        """What is remembered of commands, by their names."""
         return self._once("outcomes", self._outcomes)
 
-    def _outcomes(self) -> dict[str, Answered]:
-        there: dict[str, Answered] = {}
+    def _outcomes(self) -> dict[Name, Answered]:
+        there: dict[Name, Answered] = {}
         for event in self.events:
             if type(event) is Answered:
-                there[event.command_id] = event
+                there[event.name] = event
             elif type(event) is OutcomeDropped:
-                del there[event.command_id]
+                del there[event.name]
         return there

@@ -191,7 +191,7 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     """What a registration would be told of its policy."""
     subject, draft = request.subject, request.draft
     config = config_in_force(past, q.Scope(*subject))
-    policy = policy_in_force(past, subject, config)
+    policy = policy_in_force(config)
     live = past.shown(subject)
     only = None
     if request.version is not None and not (request.version == -1 and not live):

@@ -1,6 +1,13 @@
 """How the model says no: the class and the rule of the refusal that it expects, and the facts that it is sure of."""
 
+import re
+
 from treaty.core.refusals import Refusal
+
+
+def tag_of(kind: type) -> str:
+    """The word that stands for a class in logs, between nodes and in refusals."""
+    return re.sub("(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
 
 
 class No(Exception):

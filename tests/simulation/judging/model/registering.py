@@ -13,28 +13,57 @@ from tests.simulation.judging.model.drafts import (
     refuse_other_formats,
     tags_in,
 )
+from tests.simulation.judging.model.events import ConfigChanged
 from tests.simulation.judging.model.making import Case, is_same, new_version, next_number
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import merge_rules, refuse_bad_rules, without_rules
 from tests.simulation.judging.model.selecting import as_sent, describe, select
-from tests.simulation.judging.model.settings import config_in_force, mode_in_force, policy_in_force
+from tests.simulation.judging.model.settings import (
+    SAME,
+    changed,
+    config_in_force,
+    mode_in_force,
+    own_config,
+    policy_in_force,
+    refuse_bad_policy,
+)
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
 from treaty.core import requests as q
-from treaty.core.answers import Config, Registered
+from treaty.core.answers import Registered
 from treaty.core.grammar import Invalid
 from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted
+from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, InvalidSetting, NotLatest, NotPermitted
 from treaty.core.schema import Draft, Metadata, RuleSet
+from treaty.core.values import ConfigValue
 
 
 def _case(past: Past, request: q.Register, time: int) -> Case:
     scope = q.Scope(*request.subject)
-    config = config_in_force(past, scope)
-    live = past.shown(request.subject)
-    policy = policy_in_force(past, request.subject, config, request.create_with.policy)
-    return Case(past, request, config, mode_in_force(past, scope), policy, live, time)
+    chosen = _chosen_config(past, request)
+    if chosen is not None:
+        past = past.then([chosen])
+    config, live = config_in_force(past, scope), past.shown(request.subject)
+    return Case(past, request, config, mode_in_force(past, scope), policy_in_force(config), live, time, chosen)
+
+
+def _chosen_config(past: Past, request: q.Register) -> ConfigChanged | None:
+    """The policy of a new subject has its home in the config of the subject, which may say nothing else of it."""
+    change, scope = request.create_with.policy, q.Scope(*request.subject)
+    if change is None:
+        return None
+    if request.subject in past.subjects:
+        raise No(NotPermitted, "CREATE_WITH_POLICY", subject=str(request.subject))
+    if any(getattr(change, name) is not None for name in SAME if name != "validators"):
+        raise No(InvalidSetting, "CREATE_WITH_MEMBER")
+    refuse_bad_policy(past, scope, change)
+    old = own_config(past, scope) or ConfigValue()
+    new = changed(old, change, ())
+    for name in ("level", "partition", "strictness", "validators"):
+        if getattr(old, name) not in {None, getattr(new, name)}:
+            raise No(NotPermitted, "CREATE_WITH_CONFIG", subject=str(request.subject))
+    return ConfigChanged(scope, new)
 
 
 def register(past: Past, asking: Asking, request: q.Register) -> Yes:
@@ -45,9 +74,6 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
         refuse_other_formats(request.draft)
     if (request.add_tags or request.remove_tags) and request.number == 0:
         request = replace(request, number=-1)
-    there_already, chosen = past.subjects.get(request.subject), request.create_with.policy
-    if chosen and there_already is not None and there_already.policy != chosen:
-        raise No(NotPermitted, "CREATE_WITH_POLICY", subject=str(request.subject), new=chosen)
     case = _case(past, request, asking.time)
     _refuse_unexpected(case)
     there = _already_there(case)
@@ -187,7 +213,7 @@ def _tagged(case: Case, draft: Draft) -> Draft:
 
 
 def carried_metadata(
-    sent: Metadata | None, last: Metadata | None, config: Config, number: int, *, asked: bool
+    sent: Metadata | None, last: Metadata | None, config: ConfigValue, number: int, *, asked: bool
 ) -> Metadata | None:
     """The sender's metadata, else the last version's; over the defaults, under the overrides."""
     layers = [config.default_metadata, last if sent is None else sent, config.override_metadata]
@@ -207,12 +233,12 @@ def carried_metadata(
     return merged
 
 
-def carried_rules(sent: RuleSet | None, last: RuleSet | None, config: Config) -> RuleSet | None:
+def carried_rules(sent: RuleSet | None, last: RuleSet | None, config: ConfigValue) -> RuleSet | None:
     """Rules, by the same order as metadata."""
     return merge_rules(merge_rules(config.default_rules, last if sent is None else sent), config.override_rules)
 
 
-def refuse_internal_names(case_config: Config, new: ReadDraft) -> None:
+def refuse_internal_names(case_config: ConfigValue, new: ReadDraft) -> None:
     internal = any(name.startswith("$$") for name in new.parsed.fields)
     if case_config.validate_fields and new.draft.format == "JSON" and internal:
         raise No(InvalidSchema, "FIELD_NAME_INTERNAL")

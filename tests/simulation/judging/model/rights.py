@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past, VersionNow
-from tests.simulation.judging.model.refusing import No
+from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core import values
@@ -77,7 +77,7 @@ def _met(access: Any, need: Need) -> bool:
 def refuse_unless_allowed(asking: Asking, request: q.Request[Any]) -> None:
     """All that a request needs has to be met."""
     if asking.access is not None and not all(_met(asking.access, need) for need in NEEDS[type(request)](request)):
-        raise No(Forbidden, "RIGHTS", new=type(request).__name__)
+        raise No(Forbidden, "RIGHTS", new=tag_of(type(request)))
 
 
 # ---------------------------------------------------------------------------------------------------------- needs
@@ -91,7 +91,7 @@ def _references(subject: Subject, draft: Draft, *, anywhere: bool = False) -> li
 
 def _register(request: q.Register) -> list[Need]:
     """Who skips the policy, or chooses one, must be allowed to change it; who gives an id takes it from the whole context."""
-    changing = request.force is not None or request.create_with.policy
+    changing = request.force is not None or request.create_with.policy is not None
     config = [Need(("config",), *request.subject)] if changing else []
     imported = request.schema_id >= 0 or request.time >= 0
     mode = [Need(("mode",), request.subject.context)] if imported else []
@@ -186,7 +186,7 @@ NEEDS: Mapping[type, Callable[[Any], list[Need]]] = {
     q.ReferencedBy: _on("read"),
     q.ListSettings: _somewhere("read"),
     q.ListContexts: _somewhere("read"),
-    q.GetOutcome: _somewhere(*EVERY),
+    q.GetOutcome: lambda one: [Need(EVERY) if one.principal is None else Need(("admin",), "*")],
     t.ListAssociations: _list_associations,
     t.GetAssociations: _somewhere("read"),
     t.Associate: _associate,

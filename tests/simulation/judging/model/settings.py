@@ -1,38 +1,38 @@
 """Which config, mode and policy are in force at a scope."""
 
 from dataclasses import replace
+from typing import Any
 
+from tests.simulation.judging.model.levels import WORDS, begins, refuse_bad_ranges, word_of
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
+from tests.simulation.texts import Truth
 from treaty.core.answers import Config
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSetting, NotPermitted
+from treaty.core.policy import Level
+from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
 from treaty.core.requests import Scope
-from treaty.core.values import PolicyValue
+from treaty.core.values import ConfigValue, PolicyValue
 
 ROOT = Scope(".")
 EVERYWHERE = Scope("*")
 GIVING_IDS = ("IMPORT", "FORWARD")
 """Modes in which the sender gives the ids."""
-LEVELS = {
-    "NONE": PolicyValue(),
-    "BACKWARD": PolicyValue(backward=True, range="latest"),
-    "BACKWARD_TRANSITIVE": PolicyValue(backward=True, range="all"),
-    "FORWARD": PolicyValue(forward=True, range="latest"),
-    "FORWARD_TRANSITIVE": PolicyValue(forward=True, range="all"),
-    "FULL": PolicyValue(backward=True, forward=True, range="latest"),
-    "FULL_TRANSITIVE": PolicyValue(backward=True, forward=True, range="all"),
-}
 FROM_THE_ROOT = (
     "normalize",
     "validate_fields",
     "validate_new_schemas",
     "validate_rules",
-    "policy",
-    "group",
+    "strictness",
+    "partition",
     "validators",
 )
 """What a subject's own config takes from the root's where it leaves it out."""
+SAME = (
+    "alias", "alias_for_deks", "normalize", "validate_fields", "validate_new_schemas", "validate_rules", "validators",
+    "default_metadata", "override_metadata", "default_rules", "override_rules",
+)  # fmt: skip
+"""Members that a row has as requests and answers have them."""
 
 
 def row_scope(scope: Scope) -> Scope:
@@ -40,7 +40,7 @@ def row_scope(scope: Scope) -> Scope:
     return EVERYWHERE if scope.context == "*" else scope
 
 
-def own_config(past: Past, scope: Scope) -> Config | None:
+def own_config(past: Past, scope: Scope) -> ConfigValue | None:
     return past.configs.get(row_scope(scope))
 
 
@@ -57,21 +57,21 @@ def chain(scope: Scope) -> list[Scope]:
     return [scope, Scope(scope.context), EVERYWHERE]
 
 
-def config_in_force(past: Past, scope: Scope) -> Config:
+def config_in_force(past: Past, scope: Scope) -> ConfigValue:
     """The nearest config, whole; one of a subject takes what it leaves out from the root. A level that is left out is
     the next one that is set, else BACKWARD.
     """
     set_there = [(place, own_config(past, place)) for place in chain(scope)]
     configs = [(place, config) for place, config in set_there if config is not None]
-    place, nearest = configs[0] if configs else (EVERYWHERE, Config())
+    place, nearest = configs[0] if configs else (EVERYWHERE, ConfigValue())
     if place.name is not None:
-        root = own_config(past, ROOT) or Config()
+        root = own_config(past, ROOT) or ConfigValue()
         for name in FROM_THE_ROOT:
             if getattr(nearest, name) is None:
                 nearest = replace(nearest, **{name: getattr(root, name)})
     if nearest.level is None:
         levels = [config.level for _, config in configs if config.level is not None]
-        nearest = replace(nearest, level=levels[0] if levels else "BACKWARD")
+        nearest = replace(nearest, level=levels[0] if levels else WORDS["BACKWARD"])
     return nearest
 
 
@@ -84,17 +84,97 @@ def mode_in_force(past: Past, scope: Scope) -> str:
     return "READWRITE"
 
 
-def policy_in_force(past: Past, subject: Subject, config: Config, created_with: str = "") -> PolicyValue:
-    """What a new version has to pass: the named policy of the subject, else the level of the config with its group."""
-    there = past.subjects.get(subject)
-    name = there.policy if there is not None else created_with
-    if name and name not in LEVELS:
-        raise No(InvalidSetting, "POLICY_MISSING", subject=str(subject), new=name)
-    policy = LEVELS[name or config.level or "BACKWARD"]
-    if not name and config.group:
-        policy = replace(policy, partition=f"property:{config.group}")
-    validators = tuple(dict.fromkeys((*(there.validators if there else ()), *(config.validators or ()))))
-    return replace(policy, strictness=config.policy or "", validators=validators)
+def policy_in_force(config: ConfigValue) -> PolicyValue:
+    """What a new version has to pass: the level, and what goes with it, of the config in force."""
+    level = config.level or WORDS["BACKWARD"]
+    return PolicyValue(
+        backward=level.backward,
+        forward=level.forward,
+        deny=level.deny,
+        partition=config.partition or "",
+        strictness=config.strictness or "",
+        validators=config.validators or (),
+    )
+
+
+def refuse_bad_policy(past: Past, scope: Scope, change: Config) -> None:
+    """Words have to be known and to say the same as the exact member beside them; a range may begin at any version that is
+    there, and only a subject has such.
+    """
+    level, own = change.exact_level, own_config(past, scope)
+    if change.level is not None and change.level not in WORDS:
+        raise No(InvalidSetting, "LEVEL", new=change.level)
+    if level is not None:
+        refuse_bad_ranges(level)
+        if change.level not in {None, word_of(level)}:
+            raise No(InvalidSetting, "POLICY_WORD", old=change.level, new=word_of(level))
+        if own is None or own.level != level:  # what is put back as it is may begin at a version that is gone by now
+            _refuse_missing_begins(past, scope, level)
+    if change.partition is not None:
+        if change.partition not in {"", "type"} and not change.partition.removeprefix("property:"):
+            raise No(InvalidSetting, "POLICY_PARTITION", new=change.partition)
+        if change.group is not None and change.partition != _of_group(change.group):
+            raise No(InvalidSetting, "POLICY_GROUP", old=change.group, new=change.partition)
+    if change.policy is not None and change.policy not in {"STRICT", "LENIENT", "LOGICAL"}:
+        raise No(InvalidSetting, "COMPATIBILITY_POLICY", new=change.policy)
+    missing = [name for name in change.validators or () if name not in Truth.validators]
+    if missing:
+        raise No(InvalidSetting, "VALIDATOR_MISSING", new=", ".join(missing))
+
+
+def _refuse_missing_begins(past: Past, scope: Scope, level: Level) -> None:
+    for begin in begins(level):
+        if scope.name is None:
+            raise No(InvalidSetting, "POLICY_TILL", new=f"till {begin}")
+        subject = Subject(scope.context, scope.name)
+        if all(one.ordinal != begin for one in past.of(subject)):
+            raise No(VersionNotFound, "POLICY_TILL_VERSION", subject=str(subject), version=str(begin))
+
+
+def _of_group(group: str) -> str:
+    return f"property:{group}" if group else ""
+
+
+def told(config: ConfigValue) -> Config:
+    """A config as it is told: the level by its word, and exactly too where no word names it."""
+    level, partition = config.level, config.partition
+    group = partition.removeprefix("property:") if partition and partition.startswith("property:") else None
+    return Config(
+        level=None if level is None else word_of(level),
+        exact_level=None if level in {None, *WORDS.values()} else level,
+        group="" if partition == "" else group,
+        partition=partition if partition and group is None else None,
+        policy=config.strictness,
+        **{name: getattr(config, name) for name in SAME},
+    )
+
+
+def changed(old: ConfigValue | None, change: Config, clear: tuple[str, ...]) -> ConfigValue:
+    """A config after a change: members that are cleared are forgotten, members that are given set; the rest stays.
+
+    The word by which the level is shown changes nothing.
+    """
+    new = old or ConfigValue()
+    for name in SAME:
+        new = _with(new, name, getattr(change, name), gone=name in clear)
+    new = _with(new, "strictness", change.policy, gone="policy" in clear)
+    partition = change.partition
+    if partition is None and change.group is not None:
+        partition = _of_group(change.group)
+    new = _with(new, "partition", partition, gone="group" in clear)
+    level = change.exact_level
+    if level is None and change.level is not None:
+        level = WORDS[change.level]
+        if new.level is not None and word_of(new.level) == change.level:
+            level = new.level
+    return _with(new, "level", level, gone="level" in clear)
+
+
+def _with(config: ConfigValue, name: str, value: Any, *, gone: bool) -> ConfigValue:
+    if gone or value is not None:
+        member: dict[str, Any] = {name: None if gone else value}
+        config = replace(config, **member)
+    return config
 
 
 def refuse_if_readonly(past: Past, scope: Scope) -> None:

@@ -33,6 +33,9 @@ class Coordinator:
         """transaction.timeout.ms, in seconds."""
         self.forgetting = 0.0
         """How often the partition never hears how a transaction ended: brokers that begin again take it for deleted at times."""
+        self.halving = 0.0
+        """How often a request to commit that came late commits the first records of the next transaction."""
+        self.halves = 0
         self._chance = chance
         self._began = 0
         self._ended = 0, False
@@ -54,6 +57,12 @@ class Coordinator:
         if self.state is not State.OPEN or not self.partition.write(self.producer, epoch, key, value):
             raise FencedError
         return self.partition.end - 1
+
+    def halve(self, epoch: int) -> None:
+        """What ended the transaction before comes once more, in the midst of this one, which is aborted then."""
+        self.halves += 1
+        self.partition.mark(self.producer, epoch, commit=True)
+        self.end(epoch, self._began, commit=False)
 
     def _refuse_old(self, epoch: int) -> None:
         if epoch != self.epoch or self.state in {State.COMMITTING, State.ABORTING}:

@@ -161,7 +161,7 @@ class Partition:
     def _stays(self, entry: Entry, sweep: Sweep) -> bool:
         if entry.key is None:
             return True  # a marker is seen by nobody
-        if not _counts(entry) or entry.offset < sweep.last[entry.key]:
+        if not _counts(entry) or entry.offset < sweep.last.get(entry.key, -1):
             return False
         if entry.value is not None:
             return True

@@ -132,11 +132,20 @@ class TransactionsModel:
         for place, (key, value) in enumerate(records):
             if place and chance.random() < 0.15:
                 await self._way.delay("produce", 0.5)
+            if place and self._coordinator.halving and chance.random() < self._coordinator.halving:
+                self._halve(epoch)
             if chance.random() < self._way.weather.unavailable / 4:
                 self._give_up(epoch, number, LogUnavailableError("the line broke"))
             offset = self._coordinator.produce(epoch, key, value)
             landed = landed if place else offset
         return landed
+
+    def _halve(self, epoch: int) -> None:
+        """The first records of the transaction are committed by what came late; who sends them is told no more than that."""
+        self._coordinator.halve(epoch)
+        self._way.jobs.spawn(self._coordinator.finish())
+        self._epoch = None
+        raise LogUnavailableError("the transaction was ended by somebody")
 
     def _give_up(self, epoch: int, number: int, why: LogUnavailableError) -> None:
         """A record can't be sent, or lies wrong: abort. Where that does not arrive either, the next owner or the time-out does it."""

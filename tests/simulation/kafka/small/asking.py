@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, product
 
-from tests.simulation.kafka.small.claims import digest, ends, follow, named, place, second, stranger, told, valid
+from tests.simulation.kafka.small.claims import ends, follow, named, place, second, spot, stranger, told, valid
 from tests.simulation.kafka.small.law import BrokenError, Law
 from tests.simulation.kafka.small.world import AWAY, World
 from treaty.core.commit import Position
@@ -108,11 +108,14 @@ class Asking:
         """All who have read up to the last append, from wherever they began, judge it, and then what is none."""
         at, count = ends(lengths), len(lengths)
         for base in range(count + 1):
-            history = History.at(Position(valid(1, 1).identity, at[base], digest(at[base]))) if base else History()
+            history = History.at(spot(at[base])) if base else History()
             for number in range(base, count):
                 verdict = follow(self.law, history, valid(at[number] + 1, lengths[number]))
                 if verdict is not Verdict.VALID:
                     raise BrokenError(f"append {number + 1} is {verdict.value} to who began after {base}")
+            for number in range(max(base, 1), count + 1):
+                if not history.knows(spot(at[number])) or history.knows(spot(at[number], root=b"x" * 32)):
+                    raise BrokenError(f"a place is not told by its root to who began after {base}")
             for number, length in enumerate(lengths):
                 for ghost in (valid(at[number] + 1, length), second(at[number] + 1, 1), second(at[number] + 1, 2)):
                     verdict = self.law.judge(history, ghost)

@@ -3,7 +3,7 @@
 from functools import cache
 
 from tests.simulation.kafka.small.law import Law
-from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, Position, Prefix
+from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, Position, Prefix
 from treaty.log.kafka.any.beginning import Named
 from treaty.log.kafka.any.rule import History, Verdict
 
@@ -17,25 +17,30 @@ def digest(sequence: int) -> bytes:
     return bytes([sequence]) * 32 if sequence else NO_DIGEST
 
 
+def _root(sequence: int) -> bytes:
+    """What the valid append that ends there states for the tables after it."""
+    return bytes([sequence, 7]) * 16 if sequence else NO_ROOT
+
+
 @cache
 def valid(first: int, length: int) -> Prefix:
     """The append that is valid there."""
     last = first + length - 1
     attempt = IDENTITY if first == 1 else bytes([last]) * 16
-    return Prefix(ENVELOPE_FORMAT, IDENTITY, attempt, digest(first - 1), first, length, digest(last))
+    return Prefix(ENVELOPE_FORMAT, IDENTITY, attempt, digest(first - 1), first, length, digest(last), _root(last))
 
 
 @cache
 def second(first: int, length: int) -> Prefix:
-    """An append that somebody else decided on the same place, and that came second."""
+    """An append that somebody else decided on the same place, and that came second: of another root."""
     identity = LATE if first == 1 else IDENTITY
-    return Prefix(ENVELOPE_FORMAT, identity, LATE, digest(first - 1), first, length, LATE * 2)
+    return Prefix(ENVELOPE_FORMAT, identity, LATE, digest(first - 1), first, length, LATE * 2, LATE * 2)
 
 
 @cache
 def stranger(first: int) -> Prefix:
     """An append that was decided on another history."""
-    return Prefix(ENVELOPE_FORMAT, IDENTITY, STRANGER, STRANGER * 2, first, 1, STRANGER * 2)
+    return Prefix(ENVELOPE_FORMAT, IDENTITY, STRANGER, STRANGER * 2, first, 1, STRANGER * 2, STRANGER * 2)
 
 
 @cache
@@ -57,16 +62,20 @@ def ends(lengths: bytes) -> list[int]:
     return at
 
 
+def spot(sequence: int, *, root: bytes = b"") -> Position:
+    """The place after the valid append that ends there; with another root, if one is given."""
+    return Position(IDENTITY, sequence, digest(sequence), root or _root(sequence)) if sequence else START
+
+
 def place(at: list[int], lengths: bytes, folded: int, *, inside: bool) -> Position:
     """The place of a fold of so many appends; `inside` a chain for a planted bug."""
     part = inside and lengths[folded - 1] > 1
-    return Position(IDENTITY, at[folded] - part, digest(at[folded]))
+    return Position(IDENTITY, at[folded] - part, digest(at[folded]), _root(at[folded]))
 
 
 def follow(law: Law, history: History, claim: Prefix) -> Verdict:
     """Read a record as the law says."""
     verdict = law.judge(history, claim)
     if verdict is Verdict.VALID:
-        history.tip = claim.position
-        history.places[claim.last] = claim.digest
+        history.move(claim)
     return verdict

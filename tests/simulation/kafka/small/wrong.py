@@ -28,6 +28,13 @@ def _tails(history: History, claim: Prefix) -> Verdict:
     return Verdict.VALID if late else RIGHT.judge(history, claim)
 
 
+def _by_root(history: History, claim: Prefix) -> Verdict:
+    verdict = RIGHT.judge(history, claim)
+    known = history.places.get(claim.last)
+    other = verdict is Verdict.LOSER and known is not None and known[32:] != claim.root
+    return Verdict.FORKED if other else verdict
+
+
 def _oldest(first: int, _: Sequence[Named], folds: Mapping[bytes, Position]) -> tuple[Position, bytes] | None:
     by_age = sorted((place.sequence, told) for told, place in folds.items())
     return (folds[by_age[0][1]], by_age[0][1]) if by_age else (START, b"") if first == 0 else None
@@ -59,6 +66,7 @@ WRONG: Mapping[str, tuple[Law, Size]] = {
     "missing data is a loser": (Law(judge=_missing_loses), NONE),
     "the parent is not looked at": (Law(judge=_by_sequence), NONE),
     "the tail of a chain outlives its head": (Law(judge=_tails), NONE),
+    "a stale append is judged by its root": (Law(judge=_by_root), NONE),
     "a fold inside a chain": (Law(inside=True), ONE),
     "the prefix is deleted beyond the fold's place": (Law(rest=lambda _, count: count), ONE),
     "a fold counts before it is named": (Law(named=False), ONE),

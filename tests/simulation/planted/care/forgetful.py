@@ -2,7 +2,7 @@
 
 from tests.simulation.disk import Disk
 
-LAWS = {"log"}
+LAWS = {"log", "root"}
 EVENTS = {"compacted"}
 PLACE, NAME = Disk, "compact"
 

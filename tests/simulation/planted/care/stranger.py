@@ -1,7 +1,6 @@
 """Planted: a node stands on any state file, and goes on from its place, whatever log it is of."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from treaty.core.commit import Position
 from treaty.node.follower import Follower
@@ -14,5 +13,6 @@ async def planted(self: Follower, stand: Callable[[], None], position: Position)
     async with self._reading:
         delta = await self._log.read(position)
         stand()
-        self._take(replace(delta, reload=False))
+        self.tables.apply(delta.rows, delta.tip)
+        self._announce()
         return True

@@ -10,6 +10,7 @@ from typing import Any
 from treaty.core import decide, values
 from treaty.core.command import Command, Decision
 from treaty.core.law.memory import remember as original
+from treaty.core.policy import NONE, Level, Range
 from treaty.core.rows import Alien, Row
 from treaty.core.view import View
 
@@ -36,18 +37,36 @@ def _later(row: Row) -> Row | None:
     return None if row.table == "counter" and row.key[0] in {"ordinals", "ids"} else row
 
 
+def _of_another(row: Row) -> Row | None:
+    """Versions of a generation that their subject is not."""
+    if row.table != "version" or row.value is None:
+        return row
+    context, subject, generation, ordinal = row.key
+    return replace(row, key=(context, subject, int(generation) + 1, ordinal))
+
+
+def _to_come(row: Row) -> Row | None:
+    """A subject, and all that carries its generation, of a commit that is to come."""
+    if isinstance(row.value, values.Subject):
+        return replace(row, value=replace(row.value, generation=row.value.generation + 1_000))
+    at = {"version": 2, "name": 2, "counter": 3}.get(row.table)
+    if at is None or row.value is None or not row.key[at]:
+        return row
+    return replace(row, key=(*row.key[:at], int(row.key[at]) + 1_000, *row.key[at + 1 :]))
+
+
 def _unreadable(row: Row) -> Row | None:
     return replace(row, value=Alien("{", "broken")) if isinstance(row.value, values.Mode) else row
 
 
 def _fold(row: Row) -> Row | None:
     """A context's row makes room for one of a fold that is to come; only logs on Kafka write such rows."""
-    return Row("fold", ("newest",), values.Fold(1_000, "", "")) if row.table == "context" else row
+    return Row("snapshot", ("newest",), values.SnapshotPointer(1_000, "", "")) if row.table == "context" else row
 
 
 TAMPERS: Mapping[str, Tamper] = {
     "UNREADABLE": _unreadable,
-    "FOLD_AHEAD": _fold,
+    "SNAPSHOT_AHEAD": _fold,
     "SUBJECT_MISSING": _without("subject", gone=False),
     "SCHEMA_MISSING": _with(values.Version, lambda one: replace(one, schema_id=one.schema_id + 1_000)),
     "CONTENT_MISSING": _without("content", gone=False),
@@ -61,7 +80,10 @@ TAMPERS: Mapping[str, Tamper] = {
     "CONTENT_WRONG": _with(values.Content, lambda one: replace(one, data=one.data + b" ")),
     "CONTENT_UNUSED": _without("content", gone=True),
     "VERSION_MISSING": _with(values.Name, lambda one: replace(one, ordinal=one.ordinal + 100)),
-    "GENERATION_AHEAD": _with(values.Subject, lambda one: replace(one, generation=one.generation + 1_000)),
+    "GENERATION_WRONG": _of_another,
+    "GENERATION_AHEAD": _to_come,
+    "RANGE_UNKNOWN": _with(values.ConfigValue, lambda one: replace(one, level=Level(Range("some"), NONE))),
+    "RANGE_TILL": _with(values.ConfigValue, lambda one: replace(one, level=Level(Range("till", 1), NONE))),
     "OUTCOME_AHEAD": _with(values.Outcome, lambda one: replace(one, sequence=one.sequence + 1_000)),
     "ASSOCIATION_KEY": _with(
         values.Association, lambda one: replace(one, kind="key" if one.kind == "value" else "value")

@@ -86,6 +86,7 @@ TABLE: Table = {
                 example={"command": "c1", "sequence": 5, "result": "registered"},
             ),
             (Parameter("command", "Id of a command, as sent in `Treaty-Command`", example="c1"),),
+            (Parameter("principal", "Whose command it was; only administrators may ask for those of others"),),
             errors=(40450,),
         )
     },

@@ -24,7 +24,10 @@ def made(place: Position, path: Path, kind: int) -> tuple[Chunk, ...]:
 
 
 def newest(found: Iterable[Sequence[Chunk]], history: History) -> dict[int, tuple[Chunk, ...]]:
-    """By their kinds the aids with the highest place in this history of which all chunks are there."""
+    """By their kinds the aids with the highest place in this history of which all chunks are there.
+
+    The root in their heads is compared with the one that the append at that place states.
+    """
     known = [ordered for one in found if (ordered := _ordered(one)) and history.knows(ordered[0].place)]
     return {one[0].rows: one for one in sorted(known, key=lambda one: one[0].place.sequence)}
 

@@ -1,16 +1,17 @@
 """Folding: the state goes into the log itself, and what was before it is deleted."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from zlib import crc32
 
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.rows import Encoded, Row, encode_row
-from treaty.core.values import Fold
-from treaty.log.kafka.any.chunks import Chunk, cut
+from treaty.core.values import SnapshotPointer
+from treaty.log.kafka.any.chunks import Chunk, WrongFoldError, cut
 from treaty.log.kafka.any.reading import FOLD, NEWEST, Held, state
 from treaty.log.kafka.any.scan import Scanned
 from treaty.log.kafka.link import Link
-from treaty.log.log import Fate, LogUnavailableError
+from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
 
 SENT = 4
 """Times that a chunk is sent where nobody says whether it arrived."""
@@ -51,7 +52,7 @@ async def fold(
     *,
     append: Callable[[Append], Awaitable[Fate]],
     tip: Callable[[], Awaitable[Position]],
-    arrived: Callable[[bytes, int], Awaitable[None]],
+    arrived: Callable[[bytes, Mapping[int, int]], Awaitable[None]],
     knows: Callable[[Position], bool],
     attempt: Callable[[], bytes],
     work: Work,
@@ -59,15 +60,20 @@ async def fold(
     """Write a fold, name it, and delete what it stands for; tell whether that was done.
 
     Broken off at any step it leaves chunks that nobody names, or a prefix that the next fold deletes. `arrived` returns
-    when all chunks of a fold were read back, `knows` tells whether a place is in the history that the log shows now.
+    when all chunks of a fold were read back with the CRC-32 that each was sent with, `knows` tells whether a place is in the
+    history that the log shows now. Raises `LogDamagedError` where the rows do not come to the root that the log states at the
+    place: the prefix is all that can show what they should be.
     """
-    chunks = await work(lambda: cut(chosen.place, state(scanned.reading.chunks, chosen.appends)))
+    try:
+        chunks = await work(lambda: cut(chosen.place, state(scanned.reading.chunks, chosen.appends)))
+    except WrongFoldError as error:
+        raise LogDamagedError(f"{error}: no snapshot is made there; see `treaty log repair --accept-state`") from error
     for chunk in chunks:
         if not await sent(link, chunk):
             return False
     told = chunks[0].told
-    await arrived(told, len(chunks))
-    row = encode_row(Row(FOLD, NEWEST, Fold(chosen.place.sequence, chosen.place.digest.hex(), told.hex())))
+    await arrived(told, {chunk.index: crc32(bytes(chunk.payload)) for chunk in chunks})
+    row = encode_row(Row(FOLD, NEWEST, SnapshotPointer(chosen.place.sequence, chosen.place.digest.hex(), told.hex())))
     if not await _name(row, chosen.place, append=append, tip=tip, knows=knows, attempt=attempt):
         return False
     await link.cut(chosen.rest)
@@ -91,15 +97,18 @@ async def _name(
     knows: Callable[[Position], bool],
     attempt: Callable[[], bytes],
 ) -> bool:
-    """Get an append that names the fold into the log: a fold that nobody names is worth nothing."""
+    """Get an append that names the fold into the log: a fold that nobody names is worth nothing.
+
+    It repeats the root of its base, as its row does not count in that.
+    """
     for _ in range(NAMED):
         base = await tip()
         if not knows(place):
             return False  # another history stands there now, or a newer fold counts already
         commits: Sequence[Commit] = (Commit(base.sequence + 1, (row,)),)
-        fate = await append(make_append(base, attempt(), tuple(commits)))
+        fate = await append(make_append(base, attempt(), tuple(commits), None))
         if fate is Fate.ACCEPTED:
             return True
         if fate is Fate.UNKNOWN:
-            raise LogUnavailableError("whether the fold was named is not known")
+            raise LogUnavailableError("whether the snapshot was named is not known")
     return False

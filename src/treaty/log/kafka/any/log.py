@@ -3,19 +3,19 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from treaty.core.commit import START, Append, Position
+from treaty.core.commit import ENVELOPE_FORMAT, START, Append, Position
 from treaty.core.limits import APPENDS_KEPT, FOLD_BYTES, FOLD_MARGIN, FOLD_RECORDS, WINDOW_BYTES
 from treaty.log.kafka.any import aid
 from treaty.log.kafka.any.folding import fold, plan, sent
-from treaty.log.kafka.any.reading import changes, state
+from treaty.log.kafka.any.reading import FoldDroppedError, changes, state
 from treaty.log.kafka.any.records import ADDRESS
-from treaty.log.kafka.any.scan import Scanned, scan
+from treaty.log.kafka.any.scan import Scanned
 from treaty.log.kafka.any.tailing import Tail
 from treaty.log.kafka.link import Link
 from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
@@ -162,23 +162,34 @@ class AnyLog:
             just, self._just = self._just, None
             if after != just:  # else an append of this node on that place was read back a moment ago
                 await self._look()
-            reading = self._tail.reading
-            tip = reading.tip
-            appends = reading.since(after) if after != START or tip == START else None
-            if appends is not None:
-                rows = changes(appends) if len(appends) < LARGE else await self._do(lambda: changes(appends))
-                reading.give()
-                return Delta(tip, rows)
-            if reading.whole:
-                chunks, all_appends = reading.chunks, tuple(reading.held)
-                rows = await self._do(lambda: state(chunks, all_appends))
-                reading.give()
-                return Delta(tip, rows, reload=True)
-            return await self._replay(after)
+            return await self._without_bad_folds(lambda: self._read(after))
+
+    async def _read(self, after: Position) -> Delta:
+        reading = self._tail.reading
+        tip = reading.tip
+        appends = reading.since(after) if after != START or tip == START else None
+        if appends is not None:
+            rows = changes(appends) if len(appends) < LARGE else await self._do(lambda: changes(appends))
+            reading.give()
+            return Delta(tip, rows)
+        if reading.whole:
+            chunks, all_appends = reading.chunks, tuple(reading.held)
+            rows = await self._do(lambda: state(chunks, all_appends))
+            reading.give()
+            return Delta(tip, rows, reload=True)
+        return await self._replay(after)
+
+    async def _without_bad_folds(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do work that reads the rows of a fold; where they are wrong leave it aside, and do it again."""
+        while True:
+            try:
+                return await work()
+            except FoldDroppedError as error:
+                await self._tail.drop(error)
 
     async def _replay(self, after: Position) -> Delta:
         """Read the whole partition once more: the place is not at hand, or not this log's."""
-        scanned = await scan(self._link, self._bounds.kept, self._bounds.window, at_least=self._tail.next)
+        scanned = await self._tail.scan(at_least=self._tail.next)
         await self._tail.at_offset(scanned.next)  # so that what comes after is at hand
         reading = scanned.reading
         appends = reading.since(after) if after != START else None
@@ -239,9 +250,9 @@ class AnyLog:
 
     async def _fold_quietly(self) -> bool:
         try:
-            return await self._fold(self._bounds.margin)
+            return await self._without_bad_folds(lambda: self._fold(self._bounds.margin))
         except (LogUnavailableError, LogDamagedError) as error:
-            log.warning("a fold of the log was broken off, and will be tried again: %s", error)
+            log.warning("a snapshot of the log was broken off, and will be tried again: %s", error)
             return False
 
     async def _fold(self, margin: int) -> bool:
@@ -251,10 +262,10 @@ class AnyLog:
             return False
         tail = self._tail
 
-        async def arrived(told: bytes, count: int) -> None:
+        async def arrived(told: bytes, payloads: Mapping[int, int]) -> None:
             await self._look()
-            if len(tail.reading.folds.get(told, ())) < count:
-                raise LogUnavailableError("the chunks of a fold did not all arrive")
+            if tail.reading.folds.get(told) != payloads:
+                raise LogUnavailableError("the chunks of a snapshot did not all arrive as they were sent")
 
         return await fold(
             self._link,
@@ -273,23 +284,28 @@ class AnyLog:
 
     async def _scanned(self) -> Scanned:
         await self._tail.begun()
-        scanned = await scan(self._link, self._bounds.kept, self._bounds.window, at_least=self._tail.next)
+        scanned = await self._tail.scan(at_least=self._tail.next)
         await self._tail.at_offset(scanned.next)
         return scanned
 
     async def facts(self) -> Facts:
         """Read the whole log and count."""
         async with self._turn():
-            reading = (await self._scanned()).reading
-            live = len(await self._do(lambda: state(reading.chunks, tuple(reading.held))))
-            return Facts("kafka", 1, await self._link.size(), live, 0, len(reading.held), reading.base.sequence)
+            return await self._without_bad_folds(self._facts)
+
+    async def _facts(self) -> Facts:
+        reading = (await self._scanned()).reading
+        live = len(await self._do(lambda: state(reading.chunks, tuple(reading.held))))
+        return Facts(
+            "kafka", ENVELOPE_FORMAT, await self._link.size(), live, 0, len(reading.held), reading.base.sequence
+        )
 
     async def compact(self) -> None:
         """Fold everything that there is, now."""
         async with self._turn():
             if self._folding is not None:
                 await asyncio.wait([self._folding])
-            await self._fold(0)
+            await self._without_bad_folds(lambda: self._fold(0))
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:

@@ -4,26 +4,36 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from zlib import crc32
 
 from treaty.core.commit import ENVELOPE_FORMAT, START, Commit, EnvelopeError, Position, Prefix, read_append, undamaged
 from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
 from treaty.core.rows import Encoded, decode_row
-from treaty.core.values import Fold
-from treaty.log.kafka.any.chunks import AID, Chunk, FoldError, rows_of
+from treaty.core.values import SnapshotPointer
+from treaty.log.kafka.any.chunks import AID, FORMAT, Chunk, FoldError, WrongFoldError, rows_of
 from treaty.log.kafka.any.records import Found, Odd
 from treaty.log.kafka.any.rule import History, Verdict
 from treaty.log.kafka.any.spool import Payload
-from treaty.log.log import Fate, LogDamagedError, LogNewerError
+from treaty.log.log import Fate, LogDamagedError, LogNewerError, LogOlderError
 
-FOLD = "fold"
+FOLD = "snapshot"
 """The state table whose rows name folds."""
 NEWEST = ("newest",)
-_TRACE = b'"fold"'
+_TRACE = b'"snapshot"'
 """What an append that names a fold has in its bytes."""
 
 
 class LostError(Exception):
     """What was read is not the history that the log shows now: read everything anew. The message says what was seen."""
+
+
+class FoldDroppedError(Exception):
+    """The fold that a reader begins at can't be used: read everything anew without it. The message says why."""
+
+    def __init__(self, told: bytes, why: str) -> None:
+        """Keep its digest."""
+        super().__init__(why)
+        self.told = told
 
 
 @dataclass(slots=True)
@@ -88,8 +98,8 @@ class Reading:
     """Of the node that won last."""
     winner: bytes = b""
     """Its attempt."""
-    folds: dict[bytes, set[int]] = field(default_factory=dict)
-    """Chunks that were seen of folds that no append has named yet."""
+    folds: dict[bytes, dict[int, int]] = field(default_factory=dict)
+    """Chunks that were seen of folds that no append has named yet: by their numbers the CRC-32 of their payloads."""
     weight: int = 0
     """Bytes of the appends that are held."""
     aids: dict[int, tuple[Chunk, ...]] = field(default_factory=dict)
@@ -124,27 +134,29 @@ class Reading:
         if claim is Odd.ALIEN:
             self.seen.aliens += 1
         elif isinstance(claim, Odd):
-            raise LogDamagedError(f"the record at offset {found.offset} was cut short: restore the log from a dump")
+            raise LogDamagedError(
+                f"the record at offset {found.offset} was cut short, or its first bytes were changed: restore the log from a dump"
+            )
         elif isinstance(claim, Chunk) and claim.format == AID:
             if claim.index + 1 == claim.count:
                 self.aided[claim.rows] = claim.place.sequence, self.seen.total
         elif isinstance(claim, Chunk):
             if claim.place.sequence > self.base.sequence:
-                self.folds.setdefault(claim.told, set()).add(claim.index)
+                self.folds.setdefault(claim.told, {})[claim.index] = crc32(bytes(claim.payload))
         else:
             self._append(found, claim)
 
     def _append(self, found: Found, claim: Prefix) -> None:
         before = self.history.tip
         verdict = self.history.judge(claim)
-        if verdict is Verdict.VALID and not undamaged(bytes(found.value)):
+        known = claim.format == ENVELOPE_FORMAT
+        if known and not self._is_past(claim) and not undamaged(bytes(found.value)):
             raise LogDamagedError(
                 f"the append at offset {found.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
             )
-        if verdict is Verdict.NEWER:
-            raise LogNewerError(
-                f"of a newer version of Treaty than this node's: the append at sequence {claim.first} has envelope "
-                f"format {claim.format}, known here is {ENVELOPE_FORMAT}; nothing is lost, upgrade this node"
+        if verdict in {Verdict.NEWER, Verdict.OLDER}:
+            raise other_format(
+                f"the append at sequence {claim.first}", "envelope format", claim.format, ENVELOPE_FORMAT
             )
         if verdict is Verdict.MISSING:
             raise LostError(f"offset {found.offset} has sequence {claim.first}, and {before.sequence} was the last one")
@@ -167,6 +179,11 @@ class Reading:
             self._named(self.held[-1])
         self._trim()
 
+    def _is_past(self, claim: Prefix) -> bool:
+        """Whether a record may lie before the fold that was begun at, which stands for it whatever became of it."""
+        base = self.base.sequence
+        return base > 0 and self.tip.sequence == base and claim.last <= base
+
     def _hold(self, one: Held, attempt: bytes, *, names_fold: bool) -> None:
         own = self.flying.get(attempt)
         if own is not None:
@@ -179,7 +196,7 @@ class Reading:
     def _named(self, one: Held) -> None:
         """A fold counts from here on: what was before its place need not be remembered."""
         for fold in folds_named(one.rows()):
-            known = self.history.places.get(fold.sequence)
+            known = self.history.digest_at(fold.sequence)
             if fold.sequence <= self.history.oldest or known is None or known.hex() != fold.digest:
                 continue  # an older one, or one of the log that this one was restored from
             self.folds.clear()
@@ -198,12 +215,12 @@ class Reading:
 
     def since(self, after: Position) -> list[Held] | None:
         """The appends after a place; None where it is none that is at hand."""
-        if after == self.tip:
+        if after.agrees(self.tip):
             return []
         found = []
         for one in reversed(self.held):
             found.append(one)
-            if one.before == after:
+            if one.before.agrees(after):
                 return found[::-1]
         return None
 
@@ -219,10 +236,10 @@ class Reading:
         self._trim()
 
 
-def folds_named(rows: Iterable[Encoded]) -> list[Fold]:
+def folds_named(rows: Iterable[Encoded]) -> list[SnapshotPointer]:
     """The folds that some rows name."""
     values = (decode_row(row).value for row in rows if row.table == FOLD)
-    return [value for value in values if isinstance(value, Fold)]
+    return [value for value in values if isinstance(value, SnapshotPointer)]
 
 
 def changes(appends: Iterable[Held]) -> tuple[Encoded, ...]:
@@ -231,14 +248,17 @@ def changes(appends: Iterable[Held]) -> tuple[Encoded, ...]:
 
 
 def state(chunks: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ...]:
-    """The live rows after some appends on a fold. Raises `LogDamagedError`."""
+    """The live rows after some appends on a fold. Raises `FoldDroppedError` and `LogDamagedError`."""
     rows: dict[tuple[str, str], Encoded] = {}
     try:
         if chunks:
             rows = {(row.table, row.key): row for row in rows_of(chunks)}
+    except WrongFoldError as error:
+        raise FoldDroppedError(chunks[0].told, str(error)) from error
     except FoldError as error:
-        raise LogNewerError(
-            f"of a newer version of Treaty than this node's: {error}; nothing is lost, upgrade this node"
+        first = chunks[0]
+        raise other_format(
+            f"the snapshot at sequence {first.place.sequence}", "format", first.format, FORMAT
         ) from error
     for one in appends:
         for row in one.rows(once=True):
@@ -247,3 +267,16 @@ def state(chunks: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ..
             else:
                 rows[row.table, row.key] = row
     return tuple(rows.values())
+
+
+def other_format(what: str, name: str, found: int, known: int) -> LogDamagedError:
+    """The error for something of another format than the one that this version reads."""
+    if found > known:
+        return LogNewerError(
+            f"of a newer version of Treaty than this node's: {what} has {name} {found}, known here is {known}; "
+            "nothing is lost, upgrade this node"
+        )
+    return LogOlderError(
+        f"of an older format: {what} has {name} {found}, known here is {known}. Stop its nodes and carry it into a new log with "
+        "`treaty log upgrade OLD NEW`"
+    )

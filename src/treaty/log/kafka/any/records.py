@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from treaty.core.commit import EnvelopeError, Prefix, read_prefix
+from treaty.core.commit import ENVELOPE_FORMAT, MAGIC, EnvelopeError, Prefix, read_prefix, undamaged
 from treaty.log.kafka.any.chunks import Chunk, ChunkError, read_chunk
 from treaty.log.kafka.any.spool import Payload
 
@@ -17,7 +17,7 @@ class Odd(Enum):
     ALIEN = "alien"
     """Without the magic: counted and ignored."""
     DAMAGED = "damaged"
-    """With the magic, and cut short."""
+    """With the magic, and cut short; or an append but for the magic or the number of its format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,18 @@ def claim_of(value: bytes | None) -> Prefix | Chunk | Odd:
     if value is None:
         return Odd.ALIEN
     try:
-        return read_prefix(value)
+        claim = read_prefix(value)
     except EnvelopeError as error:
         if error.magic:
             return Odd.DAMAGED
+    else:
+        return claim if claim.format == ENVELOPE_FORMAT or not _was_append(value) else Odd.DAMAGED
     try:
         return read_chunk(value)
     except ChunkError as strange:
-        return Odd.DAMAGED if strange.magic else Odd.ALIEN
+        return Odd.DAMAGED if strange.magic or _was_append(value) else Odd.ALIEN
+
+
+def _was_append(value: bytes) -> bool:
+    """Tell whether all but the magic and the format is an append of this format: a bit of those has changed."""
+    return undamaged(MAGIC + ENVELOPE_FORMAT.to_bytes(2, "big") + value[len(MAGIC) + 2 :])

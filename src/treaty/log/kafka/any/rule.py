@@ -2,12 +2,16 @@
 
 A record that names the last valid append as its parent is the next valid append. Every other one is a loser, for ever,
 provided that it was decided on this very history. The exhaustive check in tests/simulation/kafka runs this code.
+
+Records are judged by their prefix and the parent in it alone, never by the state root that they state: two nodes that decide
+differently on one place state different roots, and the one that came second is stale, not damaged. The root of a valid append is
+remembered with its digest, so that a place with another root (of a state file, say) is not taken for a known one.
 """
 
 from dataclasses import dataclass, field
 from enum import Enum
 
-from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, START, Position, Prefix
+from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, Position, Prefix
 
 
 class Verdict(Enum):
@@ -23,22 +27,25 @@ class Verdict(Enum):
     """Another append stands where its parent stood: what was read and what it was decided on are two histories."""
     NEWER = "newer"
     """It would be valid, and only a newer version of Treaty can read it."""
+    OLDER = "older"
+    """It would be valid, and was written before the format that this version reads: the log has to be upgraded first."""
 
 
 @dataclass(slots=True)
 class History:
     """What is known of the valid appends: the last one, and where others ended since the last fold.
 
-    `places` maps the last sequence of each remembered append to its digest; its lowest key is where memory begins.
+    `places` maps the last sequence of each remembered append to its digest and root, 64 bytes; its lowest key is where memory
+    begins.
     """
 
     tip: Position = START
-    places: dict[int, bytes] = field(default_factory=lambda: {0: NO_DIGEST})
+    places: dict[int, bytes] = field(default_factory=lambda: {0: NO_DIGEST + NO_ROOT})
 
     @staticmethod
     def at(place: Position) -> "History":
         """The history of somebody who begins at a place, as the reader of a fold does."""
-        return History(place, {place.sequence: place.digest})
+        return History(place, {place.sequence: place.digest + place.root})
 
     @property
     def oldest(self) -> int:
@@ -60,7 +67,7 @@ class History:
         if claim.parent == tip.digest and claim.first == tip.sequence + 1 and claim.length > 0:
             return _known(claim)
         base = claim.first - 1
-        if base >= self.oldest and self.places.get(base) != claim.parent:
+        if base >= self.oldest and self.digest_at(base) != claim.parent:
             return Verdict.FORKED
         return Verdict.LOSER
 
@@ -68,13 +75,22 @@ class History:
         """Judge a record, and move on where it is valid."""
         verdict = self.judge(claim)
         if verdict is Verdict.VALID:
-            self.tip = claim.position
-            self.places[claim.last] = claim.digest
+            self.move(claim)
         return verdict
 
+    def move(self, claim: Prefix) -> None:
+        """Move on by a valid append."""
+        self.tip = claim.position
+        self.places[claim.last] = claim.digest + claim.root
+
+    def digest_at(self, sequence: int) -> bytes | None:
+        """Return the digest of the append that ended at a sequence; None where none did that is remembered."""
+        found = self.places.get(sequence)
+        return None if found is None else found[: len(NO_DIGEST)]
+
     def knows(self, place: Position) -> bool:
-        """Tell whether an append ended at this very place, as far as is remembered."""
-        return place.identity == self.tip.identity and self.places.get(place.sequence) == place.digest
+        """Tell whether an append ended at this very place and stated this root, as far as is remembered."""
+        return place.identity == self.tip.identity and self.places.get(place.sequence) == place.digest + place.root
 
     def forget(self, before: int) -> None:
         """Forget the places before a sequence, which a fold stands for now; the tip stays."""
@@ -83,4 +99,6 @@ class History:
 
 
 def _known(claim: Prefix) -> Verdict:
-    return Verdict.VALID if claim.format == ENVELOPE_FORMAT else Verdict.NEWER
+    if claim.format == ENVELOPE_FORMAT:
+        return Verdict.VALID
+    return Verdict.NEWER if claim.format > ENVELOPE_FORMAT else Verdict.OLDER

@@ -1,24 +1,29 @@
 """Reading a whole partition: every record from the first one to the end, and where in it to begin."""
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from treaty.core.commit import EnvelopeError, Prefix, read_append
+from treaty.core.commit import ENVELOPE_FORMAT, START, Prefix
+from treaty.core.values import SnapshotPointer
 from treaty.log.kafka.any import aid
-from treaty.log.kafka.any.beginning import Named, beginning
-from treaty.log.kafka.any.chunks import AID, Chunk, whole
+from treaty.log.kafka.any.beginning import Candidates, Named, beginning, candidates, pointer_in, stated_roots
+from treaty.log.kafka.any.chunks import AID, FORMAT, Chunk
 from treaty.log.kafka.any.journal import Journal
-from treaty.log.kafka.any.reading import FOLD, LostError, Reading, folds_named
+from treaty.log.kafka.any.reading import LostError, Reading, other_format
 from treaty.log.kafka.any.records import ADDRESS, Found, claim_of
 from treaty.log.kafka.link import Batch, CutAwayError, Link
 from treaty.log.log import LogDamagedError, LogUnavailableError
+
+log = logging.getLogger("treaty.log")
 
 FETCH_SECONDS = 5.0
 """How long a fetch waits for records that must be there."""
 TRIES = 5
 """Times that a scan begins anew because the front was cut away meanwhile."""
-_TRACE = b'"' + FOLD.encode() + b'"'
+NONE: Mapping[bytes, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,12 @@ def found(batch: Batch) -> Iterator[Found]:
         )
 
 
-async def scan(link: Link, kept: int, window: int, *, at_least: int = 0) -> Scanned:
+async def scan(
+    link: Link, kept: int, window: int, *, at_least: int = 0, without: Mapping[bytes, str] = NONE
+) -> Scanned:
     """Read everything up to the end as it is now, or up to an offset where that is further.
 
+    `without` are digests of folds that are no good, with the reason; the next best beginning is taken.
     Raises `LogUnavailableError`; `LogDamagedError` where what is there is no whole log, with the remedy.
     """
     for _ in range(TRIES):
@@ -52,7 +60,7 @@ async def scan(link: Link, kept: int, window: int, *, at_least: int = 0) -> Scan
         except CutAwayError:
             continue
         following = ends.first if records.next is None else records.next
-        return Scanned(_read(ends.first, records, kept, window), ends.first, max(following, ends.end))
+        return Scanned(_read(ends.first, records, kept, window, without), ends.first, max(following, ends.end))
     raise LogUnavailableError("the front of the log was cut away again and again while it was read")
 
 
@@ -82,26 +90,27 @@ class _Appends:
                 yield Named(one.claim, self.named.get(one.offset, b""))
 
 
-def _read(first: int, records: Journal, kept: int, window: int) -> Reading:
+def _read(first: int, records: Journal, kept: int, window: int, without: Mapping[bytes, str]) -> Reading:
     """Choose a beginning, and read on from there."""
     gathered: defaultdict[bytes, list[Chunk]] = defaultdict(list)
-    named: dict[int, bytes] = {}
+    named: dict[int, SnapshotPointer] = {}
     for one in records:
         if isinstance(one.claim, Chunk):
             gathered[one.claim.told].append(one.claim)
-        elif isinstance(one.claim, Prefix) and (told := _names(bytes(one.value))):
-            named[one.offset] = told
+        elif isinstance(one.claim, Prefix) and (pointer := pointer_in(one.value, one.claim)):
+            named[one.offset] = pointer
     aids = [gathered.pop(told) for told in [*gathered] if gathered[told][0].format == AID]
-    folds = {told: whole(chunks) for told, chunks in gathered.items()}
-    places = {told: chunks[0].place for told, chunks in folds.items() if chunks}
-    begin = beginning(first, _Appends(records, named), places)
+    appends = ((one.claim, one.value) for one in records if isinstance(one.claim, Prefix))
+    stated = stated_roots(appends, (chunks[0].place for chunks in gathered.values()))
+    found = candidates(gathered, named.values(), stated, without)
+    told = {offset: bytes.fromhex(pointer.snapshot_digest) for offset, pointer in named.items()}
+    begin = beginning(first, _Appends(records, told), found.places)
     if begin is None:
-        raise LogDamagedError(
-            f"the front of the log is missing: it begins at offset {first}, and no whole fold stands for what was there. "
-            "Restore the newest dump into a new topic, or bring the records back; see docs/log.md"
-        )
-    place, told = begin
-    reading = Reading.at(place, folds.get(told, ()), kept, window)
+        raise _without_front(first, records, gathered, found)
+    place, digest = begin
+    for sentence in found.newer_than(place):
+        log.warning("%s", sentence)
+    reading = Reading.at(place, found.folds.get(digest, ()), kept, window)
     try:
         for one in records:
             reading.take(one)
@@ -115,12 +124,22 @@ def _read(first: int, records: Journal, kept: int, window: int) -> Reading:
     return reading
 
 
-def _names(value: bytes) -> bytes:
-    """Digest of the fold that an append names; b"" where it names none."""
-    if _TRACE not in value:
-        return b""
-    try:
-        rows = (row for commit in read_append(value).commits for row in commit.rows)
-        return next((bytes.fromhex(fold.told) for fold in folds_named(rows)), b"")
-    except (EnvelopeError, ValueError):
-        return b""
+def _without_front(
+    first: int, records: Journal, gathered: Mapping[bytes, list[Chunk]], found: Candidates
+) -> LogDamagedError:
+    """Why nothing can be begun at: another format, or folds that are no good or not there."""
+    for chunks in gathered.values():
+        if chunks[0].format < FORMAT:
+            return other_format(
+                f"the snapshot at sequence {chunks[0].place.sequence}", "format", chunks[0].format, FORMAT
+            )
+    for one in records:
+        if isinstance(one.claim, Prefix) and one.claim.format < ENVELOPE_FORMAT:
+            return other_format(
+                f"the append at sequence {one.claim.first}", "envelope format", one.claim.format, ENVELOPE_FORMAT
+            )
+    why = "".join(f" ({sentence})" for sentence in found.newer_than(START))
+    return LogDamagedError(
+        f"the front of the log is missing: it begins at offset {first}, and no whole snapshot stands for what was there{why}. "
+        "Restore the newest dump into a new topic, or bring the records back; see docs/log.md"
+    )

@@ -1,13 +1,16 @@
 """The tail: one task that reads the partition on and on, and tells all who wait for an offset, a place or a chunk."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from treaty.core.commit import Position
-from treaty.log.kafka.any.reading import LostError, Reading
+from treaty.log.kafka.any.reading import FoldDroppedError, LostError, Reading
 from treaty.log.kafka.any.scan import Scanned, found, scan
 from treaty.log.kafka.link import CutAwayError, Link
 from treaty.log.log import LogDamagedError, LogUnavailableError
+
+log = logging.getLogger("treaty.log")
 
 POLL_SECONDS = 10.0
 """How long one fetch waits for records."""
@@ -33,6 +36,8 @@ class Tail:
         self._beginning = asyncio.Lock()
         self._news: asyncio.Future[None] | None = None
         self._damage: LogDamagedError | None = None
+        self._without: dict[bytes, str] = {}
+        """Folds that were found to be no good, and why."""
         self.anew = 0
         """How often everything was read anew because the history was another one."""
 
@@ -57,7 +62,7 @@ class Tail:
         if self._scanned is None:
             async with self._beginning:
                 if self._scanned is None:
-                    self._set(await scan(self._link, self._kept, self._window))
+                    self._set(await self.scan())
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="kafka tail")
 
@@ -120,7 +125,10 @@ class Tail:
 
     async def _step(self) -> None:
         try:
-            batch = await self._link.fetch(self._next, POLL_SECONDS)
+            at = self._next
+            batch = await self._link.fetch(at, POLL_SECONDS)
+            if self._next != at:
+                return  # everything was read anew meanwhile
             for one in found(batch):
                 self.reading.take(one)
                 self._next = one.offset + 1
@@ -145,8 +153,23 @@ class Tail:
 
     async def _anew(self) -> None:
         self.anew += 1
-        self._set(await scan(self._link, self._kept, self._window))
+        self._set(await self.scan())
         self._short = 0
+
+    async def scan(self, *, at_least: int = 0) -> Scanned:
+        """Read the whole partition, without the folds that are no good."""
+        return await scan(self._link, self._kept, self._window, at_least=at_least, without=self._without)
+
+    async def drop(self, error: FoldDroppedError) -> None:
+        """Leave a fold aside from now on, and read everything anew if that began at it.
+
+        Raises `LogUnavailableError`, and `LogDamagedError` where nothing else stands for what the fold stood for.
+        """
+        self._without[error.told] = str(error)
+        log.warning("%s; it is left aside", error)
+        async with self._beginning:
+            self._set(await self.scan(at_least=self._next))
+        self._tell()
 
     async def close(self) -> None:
         """Read no more."""

@@ -1,8 +1,9 @@
 """What lies in the topic: a record for each row, and the mark that ends every transaction."""
 
+import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from json import JSONDecodeError
 
 from treaty.core.codec import dumps
 from treaty.core.commit import Append, Position
@@ -10,7 +11,7 @@ from treaty.core.rows import Encoded
 
 MARK = b'{"log":"sequence"}'
 """Key of the record that says where the log ends. No row has it: keys of rows are lists."""
-MARK_FORMAT = 1
+MARK_FORMAT = 2
 STRANGE = "?record"
 """Table under which a record is shown whose key is none of ours; its key is the record's, in hexadecimal."""
 
@@ -24,8 +25,13 @@ class MarkError(ValueError):
     """A mark that can't be read: damaged or deleted."""
 
 
-class NewerMarkError(MarkError):
-    """A mark of a newer version."""
+class OtherMarkError(MarkError):
+    """A mark of another format than this version's; `newer` tells on which side."""
+
+    def __init__(self, message: str, *, newer: bool) -> None:
+        """Keep which."""
+        super().__init__(message)
+        self.newer = newer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +44,14 @@ class Mark:
     first: int
     last: int
     digest: bytes
+    root: bytes
+    """The state root after the append."""
     rows: int
 
     @property
     def position(self) -> Position:
         """The place right after the append."""
-        return Position(self.identity, self.last, self.digest)
+        return Position(self.identity, self.last, self.digest, self.root)
 
 
 def transaction(append: Append) -> list[Pair]:
@@ -57,10 +65,16 @@ def transaction(append: Append) -> list[Pair]:
         "identity": append.identity.hex(),
         "last": append.last,
         "parent": append.parent.hex(),
+        "root": append.root.hex(),
         "rows": len(rows),
         "v": MARK_FORMAT,
     }
-    return [*records, (MARK, dumps(members).encode())]
+    return [*records, (MARK, dumps({**members, "check": _check(members)}).encode())]
+
+
+def _check(members: Mapping[str, object]) -> str:
+    """What a mark says of itself, so that a bit of it that has changed is noticed: SHA-256 over all other members, cut short."""
+    return hashlib.sha256(dumps(members).encode()).hexdigest()[:32]
 
 
 def read_mark(value: bytes | None) -> Mark:
@@ -70,14 +84,21 @@ def read_mark(value: bytes | None) -> Mark:
         raise MarkError(message)
     try:
         members = json.loads(value)
-        if members["v"] != MARK_FORMAT:
-            message = f"the record that says where the log ends has format {members['v']}, known is {MARK_FORMAT}"
-            raise NewerMarkError(message)
-        identity, attempt, parent, digest = (
-            bytes.fromhex(members[name]) for name in ("identity", "attempt", "parent", "digest")
+        version, check = members["v"], members.pop("check", None)
+        fits = check == _check({**members, "v": MARK_FORMAT})
+        if version != MARK_FORMAT and not fits:
+            message = f"the record that says where the log ends has format {version}, known is {MARK_FORMAT}"
+            raise OtherMarkError(message, newer=version > MARK_FORMAT)
+        if version != MARK_FORMAT or not fits:
+            message = "the record that says where the log ends was changed: its check does not fit"
+            raise MarkError(message)
+        identity, attempt, parent, digest, root = (
+            bytes.fromhex(members[name]) for name in ("identity", "attempt", "parent", "digest", "root")
         )
-        mark = Mark(identity, attempt, parent, members["first"], members["last"], digest, members["rows"])
-    except (KeyError, TypeError, UnicodeDecodeError, JSONDecodeError) as error:
+        mark = Mark(identity, attempt, parent, members["first"], members["last"], digest, root, members["rows"])
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        if isinstance(error, MarkError):
+            raise
         message = f"the record that says where the log ends can't be read ({error!r})"
         raise MarkError(message) from error
     if not all(type(number) is int for number in (mark.first, mark.last, mark.rows)):

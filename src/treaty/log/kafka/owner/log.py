@@ -11,7 +11,7 @@ from treaty.log.kafka.link import Election, FencedError, HiddenError, Link, Tran
 from treaty.log.kafka.owner.forms import MARK_FORMAT, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
-from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
+from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError, UnmarkedRow
 
 DELETE_RETENTION = 86_400.0
 """Seconds that a topic keeps what says that a row is gone, unless told."""
@@ -161,7 +161,7 @@ class OwnerLog:
         if view is None:
             view = await self._reader.look()
         since = None if after == START else view.window.since(after)
-        if after == view.position or since is not None:
+        if after.agrees(view.position) or since is not None:
             view.whole = None
             self._given = view.position, view.marked
             return Delta(view.position, _rows(since or {}))
@@ -203,6 +203,12 @@ class OwnerLog:
         return Facts(
             "kafka, writers=owner", MARK_FORMAT, await self._link.size(), live, len(whole) - live, appends, oldest
         )
+
+    async def unmarked(self) -> tuple[UnmarkedRow, ...]:
+        """Read the whole topic, and return the rows that belong to no transaction, as far as that can be told."""
+        view = await self._reader.load(watched=True)
+        assert view.watch is not None
+        return view.watch.unmarked(view.whole or {}, view.position)
 
     async def compact(self) -> None:
         """Nothing to do: the brokers compact the topic by themselves, all but the segment that is being written."""

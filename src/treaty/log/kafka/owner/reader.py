@@ -5,9 +5,10 @@ import asyncio
 from treaty.core.commit import Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.log.kafka.link import CutAwayError, Ends, Link
-from treaty.log.kafka.owner.forms import NewerMarkError
+from treaty.log.kafka.owner.forms import OtherMarkError
+from treaty.log.kafka.owner.unmarked import Watch
 from treaty.log.kafka.owner.view import ForkError, GapError, View
-from treaty.log.log import LogDamagedError, LogNewerError, LogUnavailableError
+from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError, LogUnavailableError
 
 STEP_SECONDS = 1.0
 """How long one request for records waits for some at most."""
@@ -137,22 +138,24 @@ class Reader:
             return None
         return view if view.proven else None
 
-    async def load(self) -> View:
-        """Read the whole topic, into a view of its own that shows at least the end as it was when this call began."""
-        async with self._loading:
-            return await self._load()
+    async def load(self, *, watched: bool = False) -> View:
+        """Read the whole topic, into a view of its own that shows at least the end as it was when this call began.
 
-    async def _load(self) -> View:
+        It is `watched` for rows that belong to no transaction, if that is asked for.
+        """
+        async with self._loading:
+            return await self._load(watched=watched)
+
+    async def _load(self, *, watched: bool = False) -> View:
         for _ in range(TRIES):
             began = self._loop.time()
             ends = await self._ends()
             view = View(ends.first, kept=self._kept)
+            view.watch = Watch() if watched else None
             try:
                 await self._fill(view, ends, began + self._patience)
-            except NewerMarkError as newer:
-                raise LogNewerError(
-                    f"of a newer version of Treaty than this node's: {newer}; nothing is lost, upgrade this node"
-                ) from newer
+            except OtherMarkError as other:
+                raise _other_format(other) from other
             except ForkError as fork:
                 raise LogDamagedError(
                     f"{self._link.url} is damaged, or no log of Treaty with writers=owner: {fork}. "
@@ -202,3 +205,14 @@ class Reader:
                 "restore a dump into a new topic"
             )
         return ends
+
+
+def _other_format(mark: OtherMarkError) -> LogDamagedError:
+    """The error for a topic of another format than the one that this version reads."""
+    if mark.newer:
+        return LogNewerError(
+            f"of a newer version of Treaty than this node's: {mark}; nothing is lost, upgrade this node"
+        )
+    return LogOlderError(
+        f"of an older format: {mark}. Stop its nodes and carry it into a new log with `treaty log upgrade OLD NEW`"
+    )

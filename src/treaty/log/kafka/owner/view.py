@@ -3,7 +3,8 @@
 from treaty.core.commit import START, Position
 from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
 from treaty.log.kafka.link import Batch
-from treaty.log.kafka.owner.forms import MARK, Mark, MarkError, NewerMarkError, read_mark
+from treaty.log.kafka.owner.forms import MARK, Mark, MarkError, OtherMarkError, read_mark
+from treaty.log.kafka.owner.unmarked import Watch
 from treaty.log.kafka.owner.window import Window
 
 AFTER = 2
@@ -42,6 +43,8 @@ class View:
         self._count = 0
         self._marked = -1
         """Offset of the last mark."""
+        self.watch: Watch | None = None
+        """Told of all records, where somebody looks for those that belong to no transaction."""
         self.run = offset
         """From here on up to the last mark every transaction was read whole, each on the one before."""
 
@@ -85,7 +88,7 @@ class View:
 
     def feed(self, batch: Batch) -> None:
         """Take records that follow those taken before. Raises `GapError`; while loading `ForkError`
-        or `NewerMarkError`. Then it is void.
+        or `OtherMarkError`. Then it is void.
         """
         for record in batch.records:
             if record.offset < self.offset:
@@ -94,6 +97,8 @@ class View:
             if key == MARK:
                 self._end(record.value, record.offset)
             else:
+                if self.watch is not None:
+                    self.watch.record(key, record.value)
                 self._open.pop(key, None)
                 self._open[key] = record.value
                 self._count += 1
@@ -109,10 +114,10 @@ class View:
         try:
             mark = read_mark(value)
         except MarkError as error:
-            if self.loading and isinstance(error, NewerMarkError):
+            if self.loading and isinstance(error, OtherMarkError):
                 raise
             raise (ForkError if self.loading else GapError)(str(error)) from error
-        if not self.loading and not self.proven and mark.position == self.position and not self._count:
+        if not self.loading and not self.proven and mark.position.agrees(self.position) and not self._count:
             self._marked = offset
             return
         follows = self._follows(mark) and self._is_whole(mark)
@@ -121,6 +126,8 @@ class View:
             raise GapError(message)
         if self.loading:
             self._refuse_fork(mark)
+        if self.watch is not None:
+            self.watch.mark(mark.rows, self.whole or {}, follows=self._follows(mark))
         self.position, self._marked = mark.position, offset
         if follows:
             self.window.add(mark.position, self._open)

@@ -48,11 +48,11 @@ class Window:
         """Return what changed after a place, in the last state; None where the place is not in the run."""
         found: list[Records] = []
         for position, records, _ in reversed(self._run):
-            if position == after:
+            if position.agrees(after):
                 break
             found.append(records)
         else:
-            if after != self._base:
+            if not after.agrees(self._base):
                 return None
         last: dict[bytes, bytes | None] = {}
         for records in reversed(found):
@@ -63,5 +63,5 @@ class Window:
         """Tell whether an append that ended at a place is in the run."""
         for position, _, _ in reversed(self._run):
             if position.sequence <= place.sequence:
-                return position == place
+                return position.agrees(place)
         return False

@@ -2,7 +2,7 @@
 
 from treaty.log.kafka.owner.view import View
 
-LAWS = {"log", "3", "1"}
+LAWS = {"log", "3", "1", "root"}
 PLACE, NAME = View, "_end"
 original = View._end
 

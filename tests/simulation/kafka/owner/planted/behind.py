@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tests.simulation.kafka.owner.ways import TransactionsModel
 
-LAWS = {"log", "5"}
+LAWS = {"log", "5", "root"}
 FAR = 2**40
 PLACE, NAME = TransactionsModel, "commit"
 original = TransactionsModel.commit

@@ -6,7 +6,7 @@ from treaty.log.kafka.owner.log import OwnerLog
 from treaty.log.kafka.owner.view import View
 from treaty.log.log import Fate
 
-LAWS = {"1", "3", "log"}
+LAWS = {"1", "3", "log", "root"}
 PLACE, NAME = OwnerLog, "_commit"
 original = OwnerLog._commit
 

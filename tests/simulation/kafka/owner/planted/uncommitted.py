@@ -2,6 +2,6 @@
 
 from tests.simulation.kafka.owner.partition import Partition
 
-LAWS = {"log", "1", "3"}
+LAWS = {"log", "1", "3", "root"}
 PLACE, NAME = Partition, "stable"
 planted = property(lambda self: self.end)

@@ -3,7 +3,7 @@
 from tests.simulation.kafka.owner.coordinator import Coordinator
 from tests.simulation.kafka.owner.store import OwnerStore
 
-LAWS = {"log", "5"}
+LAWS = {"log", "5", "root"}
 PLACE, NAME = OwnerStore, "coordinator_of"
 
 

@@ -1,0 +1,76 @@
+"""Policies on their way to another registry: levels without a word, and ranges that begin at a version, whose ordinals each
+registry counts for itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from treaty.core.answers import Config, VersionFound
+from treaty.core.names import Subject
+from treaty.core.policy import Range, exact_level
+from treaty.core.requests import Scope
+
+EXACT = ("exact_level", "partition")
+"""Members of a config that only a registry of Treaty's kind takes."""
+
+
+def begins_at(config: Config) -> tuple[int, ...]:
+    """Return the ordinals at which the ranges of a config's level begin."""
+    level = config.exact_level
+    ranges = () if level is None else (level.backward, level.forward)
+    return tuple(one.ordinal for one in ranges if one.kind == "till")
+
+
+def in_words(config: Config) -> Config:
+    """Return a config as registries take it that have nothing but words for levels and groups."""
+    return replace(config, **dict.fromkeys(EXACT))
+
+
+def exactly(config: Config) -> Config:
+    """Return a config that replaces any level of its target, also one that is shown as the same word."""
+    return replace(config, exact_level=exact_level(config.level, config.exact_level))
+
+
+def cleared(config: Config) -> tuple[str, ...]:
+    """Return the names of the members that a config leaves open; of two forms of one setting that of the word."""
+    names = (name for name in Config.__dataclass_fields__ if name not in EXACT and getattr(config, name) is None)
+    return tuple(name for name in names if name != "group" or config.partition is None)
+
+
+def first_numbers(scope: Scope, config: Config, versions: Iterable[VersionFound]) -> dict[int, int]:
+    """Return for each ordinal at which a range begins the number of the first version in it, else of the last one before it.
+
+    Empty where no range begins at an ordinal, or the subject has no version.
+    """
+    subject = str(Subject(scope.context, scope.name or ""))
+    wanted = begins_at(config)
+    there = sorted((one.ordinal, one.number) for one in versions if wanted and one.subject == subject)
+    if not there:
+        return {}
+    return {each: next((number for ordinal, number in there if ordinal >= each), there[-1][1]) for each in wanted}
+
+
+def counted_from_zero(scope: Scope, config: Config, versions: Iterable[VersionFound]) -> tuple[Config, dict[int, int]]:
+    """Return a config whose ranges begin where they did, where the versions of its subject are counted without gaps, and that
+    count by number. So two registries that hold the same versions say the same.
+    """
+    there = [*versions]
+    numbers = first_numbers(scope, config, there)
+    if not numbers:
+        return config, {}
+    subject = str(Subject(scope.context, scope.name or ""))
+    own = sorted((one.ordinal, one.number) for one in there if one.subject == subject)
+    counted = {number: at for at, (_, number) in enumerate(own)}
+    return moved(config, {ordinal: counted[number] for ordinal, number in numbers.items()}), counted
+
+
+def moved(config: Config, ordinals: Mapping[int, int]) -> Config:
+    """Return a config whose ranges begin at other ordinals."""
+    level = config.exact_level
+    if level is None:
+        return config
+
+    def there(one: Range) -> Range:
+        return replace(one, ordinal=ordinals[one.ordinal]) if one.kind == "till" else one
+
+    return replace(config, exact_level=replace(level, backward=there(level.backward), forward=there(level.forward)))

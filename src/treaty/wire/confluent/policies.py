@@ -1,0 +1,143 @@
+"""Policies as bodies: what Confluent's words have no name for. They stand in the member `treaty` of a config, and in
+`createWith` of a registration.
+"""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from msgspec import UNSET, Struct, UnsetType
+
+from treaty.core.answers import Config
+from treaty.core.policy import NONE, Level, Range, exact_level, group_of, partition_of, unnamed
+
+T = TypeVar("T")
+
+MISSING = -1
+"""The ordinal of a range that needs one and has none; the law refuses it."""
+
+
+class RangeBody(Struct):
+    """Which earlier versions count in a direction: none, latest, till (those from an ordinal on) or all."""
+
+    range: str = ""
+    ordinal: int | UnsetType = UNSET
+
+
+class PolicyBody(Struct, rename="camel"):
+    """A policy. `backward`, `forward` and `deny` are the level: where one of them is given, the others stand at none and false.
+
+    `level` is one of Confluent's words, which says the same where they are left out. `partition` is empty, `type` or `property:NAME`; `strictness` and `validators` are those of the config.
+    """
+
+    backward: RangeBody | UnsetType = UNSET
+    forward: RangeBody | UnsetType = UNSET
+    deny: bool | UnsetType = UNSET
+    partition: str | UnsetType = UNSET
+    strictness: str | UnsetType = UNSET
+    validators: list[str] | UnsetType = UNSET
+    level: str | UnsetType = UNSET
+
+
+class ConfigDetails(Struct, rename="camel"):
+    """What a config can say and Confluent's members can't."""
+
+    policy: PolicyBody | UnsetType = UNSET
+
+
+def given(value: T | UnsetType | None) -> T | None:
+    """Return a member that is there and not null, else None."""
+    return None if isinstance(value, UnsetType) else value
+
+
+def names_of(listed: list[str] | None) -> tuple[str, ...] | None:
+    """Names, each once, in the order given: which validator speaks first is the owner's choice."""
+    return None if listed is None else tuple(dict.fromkeys(listed))
+
+
+def policy_of(body: PolicyBody) -> Config:
+    """Read a policy as the members of a config that it is made of."""
+    strictness, level = given(body.strictness), given(body.level)
+    return Config(
+        level=None if level is None else level.upper(),
+        exact_level=_level_of(body),
+        partition=given(body.partition),
+        policy=None if strictness is None else strictness.upper(),
+        validators=names_of(given(body.validators)),
+    )
+
+
+def policy_body(config: Config) -> PolicyBody:
+    """Print all that a config says of its policy."""
+    level, partition = exact_level(config.level, config.exact_level), partition_of(config.group, config.partition)
+    body = PolicyBody() if level is None else _level_body(level)
+    body.partition = UNSET if partition is None else partition
+    body.strictness = UNSET if config.policy is None else config.policy
+    body.validators = UNSET if config.validators is None else list(config.validators)
+    return body
+
+
+def exact_policy_body(config: Config) -> PolicyBody | None:
+    """Print what a config says of its policy beside the words for it; None where these say it all."""
+    if config.exact_level is None and config.partition is None:
+        return None
+    body = PolicyBody() if config.exact_level is None else _level_body(config.exact_level)
+    body.partition = UNSET if config.partition is None else config.partition
+    return body
+
+
+def chosen_of(body: PolicyBody | str) -> Config | None:
+    """Read the policy that a subject is to be made with: a word for its level, or all of it."""
+    if isinstance(body, str):
+        return Config(level=body.upper()) if body else None
+    return policy_of(body)
+
+
+def chosen_body(config: Config | None) -> PolicyBody | str:
+    """Print the policy that a subject is to be made with."""
+    if config is None:
+        return ""
+    if config.level is not None and config == Config(level=config.level):
+        return config.level
+    whole = replace(config, partition=partition_of(config.group, config.partition))
+    body = exact_policy_body(whole) or PolicyBody()
+    body.level = UNSET if config.level is None else config.level
+    body.strictness = UNSET if config.policy is None else config.policy
+    body.validators = UNSET if config.validators is None else list(config.validators)
+    return body
+
+
+def answered(config: Config) -> Config:
+    """Return a config that was read from an answer as registries answer it: exact members only where no word says them."""
+    exact, partition = config.exact_level, config.partition
+    if exact is None and partition is None:
+        return config
+    group = group_of(partition)
+    return replace(
+        config,
+        exact_level=None if exact is None else unnamed(exact),
+        group=config.group if group is None else group,
+        partition=None if group is not None else partition,
+    )
+
+
+def _level_of(body: PolicyBody) -> Level | None:
+    backward, forward, deny = given(body.backward), given(body.forward), given(body.deny)
+    if backward is None and forward is None and deny is None:
+        return None
+    return Level(_range_of(backward), _range_of(forward), bool(deny))
+
+
+def _range_of(body: RangeBody | None) -> Range:
+    if body is None:
+        return NONE
+    kind = body.range.lower()
+    ordinal = given(body.ordinal)
+    return Range(kind, MISSING if ordinal is None and kind == "till" else ordinal or 0)
+
+
+def _level_body(level: Level) -> PolicyBody:
+    return PolicyBody(_range_body(level.backward), _range_body(level.forward), level.deny)
+
+
+def _range_body(range_: Range) -> RangeBody:
+    return RangeBody(range_.kind, range_.ordinal if range_.kind == "till" else UNSET)

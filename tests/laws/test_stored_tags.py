@@ -1,0 +1,59 @@
+"""Tags of requests, answers and errors: they are in logs, between nodes and in audit logs, so that none may ever change."""
+
+import dataclasses
+import json
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pytest
+
+from treaty.core import refusals
+from treaty.core.decide import LAWS
+from treaty.core.refusals import ERROR_TAGS, RegistryError
+from treaty.core.tags import ANSWERS, REQUESTS
+from treaty.wire.peer.batch import answer_of
+
+RECORDED: dict[str, list[str]] = json.loads(
+    Path(__file__).with_name("data").joinpath("stored_tags.json").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tags"), [("requests", REQUESTS), ("answers", ANSWERS), ("errors", ERROR_TAGS)], ids=str
+)
+def test_no_tag_changes(kind: str, tags: dict[type, str]) -> None:
+    now = list(tags.values())
+    assert len(set(now)) == len(now)
+    gone = [tag for tag in RECORDED[kind] if tag not in now]
+    assert not gone, f"tags in logs that nobody can read any more: {gone}; a class may be renamed, its tag stays"
+    assert sorted(now) == sorted(RECORDED[kind]), (
+        "new tags belong into data/stored_tags.json: from then on they never change"
+    )
+
+
+def test_every_class_has_a_tag() -> None:
+    assert set(REQUESTS) == set(LAWS)
+    assert set(ANSWERS) >= {answer_of(kind) for kind, law in LAWS.items() if law.writes}
+    errors = {one for one in vars(refusals).values() if isinstance(one, type) and issubclass(one, RegistryError)}
+    assert set(ERROR_TAGS) == errors - {RegistryError}
+
+
+@pytest.mark.parametrize("kind", [kind for kind, law in LAWS.items() if law.writes], ids=lambda kind: REQUESTS[kind])
+def test_a_member_of_a_command_has_one_class(kind: type) -> None:
+    """Digests of requests name the class of the request alone: below it the member tells the class."""
+    assert not list(_choices(kind, set()))
+
+
+def _choices(hint: Any, seen: set[Any]) -> Any:
+    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
+        if hint not in seen:
+            seen.add(hint)
+            for name, inner in get_type_hints(hint).items():
+                yield from ((hint, name, *found) for found in _choices(inner, seen))
+        return
+    inside = [one for one in get_args(hint) if one is not Ellipsis]
+    if get_origin(hint) in {Union, UnionType} and sum(map(dataclasses.is_dataclass, inside)) > 1:
+        yield (hint,)
+    for one in inside:
+        yield from _choices(one, seen)

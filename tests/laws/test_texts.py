@@ -1,0 +1,156 @@
+"""Tables, state files and dumps give back the texts of the log, whoever wrote them and however: the root is taken over them."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.laws.test_tables import readable
+from treaty.core.commit import Position, as_root
+from treaty.core.root import RowDigests, roots_after, roots_of
+from treaty.core.rows import SHAPES, UNROOTED, Encoded, encode_row
+from treaty.core.tables import DictTables
+from treaty.core.view import Tables
+from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
+from treaty.log.log import Delta
+from treaty.node.segment.build import build
+from treaty.node.segment.layered import LayeredTables, open_built
+from treaty.node.segment.statefile import open_state, write_state
+
+Change = Callable[[str], str]
+
+
+def at(rows: Iterable[Encoded]) -> Position:
+    """A place whose root is that of some rows."""
+    return Position(b"i" * 16, 1, b"d" * 32, as_root(roots_of(rows)))
+
+
+def _within(value: Any) -> Any:
+    """A member that nobody knows in every object, however deep."""
+    if isinstance(value, dict):
+        return {**{name: _within(one) for name, one in value.items()}, "zz": [1.0, {"é": "\u2028"}]}
+    return [_within(one) for one in value] if isinstance(value, list) else value
+
+
+def _backwards(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _backwards(one) for name, one in reversed(value.items())}
+    return [_backwards(one) for one in value] if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+CHANGES: dict[str, Change] = {
+    "as it is": lambda text: text,
+    "blanks": lambda text: json.dumps(json.loads(text), sort_keys=True),
+    "a line of its own": lambda text: f"{text}\n",
+    "members in another order": lambda text: _plain(_backwards(json.loads(text))),
+    "members that nobody knows": lambda text: _plain(_within(json.loads(text))),
+    "escapes": lambda text: text.replace("a", "\\u0061"),
+    "a slash": lambda text: text.replace('"v"', '"\\/":"\\u001F\\b","v"'),
+    "1.0 for 1": lambda text: text.replace(":1", ":1.0"),
+    "defaults": lambda text: text.replace('"v"', '"extra":[],"forced":false,"references":[],"state":"live","v"'),
+    "twice": lambda text: text.replace('"v"', '"v":2,"v"'),
+    "another format": lambda text: text.replace('"v":2', '"v":99'),
+    "not a number": lambda text: text.replace('"v"', '"nan":NaN,"v"'),
+    "half a character": lambda text: text.replace('"v"', '"half":"\ud800","v"'),
+    "deep": lambda text: text.replace('"v"', f'"deep":{"[" * 900}{"]" * 900},"v"'),
+    "very deep": lambda text: text.replace('"v"', f'"deep":{"[" * 90_000}{"]" * 90_000},"v"'),
+    "cut short": lambda text: text[:-1],
+    "foreign": lambda _: "\t\x00é{",
+}
+KEYS: dict[str, Change] = {
+    "as it is": lambda text: text,
+    "blanks": lambda text: text.replace(",", ", "),
+    "escapes": lambda text: text.replace("a", "\\u0061"),
+    "strange": lambda text: f"{text}!",
+}
+changed = st.builds(
+    lambda row, change, key, table: Encoded(
+        table or row.table, KEYS[key](row.key), row.value and CHANGES[change](row.value)
+    ),
+    readable.map(encode_row),
+    st.sampled_from(sorted(CHANGES)),
+    st.sampled_from([*["as it is"] * 4, *KEYS]),
+    st.sampled_from([None, None, None, "dreams", "snapshot"]),
+)
+some = st.lists(changed, max_size=6)
+
+
+def live(rows: Iterable[Encoded]) -> set[Encoded]:
+    """The texts that stand in the log after some rows."""
+    last = {(row.table, row.key): row for row in rows}
+    return {row for row in last.values() if row.value is not None}
+
+
+def holds(tables: Tables, rows: set[Encoded]) -> None:
+    """Tables give back just these texts, and count each of them."""
+    found = [*tables.rows()]
+    assert {*found} == rows
+    assert len(found) == len(rows)
+    assert tables.roots == roots_of(rows)
+
+
+@given(some, some, some)
+def test_tables_give_back_the_texts_of_the_log(below: list[Encoded], over: list[Encoded], later: list[Encoded]) -> None:
+    plain, layered, digests = DictTables(), LayeredTables(small=0), RowDigests()
+    so_far: list[Encoded] = []
+    for rows in (below, over, later):
+        so_far += rows
+        place = at(live(so_far))
+        assert as_root(roots_after(plain, rows)) == place.root
+        assert plain.advance(rows, place)
+        assert layered.advance(rows, place)
+        digests.put(rows)
+        holds(plain, live(so_far))
+        holds(layered, live(so_far))
+        assert digests.roots == plain.roots
+        layered.stand_on(open_built(layered.built()), place)
+        holds(layered, live(so_far))
+
+
+@given(some, some)
+def test_rows_that_come_to_another_root_change_nothing(rows: list[Encoded], more: list[Encoded]) -> None:
+    for tables in (DictTables(), LayeredTables(small=0)):
+        tables.load(rows, at(live(rows)))
+        assert not tables.advance(more, Position(b"i" * 16, 2, b"e" * 32, b"r" * 32))
+        holds(tables, live(rows))
+        assert tables.position == at(live(rows))
+
+
+@given(some)
+def test_a_dump_and_a_state_file_give_back_the_texts_of_the_log(rows: list[Encoded]) -> None:
+    texts = live(rows)
+    head, *lines = write_dump(head_of(Delta(at(texts), tuple(texts)), "memory:", 1), texts)
+    assert {*read_rows(read_head(head), head, lines)} == texts
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "state")
+        write_state(path, build(texts), at(texts), 1)
+        file, tables = open_state(path), LayeredTables(small=0)
+        tables.stand_on(file.segment, file.position)
+        holds(tables, texts)
+
+
+@given(changed, st.integers(0, 2**31), st.integers(0, 2))
+def test_every_bit_of_a_row_counts(row: Encoded, place: int, part: int) -> None:
+    texts = [row.table, row.key, row.value or ""]
+    at = place % (len(texts[part]) or 1)
+    texts[part] = texts[part][:at] + "x" + texts[part][at + 1 :]
+    other = Encoded(texts[0], texts[1], None if row.value is None else texts[2])
+    if row.value is not None and row != other and "snapshot" not in {row.table, other.table}:
+        assert row.digest != other.digest
+        assert roots_of([row]) != roots_of([other])
+
+
+@pytest.mark.parametrize("table", [*SHAPES, "dreams"])
+def test_every_table_counts_but_those_that_describe_their_log(table: str) -> None:
+    roots = roots_of([Encoded(table, '["a"]', "{}")])
+    assert set(roots) == {table} - UNROOTED
+    assert {"snapshot", "log_origin"} == UNROOTED

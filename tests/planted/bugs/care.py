@@ -1,0 +1,123 @@
+"""Bugs planted where logs are carried, checked and mended: rows that do not add up, and logs of format 1."""
+
+from tests.planted.bug import Bug, Edit, by_tests
+
+DUMP, RESTORE, ADDING = "treaty.log.care.dump:", "treaty.log.care.restore:", "treaty.log.care.adding:"
+OLD = "treaty.log.upgrade."
+CARE, ROOT = "behaviours/logs/test_care.py::", "facades/test_log_root.py::"
+UPGRADE = "behaviours/upgrade/test_upgrade.py::"
+EQUAL = by_tests(UPGRADE + "test_every_answer_of_the_old_registry_is_given_by_the_new_one[log]")
+
+CARED = (
+    Bug(
+        "restore: the rows of a dump are not added up",
+        "A dump whose rows were changed is only known by the digest of its lines, which names no table.",
+        (Edit(DUMP + "_refuse_changed", "refuse_disagreement(head, found,", "(lambda *_: None)(head, found,"),),
+        by_tests(ROOT + "test_a_copy_with_a_changed_row_is_refused_and_its_table_named[dump]"),
+    ),
+    Bug(
+        "restore: the rows of a backup are not added up",
+        "A backup whose rows were changed becomes a log that states them.",
+        (Edit("treaty.cli.log.files:opened_file", "if not lenient:", "if lenient is None:"),),
+        by_tests(ROOT + "test_a_copy_with_a_changed_row_is_refused_and_its_table_named[backup]"),
+    ),
+    Bug(
+        "restore: rows of the try that was cut off count twice",
+        "A restore that goes on adds rows that are there already once more, and states another root.",
+        (Edit(RESTORE + "restore", "row.digest - (before.digest if before else 0)", "row.digest"),),
+        by_tests(CARE + "test_a_restore_in_many_appends_states_the_roots_of_its_rows[sqlite]"),
+    ),
+    Bug(
+        "repair: any commit states rows that were changed past the log",
+        "Who moves rows aside, or seals a log, makes its changed rows true without a word.",
+        (Edit(RESTORE + "refuse_changed", "if not adds_up(delta):", "if delta is None:"),),
+        by_tests(CARE + "test_a_state_that_does_not_add_up_is_accepted_by_one_commit[sqlite]"),
+    ),
+    Bug(
+        "verify: what a log keeps of its tables is not looked at",
+        "A state that does not add up is found, and no table is named.",
+        (Edit(ADDING + "disagreements", "if says != adds:", "if says is None:"),),
+        by_tests(ROOT + "test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy[a row by hand]"),
+    ),
+    Bug(
+        "verify: the root that the last append states is not looked at",
+        "A log whose last append states another root than its rows come to is called sound.",
+        (Edit(ADDING + "disagreements", "if as_root(found) != root:", "if root is None:"),),
+        by_tests(CARE + "test_what_is_stated_is_compared_with_what_rows_come_to"),
+    ),
+    Bug(
+        "restore: every append states the roots of the last one",
+        "The roots of an append are those that a restore goes on counting in, so a SQL log keeps none of its tables.",
+        (Edit(RESTORE + "restore", "batch, dict(roots), time", "batch, roots, time"),),
+        by_tests(CARE + "test_a_restore_in_many_appends_states_the_roots_of_its_rows[sqlite]"),
+    ),
+    Bug(
+        "verify: rows that only the other copy has are no difference",
+        "Beside a copy a row that is gone here is not named.",
+        (Edit("treaty.cli.log.copies:_differing", "if mine != row.value:", "if mine not in {None, row.value}:"),),
+        by_tests(ROOT + "test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy[a row that is gone]"),
+    ),
+    Bug(
+        "upgrade: the policy of a subject is lost",
+        "A subject that followed a policy of its own follows its config after the upgrade.",
+        (Edit(OLD + "policies:with_policy", 'row["level"] = level_of(policy)', "pass"),),
+        EQUAL,
+    ),
+    Bug(
+        "upgrade: a subject's new config row hides that of its context",
+        "Where a subject's own policy gets a config row, what its context's config says is in force no more.",
+        (Edit(OLD + "policies:with_policy", "for name, value in before.items() if", "for name, value in () if"),),
+        EQUAL,
+    ),
+    Bug(
+        "upgrade: what would come from the default context now is not held off",
+        "A subject's new config row takes settings of the default context that were not in force there.",
+        (Edit(OLD + "policies:with_policy", "row[name] = value", "pass"),),
+        by_tests("laws/test_upgrade.py::test_what_is_in_force_stays_the_same"),
+    ),
+    Bug(
+        "upgrade: generations are lost",
+        "Versions of a log of format 1 get generation 0, whatever their subject's is.",
+        (Edit(OLD + "rows:_version", "known.generations.get((context, subject), 0), ordinal", "0, ordinal"),),
+        EQUAL,
+    ),
+    Bug(
+        "upgrade: nothing is compared at the end",
+        "What was carried over is believed to be equal.",
+        (
+            Edit(OLD + "rows:_schema", 'likeness="lookup_digest"', 'likeness="lookup_digest", guid="guide"'),
+            Edit(OLD + "listing:differences", "was != text and not", "was is text and not"),
+        ),
+        EQUAL,
+    ),
+    Bug(
+        "upgrade: whatever was written meanwhile is sealed too",
+        "A log is sealed behind appends that were not read, and what they wrote is lost.",
+        (Edit(OLD + "sqlite:OldSqlite.write", "if _tip(file) != base:", "if _tip(file) is None:"),),
+        by_tests(UPGRADE + "test_a_log_that_is_still_written_to_is_refused"),
+    ),
+    Bug(
+        "upgrade: a record of a seal that came second counts",
+        "In a topic with any writer the upgrade takes its log for sealed though another append came first.",
+        (Edit(OLD + "topics:OldAny.write", "if place != base:", "if place is None:"),),
+        by_tests(UPGRADE + "test_a_seal_that_came_second_in_a_topic_is_none"),
+    ),
+    Bug(
+        "upgrade: a topic is read up to its fold",
+        "Of a topic of format 1 the state of its newest fold is carried over, and what was appended behind it is lost.",
+        (Edit(OLD + "partition:state_of", "_rows_of(chunks), appends)", "_rows_of(chunks), ())"),),
+        by_tests(UPGRADE + "test_all_forms_hold_the_same_rows"),
+    ),
+    Bug(
+        "upgrade: a row that could not be read is left out",
+        "Rows that format 1 could not read are not carried over, so nobody can mend them any more.",
+        (
+            Edit(
+                OLD + "rows:converted",
+                "new.append(Encoded(RENAMED.get(row.table, row.table), row.key, row.value))",
+                "pass",
+            ),
+        ),
+        by_tests(UPGRADE + "test_a_row_that_format_1_could_not_read_stays_as_it_is"),
+    ),
+)

@@ -1,0 +1,77 @@
+"""Bugs planted where a subject that is made again must inherit nothing, and one without versions must stay itself."""
+
+from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
+
+PLACES, REMOVAL = "treaty.core.law.places:", "treaty.core.law.removal:"
+LAWS = "laws/test_generations.py::"
+
+GENERATIONS = (
+    Bug(
+        "generation: a type counter is inherited",
+        "The counter of a type has no generation and stays, so a subject that is made again goes on counting.",
+        (
+            Edit(PLACES + "new_version", "types_key(request.subject, generation,", "types_key(request.subject, 0,"),
+            Edit(REMOVAL + "remove_subject", "for kind in KINDS_OF_SUBJECT", "for kind in KINDS_OF_SUBJECT[:1]"),
+        ),
+        by_tests(LAWS + "test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s"),
+    ),
+    Bug(
+        "generation: a name of the predecessor is found",
+        "Names have no generation, so that a name of a subject that was removed is taken for ever.",
+        (
+            Edit(
+                PLACES + "_names",
+                "key = (*request.subject, generation, scheme, name)",
+                "key = (*request.subject, 0, scheme, name)",
+            ),
+        ),
+        by_tests(LAWS + "test_a_subject_that_is_made_again_begins_anew"),
+        also=by_lives(0, ANY),
+    ),
+    Bug(
+        "purge: the counter of encoding ids goes with the subject",
+        "A subject that is made again gives encoding ids that payloads of its predecessor have.",
+        (
+            Edit(
+                REMOVAL + "remove_subject",
+                'return [Row("subject", tuple(subject), None),',
+                'return [Row("subject", tuple(subject), None), Row("counter", ("encodings", *subject, 0, ""), None),',
+            ),
+        ),
+        by_tests("laws/test_counters.py::test_the_counter_of_encoding_ids_stays_when_its_subject_goes"),
+    ),
+    Bug(
+        "purge: the counter of ordinals stays",
+        "A subject that is removed for good leaves a counter that nobody will ever ask for.",
+        (Edit(REMOVAL + "remove_subject", "for kind in KINDS_OF_SUBJECT", "for kind in KINDS_OF_SUBJECT[1:]"),),
+        by_tests("laws/test_counters.py::test_purged_subjects_leave_nothing_but_the_counter_of_ids"),
+        also=by_lives(0, ANY),
+    ),
+    Bug(
+        "purge: the counters of a subject's types go with a version",
+        "When a version is removed for good the numbers of versions of a type begin anew, though the subject stays.",
+        (
+            Edit(
+                REMOVAL + "remove_version",
+                "return remove_versions(view, with_hidden(view, one))",
+                "return remove_versions(view, with_hidden(view, one)) + [Row('counter', key, None) "
+                "for key in view.walk('counter.subject', *subject_span('types', *subject_of_key(one[0])))]",
+            ),
+        ),
+        by_tests(LAWS + "test_nothing_is_given_twice_within_a_generation"),
+        also=by_lives(0, ANY),
+    ),
+    Bug(
+        "generation: the first version makes its subject anew",
+        "A registration into a subject without versions goes by another generation than the subject's.",
+        (Edit(PLACES + "_home", "return tuple(rows), there.generation", "return tuple(rows), view.sequence + 1"),),
+        by_tests("laws/test_empty_subjects.py::test_the_first_version_keeps_what_the_subject_is"),
+        also=by_lives(0, ANY),
+    ),
+    Bug(
+        "generation: rows of another generation are sound",
+        "Soundness does not hold the generation of a row against that of its subject.",
+        (Edit("treaty.core.soundness:_generation", "there.generation != generation", "there.generation < 0"),),
+        by_tests(LAWS + "test_rows_of_another_generation_are_named"),
+    ),
+)

@@ -1,0 +1,112 @@
+"""Bugs planted in what policies mean, how they are shown and put, and what a subject is made with."""
+
+from tests.planted.bug import Bug, Edit, by_tests
+
+ADMISSION, SETTINGS, WORDS = "treaty.core.law.admission:", "treaty.core.law.settings:", "treaty.core.policy:"
+POLICY, MADE = "laws/test_policies.py::", "laws/test_policies_made.py::"
+
+POLICIES = (
+    Bug(
+        "policy: forward is judged with the range of backward",
+        "A version is compared forward where the range of the other direction holds it.",
+        (Edit(ADMISSION + "compared_with", "_holds(policy.forward, at, one)", "_holds(policy.backward, at, one)"),),
+        by_tests(POLICY + "test_a_version_is_compared_in_the_directions_in_whose_range_it_is[at-once]"),
+    ),
+    Bug(
+        "policy: a range from a version on leaves that version out",
+        "A range begins behind the version at which it should begin.",
+        (Edit(ADMISSION + "_holds", ">= range_.ordinal", "> range_.ordinal"),),
+        by_tests("laws/test_admission.py::test_every_policy_admits_what_it_says[at-once]"),
+    ),
+    Bug(
+        "policy: denial is forgotten by the word that is shown",
+        "A level that refuses every change is shown as NONE.",
+        (Edit(WORDS + "word_of", "if level.deny", "if level.deny and kinds"),),
+        by_tests(POLICY + "test_the_word_that_is_shown_is_the_nearest_stricter_one"),
+    ),
+    Bug(
+        "policy: a range from a version on is shown as the latest",
+        "The word that stands for such a range is less strict than the range.",
+        (Edit(WORDS + "word_of", 'if kinds == {"latest"}', 'if kinds <= {"latest", "till"}'),),
+        by_tests(POLICY + "test_the_word_that_is_shown_is_the_nearest_stricter_one"),
+    ),
+    Bug(
+        "policy: the word that was shown replaces the level",
+        "A client that puts back the level that it has read changes a level that no word names.",
+        (Edit(SETTINGS + "merged", "level = new.level", "level = LEVELS[change.level]"),),
+        by_tests(
+            POLICY
+            + "test_the_word_just_shown_changes_nothing_and_any_other_replaces_the_level[at-once-FULL_TRANSITIVE]"
+        ),
+    ),
+    Bug(
+        "policy: the level of a subject takes a direction from above",
+        "A direction that a subject's level leaves out is the one of its context, as if a level were two members.",
+        (
+            Edit(
+                SETTINGS + "config_in_force",
+                "return config_of(found",
+                "below = _level_below(view, scope)\n    if found.level is not None and found.level.backward.kind == 'none':\n"
+                "        found = replace(found, level=replace(found.level, backward=below.backward))\n"
+                "    return config_of(found",
+            ),
+        ),
+        by_tests(POLICY + "test_the_level_is_one_member[at-once]"),
+    ),
+    Bug(
+        "policy: a context has a range from a version on",
+        "A range that begins at a version of no subject is taken.",
+        (
+            Edit(
+                "treaty.core.law.policies:_refuse_missing_version",
+                'range_.kind != "till"',
+                'range_.kind != "till" or scope.name is None',
+            ),
+        ),
+        by_tests(POLICY + "test_only_a_subject_has_a_range_that_begins_at_a_version"),
+    ),
+    Bug(
+        "createWith: a subject that is there is made again",
+        "A registration changes the policy of a subject that has versions.",
+        (
+            Edit(
+                "treaty.core.law.policies:created_config",
+                'if view.get("subject", tuple(subject)) is not None',
+                "if not subject",
+            ),
+        ),
+        by_tests(MADE + "test_a_subject_that_is_there_is_not_made_again"),
+    ),
+    Bug(
+        "createWith: the config that came before is overwritten",
+        "A registration changes a config that was set before its subject was there.",
+        (
+            Edit(
+                "treaty.core.law.policies:created_config",
+                "not in {None, getattr(new, name)}",
+                "not in {None, getattr(new, name), getattr(old, name)}",
+            ),
+        ),
+        by_tests(MADE + "test_a_config_that_says_something_else_refuses"),
+    ),
+    Bug(
+        "createWith: the row is not written",
+        "The first version is judged by the policy of the registration, and the next one by that of the chain.",
+        (Edit("treaty.core.law.places:_own_config", "() if config is None or", "() if view is not None or"),),
+        by_tests(MADE + "test_it_holds_from_then_on_and_is_changed_as_any_config"),
+    ),
+    Bug(
+        "transfer: a range begins at the ordinal of the source",
+        "A copied policy begins at another version, because the copy counts its versions anew.",
+        (
+            Edit(
+                "treaty.client.transfer.writing:_Writing._configure",
+                "{ordinal: self._ordinal(scope, number) for",
+                "{ordinal: ordinal for",
+            ),
+        ),
+        by_tests(
+            "behaviours/test_transfer_policies.py::test_a_range_begins_at_the_same_version_in_a_copy[memory-directly]"
+        ),
+    ),
+)

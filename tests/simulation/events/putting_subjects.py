@@ -1,0 +1,33 @@
+"""Subjects without a version: no command makes one, so somebody puts their rows."""
+
+import random
+
+from tests.simulation.members import Site
+from tests.simulation.workload import SUBJECTS
+from treaty.core import values
+from treaty.core.commit import Append, Commit, Position, make_append
+from treaty.core.rows import Row, encode_row
+
+
+async def put_subject(site: Site, chance: random.Random) -> None:
+    """Put a subject that is not there, with the context that it needs; it has no version until somebody registers one."""
+    names = chance.sample(SUBJECTS, len(SUBJECTS))
+    origin, properties = chance.choice(["confluent", "other"]), chance.choice([(), (("team", "c"),)])
+
+    def subject(base: Position) -> Append:
+        state = site.history.states[-1]
+        absent = [name for name in names if state.get("subject", tuple(name)) is None]
+        made = (
+            []
+            if not absent
+            else [Row("subject", tuple(absent[0]), values.Subject(base.sequence + 1, origin, properties=properties))]
+        )
+        if made and state.get("context", (absent[0].context,)) is None:
+            made.append(Row("context", (absent[0].context,), values.Context()))
+        rows = tuple(map(encode_row, made))
+        site.history.by_hand.update((row.table, row.key, row.value) for row in rows)
+        site.count["empty subjects"] += bool(rows)
+        commit = Commit(base.sequence + 1, rows)
+        return make_append(base, chance.randbytes(16), (commit,), site.history.roots_with(rows))
+
+    await site.store.intrude(subject)

@@ -1,0 +1,20 @@
+"""Planted: a repair of ids lowers their counter by one too many, so that an id is given twice."""
+
+from dataclasses import replace
+
+from treaty.core.reserved import ReservedIds
+from treaty.core.reserved import healing_row as original
+from treaty.core.rows import Row
+from treaty.core.values import Counter
+from treaty.core.view import View
+from treaty.log.care import repair
+
+LAWS = {"4"}
+EVENTS = {"ids freed"}
+PLACE, NAME = repair, "healing_row"
+
+
+def planted(view: View, found: ReservedIds) -> Row:
+    row = original(view, found)
+    assert isinstance(row.value, Counter)
+    return replace(row, value=replace(row.value, highest=max(0, row.value.highest - 1)))
