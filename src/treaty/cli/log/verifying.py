@@ -70,7 +70,7 @@ def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
     sound = not differ and not any(one.faults for one in verdicts) and not (found and found.count)
     if as_json:
         compared = {"against": _compared(found)} if found else {}
-        screen.say_json({"sound": sound, "logs": [*map(_told, verdicts)], **compared})
+        screen.say_json({"sound": sound, "logs": [*map(_as_json, verdicts)], **compared})
     else:
         for one in verdicts:
             _say(one)
@@ -88,7 +88,7 @@ def _checked(copy: Copy) -> Verdict:
     )
 
 
-def _told(one: Verdict) -> dict[str, Any]:
+def _as_json(one: Verdict) -> dict[str, Any]:
     faults = [
         {"rule": fault.rule, "table": fault.table, "key": list(fault.key), "message": fault.message}
         for fault in one.faults

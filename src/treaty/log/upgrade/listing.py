@@ -115,10 +115,10 @@ def _plain(policy: Members) -> Members:
     rest = {
         name: value for name, value in policy.items() if name not in {"backward", "forward", "range", "till", "deny"}
     }
-    return {**rest, **_said(level_of(policy))}
+    return {**rest, **_in_old_words(level_of(policy))}
 
 
-def _said(level: Members) -> Members:
+def _in_old_words(level: Members) -> Members:
     """A level of today in the words of format 1; ranges that differ can't be said, and stand as they are."""
     ranges = [level[name] for name in ("backward", "forward") if name in level]
     if any(one != ranges[0] for one in ranges):
@@ -158,7 +158,7 @@ def _back(row: Encoded, generations: Mapping[tuple[Any, ...], Any]) -> tuple[str
         rest = {name: value for name, value in policy.items() if name not in {"backward", "forward", "deny"}}
         members["policy"] = {
             **rest,
-            **_said({name: policy[name] for name in ("backward", "forward", "deny") if name in policy}),
+            **_in_old_words({name: policy[name] for name in ("backward", "forward", "deny") if name in policy}),
         }
     return table, canonical(key), canonical(members)
 

@@ -26,7 +26,9 @@ async def open_old(name: str, settings: Pairs, lines: Lines) -> OldLog:
         old: OldLog = _module("treaty.log.upgrade.postgres", "asyncpg", "postgres").OldPostgres(name)
         return old
     if parts.scheme == "kafka":
-        topic: OldLog = await _module("treaty.log.upgrade.topics", "confluent_kafka", "kafka").opened(name, settings)
+        topic: OldLog = await _module("treaty.log.upgrade.topics", "confluent_kafka", "kafka").open_topic(
+            name, settings
+        )
         return topic
     return _file(name, lines)
 

@@ -19,7 +19,7 @@ TRIES = 5
 """Times that a topic is read anew because its front was cut meanwhile, or an append did not come back."""
 
 
-async def opened(url: str, settings: Pairs) -> "OldAny | OldOwner":
+async def open_topic(url: str, settings: Pairs) -> "OldAny | OldOwner":
     """Reach the topic that a URL names. Raises `ClusterError`, `LogUnavailableError` or `LogDamagedError`."""
     place = place_of(url, settings)
     topic = Topic(place)

@@ -158,7 +158,7 @@ def rows_of(chunks: Sequence[Chunk]) -> Iterator[Encoded]:
     told = f"the snapshot at sequence {place.sequence}"
     count, found = 0, dict[str, int]()
     try:
-        pieces = _opened(chunks)
+        pieces = _decompressed(chunks)
         stated = _stated(next(pieces))
         for row in _each(pieces):
             count += 1
@@ -173,7 +173,7 @@ def rows_of(chunks: Sequence[Chunk]) -> Iterator[Encoded]:
         raise WrongFoldError(f"the tables of {told} come to another state root than it states")
 
 
-def _opened(chunks: Iterable[Chunk]) -> Iterator[bytes]:
+def _decompressed(chunks: Iterable[Chunk]) -> Iterator[bytes]:
     """What was compressed, piece by piece; the first piece is what stands before the rows."""
     work = zstandard.ZstdDecompressor().decompressobj()
     rest, begun = b"", False
