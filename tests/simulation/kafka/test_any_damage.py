@@ -280,7 +280,7 @@ def test_a_place_with_another_root_is_not_known() -> None:
 
 
 def unchecked(all_: Sequence[Chunk]) -> Iterator[Encoded]:
-    pieces = chunks._opened(all_)
+    pieces = chunks._decompressed(all_)
     next(pieces)
     return chunks._each(pieces)
 
