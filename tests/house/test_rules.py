@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.house import rules
+from tests.house import ratchet, rules
 
 ROOT = Path(__file__).parents[2]
 STANDARD = frozenset(sys.stdlib_module_names)
@@ -42,10 +42,49 @@ def test_an_offender_is_named(rule: rules.Rule, path: str, text: str) -> None:
 
 
 def test_a_crowded_folder_is_named() -> None:
-    crowd = [module(f"src/treaty/core/m{n}.py", '"""M."""\n') for n in range(12)]
+    crowd = [module(f"src/treaty/core/m{n}.py", '"""M."""\n') for n in range(20)]
 
     assert list(rules.crowded_folders([DECENT, *crowd])) == ["src/treaty/core"]
     assert not list(rules.crowded_folders(crowd))
+
+
+def test_a_folder_of_two_is_named_and_one_that_holds_folders_is_not() -> None:
+    pair = [module(f"src/treaty/core/law/m{n}.py", '"""M."""\n') for n in range(2)]
+    doorway = module("src/treaty/core/law/__init__.py", '"""Law."""\n')
+
+    assert list(rules.thin_folders([DECENT, doorway, *pair])) == ["src/treaty/core/law"]
+    assert not list(rules.thin_folders([DECENT, doorway, *pair, module("src/treaty/core/law/m2.py", '"""M."""\n')]))
+
+
+@pytest.mark.parametrize(
+    ("importer", "line"),
+    [
+        ("src/treaty/core/rights.py", "from treaty.core.names import N"),
+        ("src/treaty/core/rights.py", "from treaty.core import names"),
+        ("src/treaty/core/rights.py", "import treaty.core.names"),
+    ],
+)
+def test_a_small_module_with_one_importer_is_named(importer: str, line: str) -> None:
+    one, two = module(importer, f"{line}\n"), module("src/treaty/core/rows.py", f"{line}\n")
+    other_room = module("src/treaty/node/rights.py", f"{line}\n")
+    long = module(str(DECENT.path), DECENT.text + "\n" * 40)
+
+    assert list(rules.thin_modules([DECENT, one])) == [f"{DECENT.path}: only treaty.core.rights imports it"]
+    assert not list(rules.thin_modules([DECENT, one, two]))
+    assert not list(rules.thin_modules([DECENT, other_room]))
+    assert not list(rules.thin_modules([long, one]))
+
+
+def test_the_ratchet_turns_one_way() -> None:
+    numbers = ratchet.Ratchet({"rule": {"core": 2, "log": 2}}, frozenset({"log"}))
+    paths = [f"src/treaty/{name}.py" for name in ("core/a", "core/b", "log/a", "log/b")]
+
+    assert not list(ratchet.broken(numbers, "rule", paths))
+    assert not list(ratchet.broken(numbers, "rule", paths[:3])), "a room in work may have fewer"
+    assert "lower it to 1" in "".join(ratchet.broken(numbers, "rule", paths[1:]))
+    assert "core has 3" in "".join(ratchet.broken(numbers, "rule", [*paths, "src/treaty/core/c.py"]))
+    assert "log has 3" in "".join(ratchet.broken(numbers, "rule", [*paths, "src/treaty/log/c.py"]))
+    assert "docs has 1" in "".join(ratchet.broken(numbers, "rule", [*paths, "docs/howto/x.md:3"]))
 
 
 def test_errors_and_protocols_may_have_heirs() -> None:
