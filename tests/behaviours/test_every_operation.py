@@ -10,8 +10,8 @@ from treaty.client.connection import Connection
 from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.answers import Config
-from treaty.core.decide import LAWS
 from treaty.core.names import subject_of
+from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Call
 from treaty.core.resource import Resource
@@ -20,7 +20,11 @@ from treaty.core.schema import Draft, Metadata, Tagged
 TOPIC = Resource("orders", "lkc-1", "id-1")
 OWNED = Draft(V1, metadata=Metadata(properties=(("owner", "ada"),)))
 THERE_AND_BACK = t.Change(
-    TOPIC, (t.Operation("CREATE", t.Wish("value", subject_of("orders"))), t.Operation("DELETE", t.Wish("value")))
+    TOPIC,
+    (
+        t.AssociationChange("CREATE", t.Wish("value", subject_of("orders"))),
+        t.AssociationChange("DELETE", t.Wish("value")),
+    ),
 )
 Step = Callable[[Connection], Any]
 
@@ -87,7 +91,7 @@ def q_of_topic() -> t.ListAssociations:
 
 
 def test_the_story_has_every_kind_of_request() -> None:
-    assert set(STORY) == set(LAWS)
+    assert set(STORY) == set(OPERATIONS)
 
 
 def test_the_story_goes_alike_through_every_door(connection: Connection) -> None:

@@ -164,11 +164,17 @@ def test_an_associated_subject_stays(connection: Connection) -> None:
 def test_a_batch_says_of_each_entry_what_became_of_it(connection: Connection) -> None:
     connection.register("v", NUMBER)
     results = connection.change_associations(
-        t.Change(ORDERS, (t.Operation("CREATE", wish("v")), t.Operation("UPSERT", wish("k", "key", schema=schema())))),
-        t.Change(USERS, (t.Operation("CREATE", wish("v", schema=schema(OTHER))),)),
-        t.Change(USERS, (t.Operation("CREATE", wish("v", schema=schema("nonsense"))),)),
-        t.Change(USERS, (t.Operation("CREATE", wish("v")), t.Operation("DELETE", t.Wish()))),
-        t.Change(ORDERS, (t.Operation("DELETE", t.Wish("key"), cascade=True),)),
+        t.Change(
+            ORDERS,
+            (
+                t.AssociationChange("CREATE", wish("v")),
+                t.AssociationChange("UPSERT", wish("k", "key", schema=schema())),
+            ),
+        ),
+        t.Change(USERS, (t.AssociationChange("CREATE", wish("v", schema=schema(OTHER))),)),
+        t.Change(USERS, (t.AssociationChange("CREATE", wish("v", schema=schema("nonsense"))),)),
+        t.Change(USERS, (t.AssociationChange("CREATE", wish("v")), t.AssociationChange("DELETE", t.Wish()))),
+        t.Change(ORDERS, (t.AssociationChange("DELETE", t.Wish("key"), cascade=True),)),
     )
 
     assert [one.refused and one.refused.kind for one in results] == [None, "incompatible", "invalid-schema", None, None]
@@ -181,7 +187,7 @@ def test_a_batch_says_of_each_entry_what_became_of_it(connection: Connection) ->
     assert refused.error.findings
     assert connection.subjects() == ("k", "v")
     assert [one.kind for one in connection.associations(t.OfName("-"))] == ["value"]
-    dry = connection.change_associations(t.Change(USERS, (t.Operation("CREATE", wish("v")),)), dry_run=True)
+    dry = connection.change_associations(t.Change(USERS, (t.AssociationChange("CREATE", wish("v")),)), dry_run=True)
     assert dry[0].done is not None
     assert len(connection.associations("v")) == 1
 
@@ -209,15 +215,15 @@ def test_many_are_asked_for_at_once(connection: Connection) -> None:
 def test_a_command_that_comes_twice_is_done_once(connection: Connection) -> None:
     once = t.ChangeAssociations(
         (
-            t.Change(ORDERS, (t.Operation("CREATE", wish("v", lifecycle="STRONG", schema=schema())),)),
-            t.Change(USERS, (t.Operation("DELETE", t.Wish()),)),
+            t.Change(ORDERS, (t.AssociationChange("CREATE", wish("v", lifecycle="STRONG", schema=schema())),)),
+            t.Change(USERS, (t.AssociationChange("DELETE", t.Wish()),)),
         )
     )
     call = Call(command_id="once")
     told = connection.ask(once, call)
     again = connection.ask(once, call)
     assert again.answer == told.answer
-    gone = t.ChangeAssociations((t.Change(ORDERS, (t.Operation("DELETE", t.Wish(), cascade=True),)),))
+    gone = t.ChangeAssociations((t.Change(ORDERS, (t.AssociationChange("DELETE", t.Wish(), cascade=True),)),))
     assert connection.ask(gone, Call(command_id="gone")).answer == connection.ask(gone, Call(command_id="gone")).answer
     assert connection.subjects(visible="all") == ()
     create = t.Associate(ORDERS, (wish("v", schema=schema()),))

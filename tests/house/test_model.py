@@ -45,7 +45,7 @@ def test_the_model_imports_nothing_of_the_law() -> None:
 
 
 def test_the_ban_knows_what_is_banned() -> None:
-    law = ("law", "law.places", "decide", "needs", "seen", "rights", "policy", "policy.LEVELS", "policy.word_of", "tables",
+    law = ("law", "law.places", "decide", "operations", "permissions", "outcomes", "aliases", "seen", "rights", "policy", "policy.LEVELS", "policy.word_of", "tables",
            "view", "overlay", "identity")  # fmt: skip
 
     assert not any(is_allowed(f"treaty.core.{name}") for name in law)
@@ -58,5 +58,9 @@ def test_nobody_who_judges_asks_the_law() -> None:
     names = {name for file in judges for name in imported(file)}
 
     assert not {
-        name for name in names if name.startswith(("treaty.core.law", "treaty.core.decide", "treaty.core.needs"))
+        name
+        for name in names
+        if name.startswith(
+            ("treaty.core.law", "treaty.core.decide", "treaty.core.operations", "treaty.core.permissions")
+        )
     }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from treaty.core.needs import refuse_unless_allowed
+from treaty.core.operations import refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
 from treaty.core.rights import Access, Permission, Rule, complete

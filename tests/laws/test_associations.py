@@ -67,7 +67,7 @@ def test_a_dry_run_answers_and_writes_nothing(bench: Bench) -> None:
     before = dict(bench.tables.roots)
     bench.do(t.Associate(TOPIC, (weak(),), update=True, dry_run=True))
     bench.do(t.Dissociate("id-1", cascade=True, dry_run=True))
-    bench.do(t.ChangeAssociations((t.Change(TOPIC, (t.Operation("DELETE", t.Wish()),)),), dry_run=True))
+    bench.do(t.ChangeAssociations((t.Change(TOPIC, (t.AssociationChange("DELETE", t.Wish()),)),), dry_run=True))
     assert bench.tables.roots == before
 
 

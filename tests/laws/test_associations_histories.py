@@ -52,7 +52,7 @@ def steps(draw: st.DrawFn) -> q.Request[Any]:
         case 4 | 5:
             kinds: tuple[t.Op, ...] = ("CREATE", "UPSERT", "DELETE")
             ops = st.sampled_from(kinds)
-            operations = tuple(t.Operation(draw(ops), one, draw(st.booleans())) for one in wishes)
+            operations = tuple(t.AssociationChange(draw(ops), one, draw(st.booleans())) for one in wishes)
             return batch(t.Change(resource, operations), t.Change(draw(st.sampled_from(RESOURCES)), operations[:1]))
         case 6:
             references = (Reference("r", str(draw(st.sampled_from(NAMES))), -1),) if draw(st.booleans()) else ()

@@ -14,7 +14,8 @@ from tests.simulation.workload import GENERATORS, Asker, request
 from treaty.core import values
 from treaty.core.command import Command, Decision
 from treaty.core.counters import KINDS_OF_SUBJECT
-from treaty.core.decide import decide, is_command
+from treaty.core.decide import decide
+from treaty.core.operations import is_command
 from treaty.core.requests import Register, Request
 from treaty.core.rows import Key, Row, encode_row
 from treaty.core.tables import DictTables

@@ -130,7 +130,10 @@ def test_a_subject_that_goes_and_comes_in_one_command_is_another_one(bench: Benc
     bench.do(tied.Associate(resource, (wish,)))
     put(bench, S, "a", "b?")
     again = replace(wish, schema=q.Register(S, toy("z")))
-    steps = (tied.Operation("DELETE", tied.Wish("value"), cascade=True), tied.Operation("CREATE", again))
+    steps = (
+        tied.AssociationChange("DELETE", tied.Wish("value"), cascade=True),
+        tied.AssociationChange("CREATE", again),
+    )
     (result,) = bench.do(tied.ChangeAssociations((tied.Change(resource, steps),))).results
 
     assert result.refused is None

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from treaty.core import refusals
 from treaty.core.command import Command
-from treaty.core.decide import LAWS
 from treaty.core.finding import Fault, Finding
 from treaty.core.limits import PEER_BATCH
 from treaty.core.names import Subject
+from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import (
     ERROR_CLASSES,
     Incompatible,
@@ -34,7 +34,6 @@ from treaty.wire.peer.batch import (
     VERSION,
     Classes,
     VersionError,
-    answer_of,
     batch_bytes,
     batch_from,
     handed_bytes,
@@ -44,7 +43,7 @@ from treaty.wire.peer.batch import (
 from treaty.wire.peer.forms import FormError
 from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Refused, Told
 
-COMMANDS = sorted((kind for kind, law in LAWS.items() if law.writes), key=lambda kind: kind.__name__)
+COMMANDS = sorted((kind for kind, operation in OPERATIONS.items() if operation.writes), key=lambda kind: kind.__name__)
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=12)
 """Halves of surrogate pairs too: the law refuses them with a sentence of its own, and must see them for that."""
 TOKENS = st.builds(Token, st.text("0123456789abcdef"), st.integers(0, 10**17), st.text("0123456789abcdef"))
@@ -133,7 +132,7 @@ def test_every_kind_of_answer_travels_exactly(kind: type) -> None:
     request: Any = object.__new__(kind)  # only its class counts
 
     @settings(max_examples=25, deadline=None)
-    @given(of(answer_of(kind)), TOKENS)
+    @given(of(OPERATIONS[kind].answer), TOKENS)
     def each(answer: Any, token: Token) -> None:
         assert heard(Done(Reply(answer, token)), request) == Done(Reply(answer, token))
 

@@ -1,6 +1,6 @@
 """Rights as laws: what patterns and rules mean, and what every request needs."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
-from treaty.core import associating
+from treaty.core import associating, limits
 from treaty.core import requests as q
 from treaty.core.answers import Config
-from treaty.core.decide import LAWS
 from treaty.core.names import Subject
-from treaty.core.needs import NEEDS, needs, refuse_unless_allowed
+from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Force, Request, Scope
 from treaty.core.resource import Resource
@@ -28,8 +27,18 @@ def kinds() -> set[type]:
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
-def test_every_kind_of_request_has_its_needs() -> None:
-    assert set(NEEDS) == set(LAWS) == kinds()
+def test_every_kind_of_request_is_declared_once() -> None:
+    assert set(OPERATIONS) == kinds()
+    assert all(one.request is kind for kind, one in OPERATIONS.items())
+
+
+def test_a_declaration_says_what_its_request_says() -> None:
+    for kind, one in OPERATIONS.items():
+        (base,) = (base for base in getattr(kind, "__orig_bases__", ()) if get_args(base))
+        assert get_args(base) == (one.answer,), f"{one.name} answers {one.answer}, and its request {base}"
+        assert all(isinstance(getattr(limits, name), int) for name in one.limits), (
+            f"{one.name} has a limit that is none"
+        )
 
 
 def test_every_index_of_subjects_and_schemas_says_whose_rows_it_finds() -> None:
@@ -44,7 +53,7 @@ def test_an_unknown_kind_of_request_is_refused() -> None:
         pass
 
     with pytest.raises(Forbidden, match="Unheard"):
-        needs(Unheard())
+        refuse_unless_allowed(access("admin"), "user:a", Unheard())
 
 
 # ------------------------------------------------------------------------------------------------------- patterns

@@ -48,5 +48,5 @@ def batch(*changes: t.Change) -> t.ChangeAssociations:
     return t.ChangeAssociations(changes)
 
 
-def step(op: t.Op, wish: t.Wish, *, cascade: bool = False) -> t.Operation:
-    return t.Operation(op, wish, cascade)
+def step(op: t.Op, wish: t.Wish, *, cascade: bool = False) -> t.AssociationChange:
+    return t.AssociationChange(op, wish, cascade)

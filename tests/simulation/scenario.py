@@ -25,8 +25,8 @@ from tests.simulation.runs.table import maker
 from tests.simulation.runs.weather import old_leaders, weather
 from tests.simulation.workload import GENERATORS, Asker, request
 from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.decide import is_command
 from treaty.core.names import Subject
+from treaty.core.operations import is_command
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply, Token
 from treaty.core.requests import GetOutcome, ListSubjects, Register, Request

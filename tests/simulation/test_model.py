@@ -11,7 +11,7 @@ from tests.simulation.judging.model.deciding import RULES, decide, is_command
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.rights import NEEDS
 from treaty.core.answers import Deleted
-from treaty.core.decide import LAWS
+from treaty.core.operations import OPERATIONS
 from treaty.core.requests import Request
 
 
@@ -21,9 +21,9 @@ class Unheard(Request[Deleted]):
 
 
 def test_the_model_has_a_rule_and_a_need_for_every_kind_of_request() -> None:
-    writing = {kind for kind, law in LAWS.items() if law.writes}
+    writing = {kind for kind, operation in OPERATIONS.items() if operation.writes}
 
-    assert set(RULES) == set(LAWS) == set(NEEDS)
+    assert set(RULES) == set(OPERATIONS) == set(NEEDS)
     assert {kind for kind, rule in RULES.items() if rule.writes} == writing
 
 

@@ -12,7 +12,7 @@ from tests.simulation.events.table import EVENTS
 from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run
 from tests.simulation.workload import GENERATORS
-from treaty.core.decide import LAWS
+from treaty.core.operations import OPERATIONS
 
 SEEDS = 250
 WANTED = (
@@ -72,7 +72,7 @@ def test_another_seed_is_another_life() -> None:
 
 
 def test_every_kind_of_request_is_asked() -> None:
-    assert set(GENERATORS) == set(LAWS)
+    assert set(GENERATORS) == set(OPERATIONS)
 
 
 @pytest.mark.parametrize("seed", [181, 3031, 5293, 20260, 30049])

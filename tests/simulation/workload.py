@@ -210,7 +210,7 @@ def resource(ask: Asker) -> Resource:
 def change(ask: Asker) -> tied.Change:
     steps = ask.chance.randint(1, 2)
     ops: tuple[tied.Op, ...] = ("CREATE", "UPSERT", "DELETE")
-    operations = (tied.Operation(ask.chance.choice(ops), wish(ask), ask.often(0.3)) for _ in range(steps))
+    operations = (tied.AssociationChange(ask.chance.choice(ops), wish(ask), ask.often(0.3)) for _ in range(steps))
     return tied.Change(resource(ask), tuple(operations))
 
 

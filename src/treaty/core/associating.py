@@ -218,7 +218,7 @@ class Dissociate(Request[Deleted]):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class AssociationChange:
     """One step of a batch. Of a DELETE's wish only the kind counts."""
 
     op: Op
@@ -231,7 +231,7 @@ class Change:
     """One entry of a batch: steps for one resource, in order, all or none."""
 
     resource: Resource
-    operations: tuple[Operation, ...]
+    operations: tuple[AssociationChange, ...]
 
 
 @dataclass(frozen=True, slots=True)

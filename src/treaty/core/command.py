@@ -1,7 +1,7 @@
 """What goes into a decision and what comes out of one."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from treaty.core.grammar import Question
 from treaty.core.requests import Request
@@ -9,16 +9,17 @@ from treaty.core.rights import Access
 from treaty.core.rows import Key, Row
 
 A = TypeVar("A")
+R = TypeVar("R", bound=Request[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Command(Generic[A]):
+class Command(Generic[R]):
     """A request as it arrived: `command_id` makes it this command and no other, `time` (ms since the epoch) and
     `principal` come with it, because the law has neither a clock nor a door. Nothing is done that `access`
     does not allow, and a query shows no more than it lets be read (None: there are no rights here).
     """
 
-    request: Request[A]
+    request: R
     command_id: str
     time: int
     principal: str = ""

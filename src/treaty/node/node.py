@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from treaty.core.calls import FRESH, refuse_bad_call
 from treaty.core.command import Command, Needs
 from treaty.core.commit import as_root
-from treaty.core.decide import decide, is_command, looks
+from treaty.core.decide import decide
 from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.lineage import unfinished
+from treaty.core.operations import is_command, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, Call, Reply, Token
 from treaty.core.requests import Request
@@ -167,12 +168,14 @@ class Node:
             reason = f" ({self.follower.trouble}; {self.follower.standing})" if self.follower.trouble else ""
             raise Unavailable(f"no answer within {call.timeout} seconds{reason}; nothing was written") from None
 
-    async def _query(self, command: Command[A], call: Call) -> Reply[A]:
+    async def _query(self, command: Command[Request[A]], call: Call) -> Reply[A]:
         """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
         if call.after is not None:
             await self._reach(call.after)
         consistency = call.consistency
-        fresh = consistency in FRESH or (not consistency and looks(command.request)) or not self.follower.done
+        fresh = (
+            consistency in FRESH or (not consistency and needs_read_barrier(command.request)) or not self.follower.done
+        )
         fresh = fresh or self._tables.damaged or not self.follower.proven
         if consistency == "strict" and not self._log.linearizable:
             await self._barrier()
@@ -204,7 +207,7 @@ class Node:
             )
         await self._queue.barriers.wait(taken=taken)
 
-    async def _verdict(self, command: Command[A]) -> Reply[A] | Refusal:
+    async def _verdict(self, command: Command[Request[A]]) -> Reply[A] | Refusal:
         """Decide a query on the tables as they are, with the token of that state."""
         sitting = self._desk.sitting()
         for rounds in range(DECISION_ROUNDS + 1):

@@ -10,6 +10,7 @@ from treaty.core.limits import DECISION_ROUNDS, HANDED_WITHIN, OUTCOMES, QUEUE
 from treaty.core.lineage import sealed, unfinished
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Reply, Token
+from treaty.core.requests import Request
 from treaty.node.barriers import Barriers
 from treaty.node.follower import Follower
 from treaty.node.grammar import Desk
@@ -97,7 +98,7 @@ class Queue:
 
     async def submit(
         self,
-        command: Command[A],
+        command: Command[Request[A]],
         timeout: float,
         handed: Handed | None = None,
         *,

@@ -18,7 +18,7 @@ from treaty.wire.peer.message import Failed, Handed, Told
 
 def name_of(handed: Handed) -> str:
     """The subject that a command is about."""
-    return str(handed.command.request.subject.name)  # type: ignore[attr-defined]  # all that are handed over here have one
+    return str(handed.command.request.subject.name)  # all that are handed over here have one
 
 
 def in_turn(node: Node) -> Callable[[Node, Handed], Awaitable[Told]]:

@@ -11,10 +11,10 @@ import pytest
 from tests.behaviours.nodes.lives import FAIR, desk, living, post, virtual, way, world
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
+from treaty.core import outcomes
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import START, Append, Commit, make_append
 from treaty.core.grammar import Answer, Grammar, Parse, Question
-from treaty.core.law import memory
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import Call, Reply
@@ -161,7 +161,7 @@ async def test_what_was_sent_and_not_settled_in_time_is_unknown_and_told_later()
 
 @virtual
 async def test_what_is_no_longer_remembered_is_unknown_and_never_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "OUTCOMES", 5)
+    monkeypatch.setattr(outcomes, "OUTCOMES", 5)
     monkeypatch.setattr(writer, "OUTCOMES", 5)
     disk, weather = Disk(99), Weather(FAIR)
     async with living(way(disk, weather), 1) as one, living(way(disk, seed=2), 2) as two:

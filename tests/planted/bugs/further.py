@@ -43,7 +43,7 @@ FURTHER = (
         "Rights are asked for the name in the request, and not for the subject that it leads to.",
         (
             Edit(
-                "treaty.core.law.aliases:meant",
+                "treaty.core.aliases:resolve_alias",
                 "refuse_unless_allowed(access, command.principal, request)",
                 "refuse_unless_allowed(access, command.principal, command.request)",
             ),
@@ -58,7 +58,7 @@ FURTHER = (
         "A registration that names the policy of its new subject needs no right to the config.",
         (
             Edit(
-                "treaty.core.needs:_register",
+                "treaty.core.permissions:of_register",
                 '("/treaty/createWith/policy",) * chosen',
                 '("/treaty/createWith/policy",) * (not request)',
             ),

@@ -228,7 +228,7 @@ JUDGED = (
     Bug(
         "rule: references need no right",
         "A schema may refer to a subject that who registers it may not read.",
-        (Edit("treaty.core.needs:_references", "if one.subject", "if not one"),),
+        (Edit("treaty.core.permissions:_references", "if one.subject", "if not one"),),
         by_lives(0, ANY),
     ),
     Bug(

@@ -6,7 +6,7 @@ RULES = (
     Bug(
         "outcomes: only fifty are kept",
         "The outcome of a command is forgotten after fifty commits instead of 10,000.",
-        (Edit("treaty.core.law.memory:_too_old", "sequence - OUTCOMES", "sequence - 50"),),
+        (Edit("treaty.core.outcomes:_too_old", "sequence - OUTCOMES", "sequence - 50"),),
         by_tests("laws/test_corners.py::test_the_oldest_outcome_falls_out"),
     ),
     Bug(
@@ -44,7 +44,13 @@ RULES = (
     Bug(
         "alias: followed although the request says exact",
         "A request that means the subject itself is sent on to what the subject stands for.",
-        (Edit("treaty.core.law.aliases:alias_candidate", "and request.exact", "and not request"),),
+        (
+            Edit(
+                "treaty.core.operations:_subject_unless_exact",
+                "None if request.exact else request.subject",
+                "request.subject",
+            ),
+        ),
         by_tests("behaviours/test_registry_aliases.py::test_importers_mean_the_subject_itself[memory]"),
         also=by_lives(0, ANY),
     ),
@@ -84,7 +90,7 @@ RULES = (
         "What a command came to is told to another request that has the same id.",
         (
             Edit(
-                "treaty.core.law.memory:recall",
+                "treaty.core.outcomes:recall_answer",
                 'if members.get("request", "") not in {"", request_digest(command.request)}:',
                 "if not members:",
             ),

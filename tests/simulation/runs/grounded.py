@@ -10,8 +10,7 @@ from functools import lru_cache
 import pytest
 
 from tests.simulation.members import HANDED
-from treaty.core import limits, rows, tables
-from treaty.core.law import memory
+from treaty.core import limits, outcomes, rows, tables
 from treaty.log.care import restore
 from treaty.node import queue, writer
 from treaty.node.peers import handing
@@ -44,9 +43,9 @@ def grounded(seed: int, *, hands_over: bool = False) -> Iterator[None]:
         patch.setattr(handing, "HANDED_WITHIN", HANDED)
         patch.setattr(queue, "HANDED_WITHIN", HANDED)
         if not hands_over and random.Random(f"outcomes/{seed}").random() < FORGETFUL:
-            for module in (limits, memory, queue, writer):
+            for module in (limits, outcomes, queue, writer):
                 patch.setattr(module, "OUTCOMES", REMEMBERED)
-            for module in (limits, memory):
+            for module in (limits, outcomes):
                 patch.setattr(module, "OUTCOMES_DROPPED", DROPPED)
         if random.Random(f"room/{seed}").random() < TIGHT:
             for name, most in ROOM.items():

@@ -10,7 +10,7 @@ from treaty.client.credentials import Credentials
 from treaty.client.settings import Settings
 from treaty.client.steps import Alone, Event, Headers, Lost, Pause, Send, Talk, answered
 from treaty.client.talk.world import World
-from treaty.core.decide import is_command
+from treaty.core.operations import is_command
 from treaty.core.refusals import NotOffered, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request

@@ -11,11 +11,10 @@ from treaty.client.settings import Settings
 from treaty.client.steps import Lost, Pause, Talk
 from treaty.client.talk.attempt import asked_pause, exchanged, hopeless, may_be_done, understood
 from treaty.client.talk.world import World
-from treaty.core.associating import Associate
-from treaty.core.decide import is_command
+from treaty.core.operations import is_command, is_idempotent, needs_read_barrier
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
-from treaty.core.requests import GetGuid, GetSchema, MakeContext, Register, Request, SetConfig, SetMode
+from treaty.core.requests import Request
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import Received, read_error
 
@@ -44,7 +43,7 @@ def _carried(request: Request[Any], call: Call, settings: Settings, world: World
     """
     if world.written is None or call.after is not None or not settings.own_writes or is_command(request):
         return call
-    if isinstance(request, (GetSchema, GetGuid)) and call.consistency != "eventual":
+    if not needs_read_barrier(request) and call.consistency != "eventual":
         return call
     return replace(call, after=world.written)
 
@@ -85,7 +84,7 @@ class _Attempts(Generic[A]):
                 nodes.failed(node, now, asked_pause(event))
         except Refusal as refused:
             nodes.worked(node)
-            if not self.waits and (not self.maybe or _repeatable(self.request) or _remembers(event)):
+            if not self.waits and (not self.maybe or is_idempotent(self.request) or _remembers(event)):
                 raise
             self.over = True
             if self.waits:
@@ -150,13 +149,6 @@ def _waited(attempts: _Attempts[Any], node: int) -> Talk[bool]:
         message = f"{attempts.settings.urls[node]} asks to be left alone for {wait:.1f} s more"
         attempts.failure = attempts.failure or Unavailable(message, wait)
     return False
-
-
-def _repeatable(request: Request[Any]) -> bool:
-    """Tell whether a command says the same when it is done again; the others are refused where they were done before."""
-    if isinstance(request, Register):
-        return not request.number and request.expected is None
-    return isinstance(request, (SetConfig, SetMode, MakeContext, Associate)) or not is_command(request)
 
 
 def _remembers(event: Received | Lost) -> bool:

@@ -118,10 +118,9 @@ def told(one: Tied) -> Association:
 # ------------------------------------------------------------------------------------------------------- requests
 
 
-def list_associations(view: View, command: Command[Associations], grammar: Grammar) -> Decision[Associations]:
+def list_associations(view: View, command: Command[ListAssociations], grammar: Grammar) -> Decision[Associations]:
     """List associations; none is an empty list."""
     request = command.request
-    assert isinstance(request, ListAssociations)
     return Decision((), Associations(tuple(told(one) for one in _asked(view, request))))
 
 
@@ -162,12 +161,9 @@ def _order(one: Tied) -> tuple[str, ...]:
     return (one[1].namespace, one[1].resource, one[1].kind, *subject_of(one[1].subject))
 
 
-def get_associations(
-    view: View, command: Command[AssociationResults], grammar: Grammar
-) -> Decision[AssociationResults]:
+def get_associations(view: View, command: Command[GetAssociations], grammar: Grammar) -> Decision[AssociationResults]:
     """Answer several questions, each about one resource. What one of them asks wrongly does not hurt the others."""
     request = command.request
-    assert isinstance(request, GetAssociations)
     refuse_bad_batch(len(request.gets))
     return Decision((), AssociationResults(tuple(_got(view, one, schemas=request.schemas) for one in request.gets)))
 

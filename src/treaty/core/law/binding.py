@@ -12,6 +12,7 @@ from treaty.core.associating import (
     KINDS,
     LIFECYCLES,
     Associate,
+    AssociationChange,
     AssociationResult,
     AssociationResults,
     Bound,
@@ -19,7 +20,6 @@ from treaty.core.associating import (
     ChangeAssociations,
     Given,
     Op,
-    Operation,
     Refused,
     ResourceBound,
     Wish,
@@ -36,7 +36,7 @@ from treaty.core.law.stage import Stage
 from treaty.core.law.versions import has_version
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
 from treaty.core.names import Subject
-from treaty.core.needs import refuse_unless_allowed
+from treaty.core.permissions import of_associate, refuse_unless_met
 from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, StronglyAssociated, TooManyAssociations
 from treaty.core.requests import Scope
 from treaty.core.resource import TOPIC, Resource
@@ -46,11 +46,10 @@ from treaty.core.values import Version
 from treaty.core.view import View
 
 
-def associate(view: View, command: Command[ResourceBound], grammar: Grammar) -> Decision[ResourceBound]:
+def associate(view: View, command: Command[Associate], grammar: Grammar) -> Decision[ResourceBound]:
     """Bind kinds of a resource to subjects."""
     request = command.request
-    assert isinstance(request, Associate)
-    stage = Stage(view, command, grammar, request.dry_run)
+    stage = Stage(view, command, grammar, "associate", request.dry_run)
     op: Op = "UPSERT" if request.update else "CREATE"
     nameless = request.dry_run and not request.update
     _refuse_bad_resource(request.resource, nameless=nameless)
@@ -60,30 +59,30 @@ def associate(view: View, command: Command[ResourceBound], grammar: Grammar) -> 
         if wish.kind in kinds:
             raise invalid("associationType", f"'{wish.kind[:100]}' is listed twice", wish.kind[:100])
         kinds.add(wish.kind)
-    change = Change(request.resource, tuple(Operation(op, wish) for wish in request.wishes))
+    change = Change(request.resource, tuple(AssociationChange(op, wish) for wish in request.wishes))
     done = _changed(stage, change, nameless=nameless)
     return Decision(() if request.dry_run else stage.rows, done)
 
 
 def change_associations(
-    view: View, command: Command[AssociationResults], grammar: Grammar
+    view: View, command: Command[ChangeAssociations], grammar: Grammar
 ) -> Decision[AssociationResults]:
     """Carry out the entries of a batch; each sees what those before it did."""
     request = command.request
-    assert isinstance(request, ChangeAssociations)
     tied.refuse_bad_batch(len(request.changes))
-    stage = Stage(view, command, grammar, request.dry_run)
+    stage = Stage(view, command, grammar, "change-associations", request.dry_run)
     results = tuple(_tried(stage, one) for one in request.changes)
     return Decision(() if request.dry_run else stage.rows, AssociationResults(results))
 
 
 def _tried(stage: Stage, change: Change) -> AssociationResult:
     command = stage.command
-    entry = Stage(stage.view, command, stage.grammar, stage.rehearsal)
+    entry = Stage(stage.view, command, stage.grammar, stage.operation, stage.rehearsal)
     try:
         if command.access is not None:
             wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
-            refuse_unless_allowed(command.access, command.principal, Associate(change.resource, wishes))
+            required = of_associate(Associate(change.resource, wishes))
+            refuse_unless_met(command.access, command.principal, required, "associate")
         done = _changed(entry, change, nameless=stage.rehearsal)
     except Refusal as no:
         if isinstance(no, Referenced) and command.access is not None:

@@ -18,10 +18,9 @@ from treaty.core.values import Context
 from treaty.core.view import View, span
 
 
-def make_context(view: View, command: Command[ContextMade], grammar: Grammar) -> Decision[ContextMade]:
+def make_context(view: View, command: Command[MakeContext], grammar: Grammar) -> Decision[ContextMade]:
     """Make a context that is not there, and raise its counter of ids. Only where the mode lets ids be given."""
     request = command.request
-    assert isinstance(request, MakeContext)
     context = request.context
     _refuse_bad_context(context)
     if not 0 <= request.highest_id <= COUNTER:
@@ -63,12 +62,11 @@ def _refuse_bad_context(context: str) -> None:
         )
 
 
-def delete_context(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
+def delete_context(view: View, command: Command[DeleteContext], grammar: Grammar) -> Decision[Deleted]:
     """Forget a context without subjects, and its settings. One that is not there is forgotten already; the default one is
     always there, and what is set at it holds for all.
     """
     request = command.request
-    assert isinstance(request, DeleteContext)
     context = request.context
     if any(view.walk("subject", *span((context,)))):
         raise NotEmpty.of(
@@ -89,9 +87,8 @@ def delete_context(view: View, command: Command[Deleted], grammar: Grammar) -> D
     return Decision(tuple(rows), Deleted(()))
 
 
-def list_contexts(view: View, command: Command[Contexts], grammar: Grammar) -> Decision[Contexts]:
+def list_contexts(view: View, command: Command[ListContexts], grammar: Grammar) -> Decision[Contexts]:
     """List contexts; the default one is always there."""
     request = command.request
-    assert isinstance(request, ListContexts)
     names = sorted({DEFAULT_CONTEXT, *(str(key[0]) for key in view.keys("context"))})
     return Decision((), Contexts(tuple(name for name in names if name.startswith(request.prefix))))

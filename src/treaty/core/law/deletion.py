@@ -20,10 +20,9 @@ from treaty.core.rows import Row
 from treaty.core.view import View
 
 
-def delete_version(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
+def delete_version(view: View, command: Command[DeleteVersion], grammar: Grammar) -> Decision[Deleted]:
     """Delete one version, softly or for good."""
     request = command.request
-    assert isinstance(request, DeleteVersion)
     subject = request.subject
     one = select(view, subject, request.version, "live" if request.version < 0 else "all")
     key, version = one
@@ -55,10 +54,9 @@ def delete_version(view: View, command: Command[Deleted], grammar: Grammar) -> D
     return Decision(tuple(rows), answer)
 
 
-def delete_subject(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
+def delete_subject(view: View, command: Command[DeleteSubject], grammar: Grammar) -> Decision[Deleted]:
     """Delete all versions of a subject, softly or for good."""
     request = command.request
-    assert isinstance(request, DeleteSubject)
     subject = request.subject
     there, live = shown(view, subject, "all"), shown(view, subject)
     if not there:

@@ -1,7 +1,5 @@
 """Derivation: a new version made from one that is there, with other tags inside its text, other metadata or rules."""
 
-from dataclasses import replace
-
 from treaty.core.answers import Registered
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
@@ -16,10 +14,9 @@ from treaty.core.schema import Draft, Rule, RuleSet
 from treaty.core.view import View
 
 
-def derive(view: View, command: Command[Registered], grammar: Grammar) -> Decision[Registered]:
+def derive(view: View, command: Command[Derive], grammar: Grammar) -> Decision[Registered]:
     """Decide a derivation: all that a registration of the new schema would be asked, in one decision."""
     request = command.request
-    assert isinstance(request, Derive)
     _refuse_both(request)
     refuse_bad_rules(request.rules)
     refuse_bad_rules(request.merge_rules)
@@ -33,7 +30,9 @@ def derive(view: View, command: Command[Registered], grammar: Grammar) -> Decisi
     case = case_of(view, Register(request.subject, draft, number=request.number or NEXT))
     refuse_by_mode(case)
     draft = retagged(view, request.subject, draft, grammar, add=request.add_tags, remove=request.remove_tags)
-    as_register: Command[Registered] = replace(command, request=case.request)
+    as_register = Command(
+        case.request, command.command_id, command.time, command.principal, command.access, command.again
+    )
     return admitted(view, as_register, case, draft, grammar, inherited=(None, None))
 
 

@@ -86,10 +86,9 @@ def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Ite
             yield one, ()
 
 
-def list_subjects(view: View, command: Command[answers.Subjects], grammar: Grammar) -> Decision[answers.Subjects]:
+def list_subjects(view: View, command: Command[requests.ListSubjects], grammar: Grammar) -> Decision[answers.Subjects]:
     """List subjects by prefix; only those with a version that may be seen."""
     request = command.request
-    assert isinstance(request, requests.ListSubjects)
     names = chain.from_iterable(
         _names(view, request.visible, *place) for place in _onwards(view, request.prefix, request.after)
     )
@@ -124,10 +123,9 @@ def _page(entries: Iterable[T], request: Paged, limit: int) -> Iterator[T]:
     return islice(entries, offset, offset + limit)
 
 
-def list_schemas(view: View, command: Command[answers.Versions], grammar: Grammar) -> Decision[answers.Versions]:
+def list_schemas(view: View, command: Command[requests.ListSchemas], grammar: Grammar) -> Decision[answers.Versions]:
     """List versions of many subjects, by subject and number."""
     request = command.request
-    assert isinstance(request, requests.ListSchemas)
     listed = _latest(view, request) if request.latest else _versions(view, request)
     page = tuple(_page((one for one in listed if _is_wanted(view, request, one)), request, request.limit))
     subjects = [subject_of_key(key) for key, _ in page]
@@ -189,10 +187,9 @@ def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
                 yield latest
 
 
-def list_settings(view: View, command: Command[answers.Settings], grammar: Grammar) -> Decision[answers.Settings]:
+def list_settings(view: View, command: Command[requests.ListSettings], grammar: Grammar) -> Decision[answers.Settings]:
     """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed."""
     request = command.request
-    assert isinstance(request, requests.ListSettings)
     last = scope_key(request.after) if request.after else ()
     keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
     page = _page(keys, request, min(request.limit, SETTINGS_PAGE))

@@ -39,10 +39,9 @@ FEW_IDS = 64
 """Schemas of one identity up to which each is looked up in a subject; where there are more its versions are walked."""
 
 
-def lookup(view: View, command: Command[VersionFound], grammar: Grammar) -> Decision[VersionFound]:
+def lookup(view: View, command: Command[Lookup], grammar: Grammar) -> Decision[VersionFound]:
     """Find the version that a draft is; an unqualified subject is looked for in the other contexts too."""
     request = command.request
-    assert isinstance(request, Lookup)
     visible: Visible = "all" if request.deleted else "live"
     if not request.draft.text:
         raise _missing(view, request.subject, visible)
@@ -121,10 +120,9 @@ def _with_latest_extras(view: View, subject: Subject, one: Read, visible: Visibl
     return same_version(view, subject, with_extras(one, metadata, rules), visible)
 
 
-def check_draft(view: View, command: Command[Checked], grammar: Grammar) -> Decision[Checked]:
+def check_draft(view: View, command: Command[Check], grammar: Grammar) -> Decision[Checked]:
     """Would this draft pass the subject's policy: against one version, or those that the policy compares?"""
     request = command.request
-    assert isinstance(request, Check)
     subject = request.subject
     config = config_in_force(view, Scope(*subject))
     policy = policy_of(config)

@@ -16,15 +16,13 @@ from treaty.core.requests import Scope
 from treaty.core.resource import TOPIC
 from treaty.core.rights import Access, Permission
 from treaty.core.rows import Row
-from treaty.core.tags import request_tag
 from treaty.core.view import View
 
 
-def dissociate(view: View, command: Command[Deleted], grammar: Grammar) -> Decision[Deleted]:
+def dissociate(view: View, command: Command[Dissociate], grammar: Grammar) -> Decision[Deleted]:
     """Forget associations of a resource."""
     request = command.request
-    assert isinstance(request, Dissociate)
-    stage = Stage(view, command, grammar)
+    stage = Stage(view, command, grammar, "dissociate")
     part(stage, request.resource_id, request.type, request.kinds, cascade=request.cascade)
     return Decision(() if request.dry_run else stage.rows, Deleted(()))
 
@@ -71,6 +69,6 @@ def _refuse_unless_allowed(stage: Stage, subject: Subject, permission: Permissio
             f"{stage.command.principal} is not allowed to do this: it needs the permission {permission} on subject "
             f"'{subject}'",
             subject=str(subject),
-            new=request_tag(stage.command.request),
+            new=stage.operation,
             allowed=f"a rule that gives {permission}",
         )

@@ -31,7 +31,7 @@ def next_number(view: View, subject: Subject) -> int:
 
 def new_version(
     view: View,
-    command: Command[Registered],
+    command: Command[Register],
     new: Read,
     *,
     imported: bool,
@@ -43,7 +43,6 @@ def new_version(
     `made` is the config row that the subject is made with; it has then no row of its own yet, or one that this completes.
     """
     request = command.request
-    assert isinstance(request, Register)
     number = _number(view, request, imported=imported)
     schema_id, schema_rows = _schema(view, command, new)
     home, generation = _home(view, request.subject, request.create_with)
@@ -128,10 +127,9 @@ def _next(view: View, key: Key) -> int:
     return number
 
 
-def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, tuple[Row, ...]]:
+def _schema(view: View, command: Command[Register], new: Read) -> tuple[int, tuple[Row, ...]]:
     """Return the schema id, and the rows that make it where it is new in this context."""
     request = command.request
-    assert isinstance(request, Register)
     context = request.subject.context
     value = Schema(
         guid=new.guid,
@@ -172,7 +170,7 @@ def _schema(view: View, command: Command[Registered], new: Read) -> tuple[int, t
     )
 
 
-def _may_be_read(view: View, command: Command[Registered], schema: Key) -> bool:
+def _may_be_read(view: View, command: Command[Register], schema: Key) -> bool:
     """Whether who asks may read some version of a schema; that its id is taken they are told in any case."""
     return command.access is None or is_used(Seen(view, command.access), schema)
 

@@ -30,10 +30,9 @@ from treaty.core.values import Counter, Outcome, Schema
 from treaty.core.view import View
 
 
-def get_schema(view: View, command: Command[answers.SchemaFound], grammar: Grammar) -> Decision[answers.SchemaFound]:
+def get_schema(view: View, command: Command[requests.GetSchema], grammar: Grammar) -> Decision[answers.SchemaFound]:
     """Tell a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
     request = command.request
-    assert isinstance(request, requests.GetSchema)
     key = _schema_key(view, request.schema_id, request.subject)
     told = _told(view, key, request.subject)
     if request.find_tags:
@@ -84,30 +83,27 @@ def _use_to_tell(view: View, key: Key, subject: Subject | None) -> Kept | None:
     return next(chain.from_iterable(candidates), None)
 
 
-def get_guid(view: View, command: Command[answers.SchemaFound], grammar: Grammar) -> Decision[answers.SchemaFound]:
+def get_guid(view: View, command: Command[requests.GetGuid], grammar: Grammar) -> Decision[answers.SchemaFound]:
     """Tell a schema by guid, in whatever context it is; no subject is named."""
     request = command.request
-    assert isinstance(request, requests.GetGuid)
     key = next(view.find("schema.everywhere", (request.guid,)), None)
     if key is None:
         raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {request.guid} not found", version=request.guid)
     return Decision((), replace(_told(view, key, None), subject="", number=0))
 
 
-def get_guid_ids(view: View, command: Command[answers.GuidIds], grammar: Grammar) -> Decision[answers.GuidIds]:
+def get_guid_ids(view: View, command: Command[requests.GetGuidIds], grammar: Grammar) -> Decision[answers.GuidIds]:
     """Tell the ids of a guid, one per context: the lowest."""
     request = command.request
-    assert isinstance(request, requests.GetGuidIds)
     ids: dict[str, int] = {}
     for context, schema_id in view.find("schema.everywhere", (request.guid,)):
         ids.setdefault(str(context), int(schema_id))
     return Decision((), answers.GuidIds(tuple(sorted(ids.items()))))
 
 
-def get_version(view: View, command: Command[answers.VersionFound], grammar: Grammar) -> Decision[answers.VersionFound]:
+def get_version(view: View, command: Command[requests.GetVersion], grammar: Grammar) -> Decision[answers.VersionFound]:
     """Tell one version of a subject; an unqualified name is looked for in the other contexts too."""
     request = command.request
-    assert isinstance(request, requests.GetVersion)
     visible: requests.Visible = "all" if request.deleted else "live"
     subject = at_home(view, request.subject, visible)
     told = found(view, select(view, subject, request.version, visible))
@@ -124,11 +120,10 @@ def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
 
 
 def find_version(
-    view: View, command: Command[answers.VersionFound], grammar: Grammar
+    view: View, command: Command[requests.FindVersion], grammar: Grammar
 ) -> Decision[answers.VersionFound]:
     """Tell the newest version whose metadata has the properties."""
     request = command.request
-    assert isinstance(request, requests.FindVersion)
     visible: requests.Visible = "all" if request.deleted else "live"
     if not has_version(view, request.subject, visible):
         raise no_subject(request.subject)
@@ -140,10 +135,9 @@ def find_version(
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(request.subject))
 
 
-def list_versions(view: View, command: Command[answers.Numbers], grammar: Grammar) -> Decision[answers.Numbers]:
+def list_versions(view: View, command: Command[requests.ListVersions], grammar: Grammar) -> Decision[answers.Numbers]:
     """List the version numbers of a subject."""
     request = command.request
-    assert isinstance(request, requests.ListVersions)
     subject = at_home(view, request.subject, request.visible)
     versions = numbers(view, subject, request.visible)
     if not versions:
@@ -152,28 +146,25 @@ def list_versions(view: View, command: Command[answers.Numbers], grammar: Gramma
     return Decision((), answers.Numbers(tuple(number for number, _ in versions), deleted))
 
 
-def uses_of(view: View, command: Command[answers.Uses], grammar: Grammar) -> Decision[answers.Uses]:
+def uses_of(view: View, command: Command[requests.UsesOf], grammar: Grammar) -> Decision[answers.Uses]:
     """List where a schema is used."""
     request = command.request
-    assert isinstance(request, requests.UsesOf)
     key = _schema_key(view, request.schema_id, request.subject)
     there = uses(view, key, STATES[request.visible])
     return Decision((), answers.Uses(tuple(sorted((str(subject_of_key(use)), one.number) for use, one in there))))
 
 
-def referenced_by(view: View, command: Command[answers.Ids], grammar: Grammar) -> Decision[answers.Ids]:
+def referenced_by(view: View, command: Command[requests.ReferencedBy], grammar: Grammar) -> Decision[answers.Ids]:
     """List the ids of schemas that refer to a version."""
     request = command.request
-    assert isinstance(request, requests.ReferencedBy)
     one = select(view, request.subject, request.version, "all")
     ids = sorted({int(key[1]) for key in referrers(view, one, deleted=request.deleted)})
     return Decision((), answers.Ids(tuple(ids)))
 
 
-def get_outcome(view: View, command: Command[answers.Outcome], grammar: Grammar) -> Decision[answers.Outcome]:
+def get_outcome(view: View, command: Command[requests.GetOutcome], grammar: Grammar) -> Decision[answers.Outcome]:
     """Tell what became of a command."""
     request = command.request
-    assert isinstance(request, requests.GetOutcome)
     principal = command.principal if request.principal is None else request.principal
     value = view.get("outcome", (principal, request.command_id))
     if not isinstance(value, Outcome):

@@ -62,10 +62,9 @@ class Case:
         return bool(self.request.normalize) or bool(self.config.normalize)
 
 
-def register(view: View, command: Command[Registered], grammar: Grammar) -> Decision[Registered]:
+def register(view: View, command: Command[Register], grammar: Grammar) -> Decision[Registered]:
     """Decide a registration."""
     request = command.request
-    assert isinstance(request, Register)
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
@@ -85,7 +84,7 @@ def register(view: View, command: Command[Registered], grammar: Grammar) -> Deci
     return admitted(view, command, case, draft, grammar, inherited=last)
 
 
-def _refuse_strange_time(case: Case, command: Command[Registered]) -> None:
+def _refuse_strange_time(case: Case, command: Command[Register]) -> None:
     """Only who imports says when a version was registered, and it lies in the past, as far as clocks agree."""
     time = case.request.time
     if time < 0:
@@ -113,7 +112,7 @@ def _refuse_strange_time(case: Case, command: Command[Registered]) -> None:
 
 def admitted(
     view: View,
-    command: Command[Registered],
+    command: Command[Register],
     case: Case,
     draft: Draft,
     grammar: Grammar,

@@ -18,6 +18,8 @@ class Stage:
     base: View
     command: Command[Any]
     grammar: Grammar
+    operation: str
+    """The name of the command's operation."""
     rehearsal: bool = False
     """Whether nothing of it is to be written."""
     view: Overlay = field(init=False)

@@ -36,10 +36,9 @@ from treaty.core.values import Mode
 from treaty.core.view import ALL_KEYS, View, span
 
 
-def set_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:
+def set_config(view: View, command: Command[SetConfig], grammar: Grammar) -> Decision[ConfigStored]:
     """Change members of the config at a scope; the answer is all of it."""
     request = command.request
-    assert isinstance(request, SetConfig)
     _refuse_bad_scope(request.scope)
     change = request.change
     refuse_bad_policy(view, request.scope, change, grammar)
@@ -52,10 +51,9 @@ def set_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> 
     return Decision(rows, ConfigStored(config_of(new)))
 
 
-def delete_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:
+def delete_config(view: View, command: Command[DeleteConfig], grammar: Grammar) -> Decision[ConfigStored]:
     """Forget the config at a scope; the answer is what it was."""
     request = command.request
-    assert isinstance(request, DeleteConfig)
     old = own_config(view, request.scope)
     if old is None and request.scope not in ALWAYS:
         raise _no_setting(request.scope)
@@ -64,10 +62,9 @@ def delete_config(view: View, command: Command[ConfigStored], grammar: Grammar) 
     return Decision(rows, ConfigStored(old or Config(level=DEFAULT_LEVEL)))
 
 
-def set_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Decision[ModeStored]:
+def set_mode(view: View, command: Command[SetMode], grammar: Grammar) -> Decision[ModeStored]:
     """Set or clear the mode at a scope. Entering IMPORT wants an empty scope, and purges what is softly deleted."""
     request = command.request
-    assert isinstance(request, SetMode)
     _refuse_bad_scope(request.scope)
     mode = request.mode
     old = own_mode(view, request.scope)
@@ -116,10 +113,9 @@ def _subjects(view: View, scope: Scope) -> list[Subject]:
     return [Subject(str(key[0]), str(key[1])) for key in keys]
 
 
-def delete_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Decision[ModeStored]:
+def delete_mode(view: View, command: Command[DeleteMode], grammar: Grammar) -> Decision[ModeStored]:
     """Forget the mode at a scope; the answer is what it was."""
     request = command.request
-    assert isinstance(request, DeleteMode)
     old = own_mode(view, request.scope)
     if old is None and request.scope not in ALWAYS and not request.recursive:
         raise _no_setting(request.scope)
@@ -130,10 +126,9 @@ def delete_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> D
     return Decision(tuple(rows), ModeStored(old or DEFAULT_MODE))
 
 
-def get_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> Decision[ConfigStored]:
+def get_config(view: View, command: Command[GetConfig], grammar: Grammar) -> Decision[ConfigStored]:
     """Tell the config at a scope, or the one in force."""
     request = command.request
-    assert isinstance(request, GetConfig)
     own = own_config(view, request.scope)
     if request.resolve:
         return Decision((), ConfigStored(config_in_force(view, request.scope)))
@@ -147,10 +142,9 @@ def get_config(view: View, command: Command[ConfigStored], grammar: Grammar) -> 
     return Decision((), ConfigStored(_with_level(own)))
 
 
-def get_mode(view: View, command: Command[ModeStored], grammar: Grammar) -> Decision[ModeStored]:
+def get_mode(view: View, command: Command[GetMode], grammar: Grammar) -> Decision[ModeStored]:
     """Tell the mode at a scope, or the one in force."""
     request = command.request
-    assert isinstance(request, GetMode)
     own = own_mode(view, request.scope)
     if own is None and request.scope not in ALWAYS and not request.resolve:
         raise SettingNotFound.of(

@@ -7,6 +7,7 @@ from msgspec import Struct
 from treaty.core.associating import (
     ANY,
     Associate,
+    AssociationChange,
     AssociationResult,
     AssociationResults,
     Associations,
@@ -18,7 +19,6 @@ from treaty.core.associating import (
     OfId,
     OfName,
     Op,
-    Operation,
     Refused,
     ResourceBound,
     Wish,
@@ -239,7 +239,8 @@ def _wish_body(wish: Wish) -> WishBody:
 def _change(body: ChangeBody, context: str) -> Change:
     resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
     operations = (
-        Operation(each.op_type, _wish(each, context), bool(each.cascade_lifecycle)) for each in body.associations or ()
+        AssociationChange(each.op_type, _wish(each, context), bool(each.cascade_lifecycle))
+        for each in body.associations or ()
     )
     return Change(resource, tuple(operations))
 
@@ -251,7 +252,7 @@ def _change_body(change: Change) -> ChangeBody:
     )
 
 
-def _operation_body(one: Operation) -> OperationBody:
+def _operation_body(one: AssociationChange) -> OperationBody:
     wish = _wish_body(one.wish)
     return OperationBody(
         op_type=one.op,

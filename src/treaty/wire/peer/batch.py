@@ -8,20 +8,19 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
 from treaty.core.command import Command
-from treaty.core.decide import LAWS
 from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
+from treaty.core.operations import OPERATIONS
 from treaty.core.registry import Reply, Token
 from treaty.core.requests import Request
 from treaty.core.rights import Access, Rule
-from treaty.core.tags import REQUESTS
 from treaty.wire.peer.errors import error_form, error_from
 from treaty.wire.peer.forms import FormError, Json, form, unform
-from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, ReadBarrier, Refused, Told
+from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Passed, ReadBarrier, Refused, Told
 
 VERSION = 3
 """Of what is written here. A node that speaks another one refuses, and says which it speaks."""
@@ -81,10 +80,14 @@ def batch_from(data: bytes, known: "Classes") -> tuple[Handed | Declined, ...]:
 
 
 _TAGS: Mapping[type[Request[Any]], str] = {
-    **{kind: REQUESTS[kind] for kind, law in LAWS.items() if law.writes},
+    **{one.request: one.name for one in OPERATIONS.values() if one.writes},
     ReadBarrier: "read-barrier",
 }
 _REQUESTS: Mapping[str, type[Request[Any]]] = {tag: kind for kind, tag in _TAGS.items()}
+_ANSWERS: Mapping[type, type[Any]] = {
+    **{one.request: one.answer for one in OPERATIONS.values() if one.writes},
+    ReadBarrier: Passed,
+}
 
 
 def _command(json: Json, known: "Classes") -> Handed | Declined:
@@ -199,7 +202,7 @@ def told_from(json: Json, request: Request[Any]) -> Told:
     token = Token.parse(_take(members, "token", str)) if "token" in members else None
     match members:
         case {"done": answer, **rest} if not rest and token is not None:
-            return Done(Reply(unform(answer_of(type(request)), answer), token))
+            return Done(Reply(unform(_ANSWERS[type(request)], answer), token))
         case {"refused": error, **rest} if not rest and token is not None:
             return Refused(error_from(error), token)
         case {"moved": str(address), **rest} if not rest:
@@ -211,13 +214,6 @@ def told_from(json: Json, request: Request[Any]) -> Told:
         case {"declined": str(message), **rest} if not rest:
             return Declined(message)
     raise FormError(f"that is nothing to say of a command: {sorted(members)[:5]}")
-
-
-def answer_of(kind: type[Request[Any]]) -> type[Any]:
-    """The class of the answer to a kind of request."""
-    (base,) = (one for one in getattr(kind, "__orig_bases__", ()) if get_args(one))
-    found: type[Any] = get_args(base)[0]
-    return found
 
 
 # ---------------------------------------------------------------------------------------------------- bytes

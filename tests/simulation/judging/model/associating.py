@@ -78,7 +78,7 @@ def associate(past: Past, asking: Asking, request: t.Associate) -> Yes:
     if len(set(kinds)) < len(kinds):
         raise _invalid("associationType")
     op: t.Op = "UPSERT" if request.update else "CREATE"
-    change = t.Change(request.resource, tuple(t.Operation(op, wish) for wish in request.wishes))
+    change = t.Change(request.resource, tuple(t.AssociationChange(op, wish) for wish in request.wishes))
     events, done = _carry_out(past, asking, change, rehearsal=request.dry_run, nameless=nameless)
     return Yes(() if request.dry_run else tuple(events), done)
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from treaty.core import decide, values
 from treaty.core.command import Command, Decision
-from treaty.core.law.memory import remember as original
+from treaty.core.outcomes import record_outcome as original
 from treaty.core.policy import NONE, Level, Range
 from treaty.core.rows import Alien, Row
 from treaty.core.view import View
 
-PLACE, NAME = decide, "remember"
+PLACE, NAME = decide, "record_outcome"
 Tamper = Callable[[Row], Row | None]
 
 
@@ -102,11 +102,11 @@ def planted(rule: str) -> Callable[[View, Command[Any], Decision[Any]], Decision
     """The end of every decision that writes, with a tamper."""
     tamper = TAMPERS[rule]
 
-    def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
+    def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
         told = original(view, command, decision)
         return Decision(tuple(_kept(told.rows, tamper)), told.answer)
 
-    return remember
+    return record_outcome
 
 
 def _kept(rows: tuple[Row, ...], tamper: Tamper) -> Iterator[Row]:

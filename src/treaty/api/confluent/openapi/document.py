@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from treaty.api.caller import OPEN
-from treaty.api.confluent.openapi.parts import Answer, Operation, Parameter, Schema
+from treaty.api.confluent.openapi.parts import Answer, ApiOperation, Parameter, Schema
 from treaty.api.confluent.openapi.shapes import PLACE, shapes
 from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, GROUPS, HEADERS, PAGES, TABLE, codes
 from treaty.api.confluent.routes import PATHS
@@ -67,7 +67,7 @@ _OPERATION = {
 }
 
 
-def named(path: str, operation: Operation) -> str:
+def named(path: str, operation: ApiOperation) -> str:
     """A path with the names of its open segments."""
     names = iter(operation.path)
     return re.sub(r"\{\}", lambda _: f"{{{next(names).name}}}", path)
@@ -117,7 +117,7 @@ def document() -> Schema:
     }
 
 
-def _operation(path: str, method: str, one: Operation, body: Schema | None, answer: Schema | None) -> Schema:
+def _operation(path: str, method: str, one: ApiOperation, body: Schema | None, answer: Schema | None) -> Schema:
     first, text = summary(path, method)
     made: Schema = {
         "tags": [one.group],
@@ -197,7 +197,7 @@ def _answered(answer: Answer, schema: Schema | None) -> Schema:
     return made
 
 
-def _known(path: str, one: Operation) -> tuple[int, ...]:
+def _known(path: str, one: ApiOperation) -> tuple[int, ...]:
     """Codes of errors that a route may answer; pages that tell nothing are open to everybody."""
     if path in PAGES:
         return () if path.encode() in OPEN else (40101, 40301)

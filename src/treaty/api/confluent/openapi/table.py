@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from treaty.api.confluent.openapi import associations, schemas, server, settings, subjects
-from treaty.api.confluent.openapi.parts import Operation, Parameter, Table
+from treaty.api.confluent.openapi.parts import ApiOperation, Parameter, Table
 from treaty.core.calls import CONSISTENCIES
 
 GROUPS: Mapping[str, str] = {
@@ -63,7 +63,7 @@ WRITING = (504,)
 """Codes that a route which writes may answer beside them."""
 
 
-def codes(operation: Operation) -> tuple[int, ...]:
+def codes(operation: ApiOperation) -> tuple[int, ...]:
     """Error codes that a route may answer, ascending by status: its own, and those of every route like it."""
     body = WITH_BODY if operation.sent is not None else ()
     writing = WRITING if operation.writes else ()

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache, partial
 from itertools import islice
@@ -15,18 +15,24 @@ from treaty.core.command import Command, Decision
 from treaty.core.law.versions import found
 from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
 from treaty.core.names import subject_of
+from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
 from treaty.core.rows import Key, Row
 from treaty.core.schema import Pairs
-from treaty.core.tags import ANSWER_CLASSES, ANSWERS, REQUESTS, request_tag
 from treaty.core.values import Outcome, Schema, Subject, Version
 from treaty.core.view import View
 
-REGISTERED = ANSWERS[answers.Registered]
+ANSWERS: Mapping[str, type[Any]] = {
+    **{one.answer_name: one.answer for one in OPERATIONS.values() if one.writes},
+    "version-found": answers.VersionFound,
+}
+"""Every answer that an outcome keeps, by its stored name."""
+_NAMES: Mapping[type, str] = {kind: name for name, kind in ANSWERS.items()}
+REGISTERED = _NAMES[answers.Registered]
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 
 
-def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
+def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
     """Add the rows of the command's outcome to a decision that writes; those that are older than OUTCOMES commits go.
 
     One that changes nothing is remembered where the command may be under way elsewhere: there it may change something later.
@@ -54,7 +60,7 @@ def _too_old(view: View, sequence: int) -> Iterator[Key]:
 
 def _members(answer: Any) -> tuple[str, Pairs]:
     if not isinstance(answer, answers.Registered):
-        return ANSWERS[type(answer)], (("answer", dumps(encode(_told(answer, _bare)))),)
+        return _NAMES[type(answer)], (("answer", dumps(encode(_told(answer, _bare)))),)
     version = answer.version
     facts = {
         "subject": version.subject,
@@ -69,7 +75,8 @@ def _members(answer: Any) -> tuple[str, Pairs]:
 
 def request_digest(request: object) -> str:
     """Return a digest of what a command asks for, by which another request under the same id is found out."""
-    plain = [REQUESTS.get(type(request), ""), _plain(request)]
+    operation = OPERATIONS.get(type(request))
+    plain = ["" if operation is None else operation.name, _plain(request)]
     return hashlib.sha256(dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -89,7 +96,7 @@ def _shape(kind: Hashable) -> tuple[tuple[str, Any], ...]:
     return tuple((one.name, one.default) for one in fields(cast("Any", kind)))
 
 
-def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
+def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
     """Return the answer that a command got, from its outcome.
 
     A registration is told with its schema where that is still there, else with its ids alone. Raises `Invalid` where
@@ -103,12 +110,12 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
             f"The command id {command.command_id} was used for another request",
             path="Treaty-Command",
             old=f"the request that was decided at sequence {outcome.sequence}",
-            new=request_tag(command.request),
+            new=operation_name(command.request),
             allowed="a new id for every command; the same one only to repeat it",
         )
     try:
         if outcome.kind != REGISTERED:
-            answer, _ = decode(ANSWER_CLASSES[outcome.kind], json.loads(members["answer"]), ignore=True)
+            answer, _ = decode(ANSWERS[outcome.kind], json.loads(members["answer"]), ignore=True)
             return _told(answer, partial(_complete_version, view, outcome))
         return answers.Registered(_version(view, outcome, members), created="created" not in members)
     except (KeyError, ValueError):  # `DecodeError` is one
@@ -118,7 +125,7 @@ def recall(view: View, command: Command[Any], outcome: Outcome) -> Any:
             f"{outcome.kind[:100]} can't be read by this version of Treaty",
             path="Treaty-Command",
             old=outcome.kind[:100],
-            new=request_tag(command.request),
+            new=operation_name(command.request),
             allowed="ask a node of the version that wrote it; the command is not to be sent under another id",
         ) from None
 
