@@ -2,6 +2,7 @@
 
 import ast
 import json
+import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,7 @@ from treaty.formats.table import BUILT_IN, Table
 
 HERE = Path(__file__).parent
 MADE = "<!-- Made by docs/reference/make.py from the code; change the code instead. -->\n"
+GLOSSARY_MADE = "<!-- Made by docs/reference/make.py from docs/glossary.toml; change that instead. -->\n"
 
 
 def pages() -> dict[str, str]:
@@ -30,6 +32,7 @@ def pages() -> dict[str, str]:
         "http.md": MADE + _http(),
         "rules.md": MADE + _rules(),
         "commands.md": MADE + _commands(),
+        "glossary.md": GLOSSARY_MADE + _glossary(),
     }
 
 
@@ -130,6 +133,23 @@ _HEAD = (
 
 def _policies(rule: Rule) -> str:
     return "all" if set(rule.policies) == set(POLICIES) else ", ".join(rule.policies) or "none"
+
+
+def _glossary() -> str:
+    """Terms in alphabetical order, and the words that are not used."""
+    parsed = tomllib.loads((HERE.parent / "glossary.toml").read_text(encoding="utf-8"))
+    lines = ["# Glossary", "", *_GLOSSARY_HEAD, "", "| term | meaning | known from | not |", "|---|---|---|---|"]
+    for term in sorted(parsed["term"], key=lambda term: str(term["name"])):
+        retired = ", ".join(f"`{word}`" for word in [*term.get("instead_of", ()), *term.get("in_names", ())])
+        lines.append(_row(f"**{term['name']}**", term["meaning"], term["source"], retired))
+    lines += ["", "## Words without a concept", "", "| not | but |", "|---|---|"]
+    return "\n".join([*lines, *(_row(f"`{word}`", say) for word, say in parsed["idioms"].items())]) + "\n"
+
+
+_GLOSSARY_HEAD = (
+    "One concept has one word, in code, messages, metrics and documents. `make check` refuses the words in the last column in the names of",
+    "modules, classes, functions and parameters.",
+)
 
 
 def _row(*cells: str) -> str:

@@ -66,6 +66,11 @@ class Module:
         except SystemError:  # CPython 3.11 may miscount its depth where garbage is collected meanwhile
             return ast.parse(self.text)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def dotted(self) -> str:
         """The name by which it is imported."""
@@ -90,7 +95,7 @@ def long_files(modules: Iterable[Module]) -> Iterator[str]:
 def long_functions(modules: Iterable[Module]) -> Iterator[str]:
     """A function never passes 50 lines, its docstring not counted."""
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
                 if (node.end_lineno or 0) - first.lineno + 1 > FUNCTION_LINES:
@@ -163,7 +168,7 @@ def thin_modules(modules: Sequence[Module]) -> Iterator[str]:
 def _imported(module: Module) -> set[str]:
     """Return the dotted names that a module imports: of modules, and of what it takes from them."""
     names: set[str] = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -176,7 +181,7 @@ def strangers(modules: Iterable[Module], standard: frozenset[str]) -> Iterator[s
     for module in modules:
         if not module.room:
             continue
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -198,11 +203,11 @@ def heirs(modules: Iterable[Module]) -> Iterator[str]:
     for module in modules:
         names = {
             alias.asname or alias.name: f"{node.module}.{alias.name}"
-            for node in ast.walk(module.tree)
+            for node in module.nodes
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
-        classes = [node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)]
+        classes = [node for node in module.nodes if isinstance(node, ast.ClassDef)]
         names |= {node.name: f"{module.dotted}.{node.name}" for node in classes}
         for node in classes:
             bases = [ast.unparse(base).split("[")[0] for base in node.bases]

@@ -8,12 +8,13 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.house import ratchet, rules
+from tests.house import names, ratchet, rules
 
 ROOT = Path(__file__).parents[2]
 CODE = ("src", "tests", "benchmarks", "docs")
 STANDARD = frozenset(sys.stdlib_module_names)
 RATCHET = ratchet.read_ratchet()
+GLOSSARY = names.read_glossary()
 
 
 @cache
@@ -62,9 +63,42 @@ def test_code(rule: rules.Rule, folders: tuple[str, ...]) -> None:
     assert not list(rule(modules(*folders))), rule.__doc__
 
 
-@pytest.mark.parametrize("rule", [rules.crowded_folders, rules.thin_folders, rules.thin_modules])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        rules.crowded_folders,
+        rules.thin_folders,
+        rules.thin_modules,
+        names.shared_class_names,
+        names.vague_functions,
+        names.nameless_errors,
+    ],
+)
 def test_offenders_only_become_fewer(rule: rules.Rule) -> None:
     assert not list(ratchet.broken(RATCHET, rule.__name__, rule(modules("src")))), rule.__doc__
+
+
+@pytest.mark.parametrize(
+    "rule", [names.retired_names, names.vague_classes, names.verbal_modules, names.retired_messages]
+)
+def test_names_and_messages_use_the_words_of_the_glossary(rule: names.WordRule) -> None:
+    assert not list(ratchet.broken(RATCHET, rule.__name__, rule(modules("src"), GLOSSARY))), rule.__doc__
+
+
+def test_documents_use_the_words_of_the_glossary() -> None:
+    documents = [
+        (name, text)
+        for name, text in tracked()
+        if name.endswith(".md") and name.split("/")[0] in {"README.md", "docs", "src"}
+    ]
+
+    assert documents
+    assert not list(ratchet.broken(RATCHET, "retired_texts", names.retired_texts(documents, GLOSSARY)))
+
+
+def test_a_term_is_not_retired_by_another_one() -> None:
+    assert not GLOSSARY.terms & GLOSSARY.in_names.keys()
+    assert not GLOSSARY.terms & GLOSSARY.in_texts.keys()
 
 
 def test_libraries_live_in_their_rooms() -> None:
