@@ -31,8 +31,8 @@ from treaty.core.policy import LATEST
 from treaty.core.root import RowDigests
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
-from treaty.log.open import open_log
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite.log import SqliteLog
+from treaty.log.urls import open_log
 
 COUNT = int(os.environ.get("TREATY_SCHEMAS", "1_000_000"))
 FEW = 100

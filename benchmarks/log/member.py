@@ -20,7 +20,7 @@ from treaty.assemble import member
 from treaty.core.commit import START, make_append
 from treaty.core.root import RowDigests, roots_after
 from treaty.log.log import Fate
-from treaty.log.open import open_log
+from treaty.log.urls import open_log
 
 Work = Callable[[Turn], Awaitable[Done]]
 Kind = Callable[[str], AbstractAsyncContextManager[Work]]

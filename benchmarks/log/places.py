@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.servers.kafka import Kafka
 from tests.servers.postgres import Postgres
-from treaty.log.open import Terms
+from treaty.log.urls import Terms
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from treaty.core.root import RowDigests
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.log.log import Fate, Log
-from treaty.log.open import open_log
+from treaty.log.urls import open_log
 
 CPU_GOAL, STATE_GOAL, MEMORY_GOAL = 5.0, 0.3, 300.0
 """Those of a million schemas."""

@@ -9,7 +9,7 @@ from tests.behaviours.served import Served
 from treaty.api.caller import request_id
 from treaty.api.peer.trust import Trust
 from treaty.client.peer.carrier import HttpCarrier, Passport
-from treaty.log.open import open_log
+from treaty.log.urls import open_log
 from treaty.node.node import Node
 from treaty.node.pool import thread_desk
 from treaty.node.world import real_world

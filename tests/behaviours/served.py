@@ -15,7 +15,7 @@ from treaty.api.peer.door import InnerDoor
 from treaty.api.peer.trust import Trust
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
-from treaty.log.open import open_log
+from treaty.log.urls import open_log
 from treaty.node.node import Node
 from treaty.node.pool import thread_desk
 from treaty.node.world import real_world

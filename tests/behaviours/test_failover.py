@@ -37,7 +37,7 @@ from treaty.core.requests import (
 )
 from treaty.core.schema import Draft
 from treaty.log.log import Delta, Facts, Log
-from treaty.log.open import open_log
+from treaty.log.urls import open_log
 from treaty.node.node import Node
 from treaty.node.pool import thread_desk
 from treaty.node.world import real_world

@@ -12,7 +12,7 @@ from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.root import RowDigests, roots_after
 from treaty.core.rows import Encoded
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite.log import SqliteLog
 
 NOBODY = 65_534
 

@@ -16,11 +16,11 @@ from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.log import sqlfile
-from treaty.log.layout import LAYOUT
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite import connection as sqlfile
+from treaty.log.sqlite.layout import LAYOUT
+from treaty.log.sqlite.log import SqliteLog
+from treaty.log.urls import LogUrlError, open_log
 
 
 async def written(path: Path, appends: int = 30) -> None:

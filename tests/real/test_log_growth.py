@@ -11,11 +11,12 @@ import pytest
 
 from tests.behaviours.logs.backends import chain, put, row, told
 from treaty.core.commit import START
-from treaty.log import layout, sqlfile
-from treaty.log.layout import APPLICATION, WAL_BYTES
 from treaty.log.log import Fate
-from treaty.log.sqlfile import PRUNED_EVERY, SqlFile
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite import connection as sqlfile
+from treaty.log.sqlite import layout
+from treaty.log.sqlite.connection import PRUNED_EVERY, SqlFile
+from treaty.log.sqlite.layout import APPLICATION, WAL_BYTES
+from treaty.log.sqlite.log import SqliteLog
 
 
 @told

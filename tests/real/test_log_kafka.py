@@ -8,7 +8,7 @@ import pytest
 
 from tests.behaviours.logs.backends import told
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
+from treaty.log.urls import LogUrlError, open_log
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka

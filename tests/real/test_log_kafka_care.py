@@ -27,7 +27,7 @@ from treaty.log.kafka.broker.place import place_of
 from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.owner.log import OwnerLog
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.open import Terms, open_log
+from treaty.log.urls import Terms, open_log
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka

@@ -16,10 +16,10 @@ from tests.real.older_layouts import SQLITE_1, SQLITE_2, STATEMENTS, old_file, o
 from tests.servers import postgres
 from treaty.cli.main import group
 from treaty.core.commit import START
-from treaty.log import layout as sqlite_layout
 from treaty.log.log import Log, LogDamagedError, LogOlderError
-from treaty.log.open import open_log
 from treaty.log.postgres import layout as postgres_layout
+from treaty.log.sqlite import layout as sqlite_layout
+from treaty.log.urls import open_log
 
 STEP = "alter table state_row add column note integer;\ncreate table later (x integer)"
 """What a later version might do to the tables."""

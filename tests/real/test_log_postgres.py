@@ -18,9 +18,9 @@ from treaty.cli.main import group
 from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
 from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
-from treaty.log.postgres import link
+from treaty.log.postgres import connection as link
 from treaty.log.postgres.log import PostgresLog
+from treaty.log.urls import LogUrlError, open_log
 
 pytestmark = pytest.mark.slow
 

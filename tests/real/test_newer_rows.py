@@ -11,7 +11,7 @@ from tests.real.running import serving
 from tests.real.test_disk import ask, log_command
 from tests.real.test_server import eventually
 from treaty.core.rows import ROW_FORMAT, Encoded
-from treaty.log.open import open_log
+from treaty.log.urls import open_log
 
 NEWER = {
     "format": Encoded("config", '[".","s"]', json.dumps({"v": ROW_FORMAT + 1, "level": "STRANGE"})),

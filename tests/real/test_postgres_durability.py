@@ -15,8 +15,8 @@ from tests.servers.postgres import Postgres
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.log.log import Fate, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
 from treaty.log.postgres.log import PostgresLog
+from treaty.log.urls import LogUrlError, open_log
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tests.simulation.disk import Disk
 from treaty.core.commit import Append, Position
-from treaty.log.holding import Holding
+from treaty.log.concurrency import Holding
 from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
 
 LONGEST = 4.0

@@ -24,7 +24,7 @@ from treaty.client.properties import named
 from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.open import PLAIN, LogUrlError, Terms, open_log
+from treaty.log.urls import PLAIN, LogUrlError, Terms, open_log
 from treaty.node.embedded import AsyncEmbedded, Embedded
 from treaty.node.node import Node
 from treaty.node.peers.carrier import Carrier

@@ -19,8 +19,8 @@ from treaty.api.tls import Tls, TlsError
 from treaty.assemble.opening import UNUSABLE_ERRORS, member
 from treaty.assemble.peering import NONE, Peering, address_of, carrier_of, trust_of
 from treaty.assemble.reach import is_loopback
-from treaty.log.open import PLAIN as PLAIN_TERMS
-from treaty.log.open import Terms
+from treaty.log.urls import PLAIN as PLAIN_TERMS
+from treaty.log.urls import Terms
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)

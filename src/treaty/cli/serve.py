@@ -24,8 +24,8 @@ from treaty.cli import journal
 from treaty.cli.peering import among_siblings, peering_flags, peering_options, refuse_unsafe
 from treaty.cli.safety import Safety, safety_of, safety_options
 from treaty.cli.terminal import log_config
-from treaty.log.open import PLAIN as PLAIN_TERMS
-from treaty.log.open import Terms
+from treaty.log.urls import PLAIN as PLAIN_TERMS
+from treaty.log.urls import Terms
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 T = TypeVar("T")

@@ -1,10 +1,9 @@
 """`Log`: what every backend of the log does."""
 
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from treaty.core.commit import Append, Position
 from treaty.core.rows import Encoded
@@ -105,43 +104,6 @@ class LogOlderError(LogDamagedError):
     def told(self) -> str:
         """What to say to those who ask."""
         return f"the log is {self}"
-
-
-@runtime_checkable
-class TableRoots(Protocol):
-    """A log that keeps, beside its rows, what each state table adds to the state root."""
-
-    async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
-        """Return the tip, and what each table adds to the state root there as the store has it: both in one consistent cut.
-
-        A table that is missing adds nothing. Raises `LogUnavailableError` or `LogDamagedError`.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class UnmarkedRow:
-    """A row that lies in a log without belonging to any append: half of one, or what somebody else wrote there."""
-
-    row: Encoded
-    """As it is; a tombstone takes a row away that should be there."""
-    before: Encoded
-    """The same row as it would be without it; a tombstone where there would be none."""
-    shown: bool
-    """Whether it is among the rows that are read. Else it lies behind the last append, and would be with the next one."""
-
-
-@runtime_checkable
-class Unmarked(Protocol):
-    """A log into whose store rows can come without an append."""
-
-    async def unmarked(self) -> tuple[UnmarkedRow, ...]:
-        """Read everything, and return such rows.
-
-        A row that is shown is among them only where the others alone come to the state root of the tip: then nothing else is
-        wrong, and without it the state is as it was. Raises `LogUnavailableError` or `LogDamagedError`.
-        """
-        ...
 
 
 class Log(Protocol):

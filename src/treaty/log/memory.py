@@ -11,7 +11,7 @@ from itertools import takewhile
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log.holding import Holding
+from treaty.log.concurrency import Holding
 from treaty.log.log import Delta, Facts, Fate, Leader
 
 Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event, object]

@@ -25,7 +25,7 @@ from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.log import Fate, Log
 from treaty.log.memory import MemoryLog
 from treaty.log.postgres.log import PostgresLog
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite.log import SqliteLog
 
 P = ParamSpec("P")
 

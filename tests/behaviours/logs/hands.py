@@ -12,8 +12,8 @@ import asyncpg
 from tests.behaviours.logs.backends import BACKENDS, Node
 from tests.servers import postgres
 from treaty.log.postgres.log import PostgresLog
-from treaty.log.sqlite import SqliteLog
-from treaty.log.texts.plain import to_bytes
+from treaty.log.sql import to_bytes
+from treaty.log.sqlite.log import SqliteLog
 
 Value = str | bytes | int
 

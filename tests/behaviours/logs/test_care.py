@@ -12,13 +12,13 @@ from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_ke
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin, Subject
-from treaty.log.care.adding import disagreements, read_whole
 from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
 from treaty.log.care.moving import migrate, unseal
 from treaty.log.care.repair import accept_state, judged, repair, strange
 from treaty.log.care.restore import RestoreError, restore
 from treaty.log.log import Fate, Log, LogUnavailableError
 from treaty.log.memory import MemoryLog
+from treaty.log.state_roots import disagreements, read_whole
 
 ROWS = [
     encode_row(Row("counter", ids_key("."), Counter(7))),

@@ -16,8 +16,8 @@ from treaty.core.root import RowDigests, roots_after, roots_of
 from treaty.core.rows import Encoded, decode_key
 from treaty.log.care.repair import accept_state, repair
 from treaty.log.log import Fate
-from treaty.log.sqlite import SqliteLog
-from treaty.log.texts.compressed import LEARNED_FROM, WARNED
+from treaty.log.sqlite.compression import LEARNED_FROM, WARNED
+from treaty.log.sqlite.log import SqliteLog
 
 CHANCE = random.Random(5)
 WORDS = ["".join(CHANCE.choices("abcdefghijklmnop", k=7)) for _ in range(900)]

@@ -13,7 +13,8 @@ from treaty.core.commit import START, Append, Commit, Position, as_root, make_ap
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 from treaty.core.tables import DictTables
-from treaty.log.log import Fate, Log, TableRoots
+from treaty.log.capabilities import TableRoots
+from treaty.log.log import Fate, Log
 
 TABLES = ("subject", "version", "config", "log_origin", "somebody's \ud83d own", "")
 

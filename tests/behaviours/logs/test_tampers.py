@@ -17,10 +17,10 @@ from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListSubjects, Scope, SetConfig
 from treaty.core.root import roots_of
-from treaty.log.care.adding import read_whole
+from treaty.log.capabilities import TableRoots
 from treaty.log.care.repair import accept_state, judged, repair, strange
-from treaty.log.log import Log, TableRoots
-from treaty.log.roots import differing
+from treaty.log.log import Log
+from treaty.log.state_roots import differing, read_whole
 from treaty.node.node import Node as Member
 
 

@@ -18,7 +18,7 @@ from treaty.core.refusals import Incompatible, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListSubjects, Register
 from treaty.core.schema import Draft
-from treaty.log.open import LogUrlError, open_log
+from treaty.log.urls import LogUrlError, open_log
 from treaty.node.embedded import Embedded
 from treaty.node.grammar import Desk
 from treaty.node.node import Node

@@ -18,7 +18,7 @@ from treaty.core.requests import Scope, SetMode
 from treaty.core.rows import Encoded
 from treaty.core.tables import DictTables
 from treaty.log.log import Log, LogUnavailableError
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite.log import SqliteLog
 from treaty.node.node import Node
 from treaty.node.segment import keeper as keeping
 from treaty.node.segment import writing

@@ -42,7 +42,7 @@ from treaty.log.care.dump import head_of, write_dump
 from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.kafka.owner.forms import transaction
 from treaty.log.log import Fate, Log
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite.log import SqliteLog
 from treaty.node.embedded import Embedded
 from treaty.node.node import Node
 from treaty.node.pool import thread_desk

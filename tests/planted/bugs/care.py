@@ -2,7 +2,7 @@
 
 from tests.planted.bug import Bug, Edit, by_tests
 
-DUMP, RESTORE, ADDING = "treaty.log.care.dump:", "treaty.log.care.restore:", "treaty.log.care.adding:"
+DUMP, RESTORE, ADDING = "treaty.log.care.dump:", "treaty.log.care.restore:", "treaty.log.state_roots:"
 OLD = "treaty.log.upgrade."
 CARE, ROOT = "behaviours/logs/test_care.py::", "facades/test_log_root.py::"
 UPGRADE = "behaviours/upgrade/test_upgrade.py::"

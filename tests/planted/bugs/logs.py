@@ -161,7 +161,7 @@ LOGS = (
         "What says that a row is gone is forgotten while followers may still need it.",
         (
             Edit(
-                "treaty.log.sqlfile:SqlFile._write",
+                "treaty.log.sqlite.connection:SqlFile._write",
                 "self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))",
                 'self._db.execute(_SWEEP.replace("and sequence <= (select min(last) from log_append)", ""), (PRUNED_AT_ONCE,))',
             ),
@@ -173,7 +173,7 @@ LOGS = (
         "Whoever stands on changed rows of a place is told that he knows it.",
         (
             Edit(
-                "treaty.log.sqlfile:SqlFile._since",
+                "treaty.log.sqlite.connection:SqlFile._since",
                 "self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root))",
                 'self._db.execute(_KNOWN.replace(" and root = ?", ""), (after.sequence, after.identity, after.digest))',
             ),
@@ -185,7 +185,7 @@ LOGS = (
         "An append writes only the table roots that changed since another append of the same connection.",
         (
             Edit(
-                "treaty.log.roots:WrittenRoots.changes",
+                "treaty.log.sql:WrittenRoots.changes",
                 "known = append.parent == self._digest",
                 "known = bool(self._digest)",
             ),
@@ -197,7 +197,7 @@ LOGS = (
         "What an append of the node led to is given to whoever reads next, from whatever place.",
         (
             Edit(
-                "treaty.log.sqlite:SqliteLog.read",
+                "treaty.log.sqlite.log:SqliteLog.read",
                 "if ready is not None and ready[0] == after:",
                 "if ready is not None:",
             ),

@@ -15,10 +15,10 @@ from treaty.core.commit import START, Position
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
-from treaty.log.care.adding import ACCEPT, disagreements, read_whole
 from treaty.log.care.dump import Head, head_of, write_dump
 from treaty.log.care.moving import Moved, migrate, unseal
 from treaty.log.care.restore import restore
+from treaty.log.state_roots import ACCEPT, disagreements, read_whole
 
 
 @click.command("dump", epilog="Exit code 0: it can be restored. 1: its rows do not add up to what the log states.")

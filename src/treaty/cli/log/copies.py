@@ -13,7 +13,7 @@ from treaty.core.limits import DIFFERING_ROWS
 from treaty.core.rows import UNROOTED, Encoded
 from treaty.core.soundness import Unsound
 from treaty.core.tables import DictTables
-from treaty.log.care.adding import disagreements, read_whole
+from treaty.log.state_roots import disagreements, read_whole
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import StateFileError, is_state
 

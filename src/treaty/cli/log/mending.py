@@ -12,7 +12,6 @@ from treaty.cli.nouns.asking import as_json, sure
 from treaty.cli.nouns.asking import yes as yes_option
 from treaty.cli.terminal import screen
 from treaty.core.reserved import ReservedIds
-from treaty.log.care.adding import read_whole
 from treaty.log.care.repair import (
     Judged,
     Strange,
@@ -25,6 +24,7 @@ from treaty.log.care.repair import (
     unmarked_rows,
 )
 from treaty.log.log import Facts
+from treaty.log.state_roots import read_whole
 
 
 @click.command("compact")

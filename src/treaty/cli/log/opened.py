@@ -17,8 +17,8 @@ from treaty.core.schema import Pairs
 from treaty.log.care.dump import DumpError
 from treaty.log.care.restore import RestoreError
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, Terms, open_log
 from treaty.log.upgrade.old import OldLogError
+from treaty.log.urls import LogUrlError, Terms, open_log
 
 T = TypeVar("T")
 

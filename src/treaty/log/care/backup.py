@@ -12,11 +12,11 @@ from pathlib import Path
 
 from treaty.core.commit import START, Position
 from treaty.core.rows import Encoded
-from treaty.log import layout
 from treaty.log.care.dump import Head, head_of
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.sqlfile import SqlFile
-from treaty.log.trouble import told
+from treaty.log.sqlite import layout
+from treaty.log.sqlite.connection import SqlFile
+from treaty.log.sqlite.layout import told
 
 PAGES = 1_024
 """Pages of the file that are copied between two words on how far it is."""

@@ -14,8 +14,8 @@ from treaty.core.commit import Position
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.root import add, roots_of
 from treaty.core.rows import Encoded
-from treaty.log.care.adding import disagreements
 from treaty.log.log import Delta
+from treaty.log.state_roots import disagreements
 
 FORMAT = 2
 """The format of dumps that this version writes and reads."""

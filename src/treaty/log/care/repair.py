@@ -11,11 +11,11 @@ from treaty.core.root import roots_of
 from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row, key_text
 from treaty.core.tables import DictTables
 from treaty.core.values import QuarantinedRow
-from treaty.log.care.adding import read_whole
+from treaty.log.capabilities import Unmarked, UnmarkedRow
 from treaty.log.care.restore import put, put_on, roots_with
 from treaty.log.kafka.owner.forms import STRANGE
-from treaty.log.log import Delta, Log, Unmarked, UnmarkedRow
-from treaty.log.roots import differing
+from treaty.log.log import Delta, Log
+from treaty.log.state_roots import differing, read_whole
 
 NO_APPEND = "it belonged to no append: half of a transaction, or somebody else's record"
 """Why a row is in quarantine that lay in the log without an append."""

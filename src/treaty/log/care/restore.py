@@ -15,9 +15,9 @@ from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
 from treaty.core.root import RowDigests, add, roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin
-from treaty.log.care.adding import ACCEPT, adds_up
 from treaty.log.care.dump import Head
 from treaty.log.log import Delta, Fate, Log, LogUnavailableError
+from treaty.log.state_roots import ACCEPT, adds_up
 
 RESTORING = ("restoring",)
 """Key of the `log_origin` row of a log that is not whole yet."""

@@ -17,8 +17,9 @@ from asyncpg import Connection
 from treaty.core.commit import NO_DIGEST, START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log.holding import Holding
+from treaty.log.concurrency import Holding
 from treaty.log.log import Delta, Facts, Fate, Leader, LogUnavailableError
+from treaty.log.postgres.connection import LOOK_SECONDS, LOST, Link, Pauses, silent, told
 from treaty.log.postgres.durability import LOCK_DURABLY, NOT_DURABLE, Promises
 from treaty.log.postgres.layout import (
     FACTS,
@@ -34,10 +35,8 @@ from treaty.log.postgres.layout import (
     WRITE,
     prepare,
 )
-from treaty.log.postgres.link import LOOK_SECONDS, Link, Pauses
-from treaty.log.postgres.trouble import LOST, silent, told
-from treaty.log.roots import WrittenRoots, stored_place, stored_roots, warn_where_unequal
-from treaty.log.texts.plain import to_bytes, to_text
+from treaty.log.sql import WrittenRoots, stored_place, stored_roots, to_bytes, to_text
+from treaty.log.state_roots import warn_where_unequal
 
 POLL = 1.0
 """Seconds between two looks for changes by others, where no hint came."""

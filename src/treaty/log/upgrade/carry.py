@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from treaty.core.commit import Position, as_root
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.root import roots_of
-from treaty.log.care.adding import disagreements, read_whole
 from treaty.log.care.dump import Head
 from treaty.log.care.restore import Told, refuse_taken, restore, silent
 from treaty.log.log import Log
+from treaty.log.state_roots import disagreements, read_whole
 from treaty.log.upgrade.listing import Difference, differences
 from treaty.log.upgrade.old import EMPTY, OldLog, OldLogError, OldPlace, OldRow, OldState, Seal
 from treaty.log.upgrade.rows import Converted, converted

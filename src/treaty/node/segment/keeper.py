@@ -11,7 +11,7 @@ from pathlib import Path
 
 from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
-from treaty.log.folds.fold import Bookmarked, Folding, pour
+from treaty.log.capabilities import Bookmarked, Folding, pour
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
 from treaty.node.segment.blocks import QUICK

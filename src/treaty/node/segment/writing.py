@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treaty.core.commit import Position, as_root
-from treaty.log.folds.fold import Bookmarked, Folding, pour
+from treaty.log.capabilities import Bookmarked, Folding, pour
 from treaty.log.log import Log, LogDamagedError
 from treaty.node.segment.build import Built, build
 from treaty.node.segment.layered import LayeredTables

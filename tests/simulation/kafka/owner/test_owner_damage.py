@@ -11,12 +11,13 @@ from tests.simulation.kafka.owner.partition import Entry, Partition
 from treaty.core.commit import START, Append, Commit, as_root
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
+from treaty.log.capabilities import UnmarkedRow
 from treaty.log.kafka.link import Batch, Ends
 from treaty.log.kafka.owner import unmarked as unmarked_module
 from treaty.log.kafka.owner.forms import MARK, read_mark, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
-from treaty.log.log import LogDamagedError, UnmarkedRow
+from treaty.log.log import LogDamagedError
 
 RETENTION = 100.0
 

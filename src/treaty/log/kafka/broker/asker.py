@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from treaty.core.brokers import Heard
+from treaty.log.concurrency import Lane
 from treaty.log.kafka.broker.tail import consuming
 from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.broker.trouble import JOURNAL, LIBRARY, told, unavailable
 from treaty.log.kafka.link import Ends
-from treaty.log.lane import Lane
 from treaty.log.log import LogUnavailableError
 
 T = TypeVar("T")

@@ -8,11 +8,11 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 
 from treaty.core.brokers import Heard
+from treaty.log.concurrency import Lane
 from treaty.log.kafka.broker.place import Place
 from treaty.log.kafka.broker.sender import producing
 from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
 from treaty.log.kafka.link import FencedError, HiddenError
-from treaty.log.lane import Lane
 from treaty.log.log import LogUnavailableError
 
 log = logging.getLogger("treaty.log.kafka")

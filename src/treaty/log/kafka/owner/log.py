@@ -7,11 +7,12 @@ from contextlib import AbstractAsyncContextManager
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
+from treaty.log.capabilities import UnmarkedRow
 from treaty.log.kafka.link import Election, FencedError, HiddenError, Link, Transactions
 from treaty.log.kafka.owner.forms import MARK_FORMAT, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
-from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError, UnmarkedRow
+from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
 
 DELETE_RETENTION = 86_400.0
 """Seconds that a topic keeps what says that a row is gone, unless told."""

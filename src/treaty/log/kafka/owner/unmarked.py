@@ -13,8 +13,8 @@ from functools import cached_property
 from treaty.core.commit import MODULUS, Position
 from treaty.core.limits import UNMARKED_COMPARED
 from treaty.core.root import roots_of
+from treaty.log.capabilities import UnmarkedRow
 from treaty.log.kafka.owner.forms import Pair, read_row
-from treaty.log.log import UnmarkedRow
 
 
 @dataclass

@@ -10,12 +10,12 @@ from contextlib import suppress
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log import layout
 from treaty.log.log import Delta, Fate, LogDamagedError
-from treaty.log.roots import WrittenRoots, stored_place, stored_roots, warn_where_unequal
-from treaty.log.texts.compressed import Texts
-from treaty.log.texts.plain import bound, to_text
-from treaty.log.trouble import code, told
+from treaty.log.sql import WrittenRoots, bound, stored_place, stored_roots, to_text
+from treaty.log.sqlite import layout
+from treaty.log.sqlite.compression import Texts
+from treaty.log.sqlite.layout import code, told
+from treaty.log.state_roots import warn_where_unequal
 
 log = logging.getLogger("treaty.log")
 

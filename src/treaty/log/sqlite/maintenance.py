@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from treaty.log import layout
 from treaty.log.log import Facts
-from treaty.log.sqlfile import BUSY_SECONDS, SqlFile
-from treaty.log.trouble import code, told
+from treaty.log.sqlite import layout
+from treaty.log.sqlite.connection import BUSY_SECONDS, SqlFile
+from treaty.log.sqlite.layout import code, told
 
 _FACTS = """
 select (select count(*) from state_row where value is not null), (select count(*) from state_row where value is null),

@@ -14,13 +14,12 @@ from urllib.parse import quote
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log import sqlcare as files
-from treaty.log.folds import sqlite as folds
-from treaty.log.holding import Holding
-from treaty.log.lane import Lane
+from treaty.log.concurrency import Holding, Lane
 from treaty.log.log import Delta, Facts, Fate, Leader
-from treaty.log.sqlfile import SqlFile
-from treaty.log.watch import Watch
+from treaty.log.sqlite import maintenance as files
+from treaty.log.sqlite import state_copy as folds
+from treaty.log.sqlite.connection import SqlFile
+from treaty.log.sqlite.watch import Watch
 
 T = TypeVar("T")
 

@@ -1,7 +1,8 @@
-"""What a log that keeps folds does more than others, and how all rows of any log are gone through."""
+"""What some logs can do beside `Log`, and how all rows of any log are gone through."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -55,6 +56,43 @@ class Pouring(Protocol):
 
     async def pour(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
         """Call `into` with all live rows of one consistent cut, off the event loop; return their place and its answer."""
+        ...
+
+
+@runtime_checkable
+class TableRoots(Protocol):
+    """A log that keeps, beside its rows, what each state table adds to the state root."""
+
+    async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
+        """Return the tip, and what each table adds to the state root there as the store has it: both in one consistent cut.
+
+        A table that is missing adds nothing. Raises `LogUnavailableError` or `LogDamagedError`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UnmarkedRow:
+    """A row that lies in a log without belonging to any append: half of one, or what somebody else wrote there."""
+
+    row: Encoded
+    """As it is; a tombstone takes a row away that should be there."""
+    before: Encoded
+    """The same row as it would be without it; a tombstone where there would be none."""
+    shown: bool
+    """Whether it is among the rows that are read. Else it lies behind the last append, and would be with the next one."""
+
+
+@runtime_checkable
+class Unmarked(Protocol):
+    """A log into whose store rows can come without an append."""
+
+    async def unmarked(self) -> tuple[UnmarkedRow, ...]:
+        """Read everything, and return such rows.
+
+        A row that is shown is among them only where the others alone come to the state root of the tip: then nothing else is
+        wrong, and without it the state is as it was. Raises `LogUnavailableError` or `LogDamagedError`.
+        """
         ...
 
 

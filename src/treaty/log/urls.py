@@ -11,7 +11,7 @@ from treaty.core.cluster import ClusterError
 from treaty.core.schema import Pairs
 from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
-from treaty.log.sqlite import NOT_DURABLE, SqliteLog
+from treaty.log.sqlite.log import NOT_DURABLE, SqliteLog
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import sqlite3
 
 import zstandard
 
-from treaty.log.texts.plain import bound
+from treaty.log.sql import bound
 
 log = logging.getLogger("treaty.log")
 

@@ -1,11 +1,16 @@
-"""Whether rows add up: what they come to, beside what is stated of them."""
+"""State roots: whether the rows of a log come to what is stated of them, as a whole and by table."""
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from treaty.core.commit import START, as_root
+from treaty.core.commit import START, Position, as_root
 from treaty.core.root import roots_of
-from treaty.log.log import Delta, Log, TableRoots
+from treaty.core.rows import Encoded
+from treaty.log.capabilities import TableRoots
+from treaty.log.log import Delta, Log
+
+log = logging.getLogger("treaty.log")
 
 ACCEPT = "see `treaty log verify`, with --against another copy; `treaty log repair --accept-state` states the root of the rows as they are"
 """What to do about a log whose rows are not those that it states."""
@@ -56,3 +61,29 @@ async def read_whole(log: Log) -> tuple[Delta, Mapping[str, int] | None]:
         if tip == delta.tip:
             return delta, roots
     return delta, None
+
+
+def differing(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the tables, in order, of which the two say different things; a table that is missing adds nothing."""
+    return tuple(sorted(table for table in {*one, *other} if one.get(table, 0) != other.get(table, 0)))
+
+
+def warn_where_unequal(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:
+    """Warn where the table roots of a store do not add up to the root of its last append, and name what is wrong.
+
+    Nodes compare the rows with that root by themselves. This tells them which of the store's own copies was changed.
+    """
+    if as_root(stored) == tip.root:
+        return
+    tables = differing(stored, roots_of(rows))
+    what = (
+        f"those of {', '.join(tables)} do not fit the rows"
+        if tables
+        else "they fit the rows, the append's root does not"
+    )
+    log.warning(
+        "%s: the roots of the tables do not add up to the root of the append at sequence %s; %s. See `treaty log verify`",
+        where,
+        tip.sequence,
+        what,
+    )

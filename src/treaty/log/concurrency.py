@@ -1,9 +1,10 @@
-"""`Lane`: one thread on which blocking work is done in turn, so that the event loop never waits for a disk."""
+"""What backends need to keep calls apart: a thread for blocking work in order, and who in this process holds a log's lock."""
 
 import asyncio
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -67,3 +68,31 @@ def _end(future: "asyncio.Future[T]", result: T) -> None:
 def _fail(future: "asyncio.Future[T]", error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
+
+
+_HELD: ContextVar[tuple[object, ...]] = ContextVar("holding", default=())
+
+
+class Holding:
+    """At most one holder at a time; somebody else has seen to that."""
+
+    def __init__(self) -> None:
+        """Nobody holds it."""
+        self._holder: object = None
+
+    @property
+    def mine(self) -> bool:
+        """Whether the running task acts for the holder."""
+        return self._holder is not None and self._holder in _HELD.get()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Hold it while the block runs."""
+        before = _HELD.get()
+        self._holder = object()
+        _HELD.set((*before, self._holder))
+        try:
+            yield
+        finally:
+            self._holder = None
+            _HELD.set(before)

@@ -1,13 +1,32 @@
-"""What a SQL store keeps of the state root beside its rows: the share of each state table, as of the last append."""
+"""What the logs in SQL stores share: texts of rows as bytes, positions and table roots as they are stored."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.commit import NO_ROOT, Append, Position, as_root
-from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.commit import NO_ROOT, Append, Position
+
+
+def to_bytes(text: str | None) -> bytes | None:
+    """Encode a text as UTF-8. Half characters, which JSON can carry, are encoded too."""
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def bound(text: str) -> str | bytes:
+    """Return what SQLite's binding takes for a text: the text itself, or its bytes where it may have half characters."""
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass")
+
+
+def to_text(data: bytes) -> str:
+    r"""Decode what `to_bytes` encoded. Bytes that were changed and are no UTF-8 any more are shown as ``\xNN``: such a row
+    counts as unreadable and moves the state root, and all other rows can still be read.
+    """
+    try:
+        return str(data, "utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return str(data, "utf-8", "backslashreplace")
+
 
 log = logging.getLogger("treaty.log")
 
@@ -67,29 +86,3 @@ class WrittenRoots:
 def _repeats(append: Append) -> bool:
     """Whether an append states the root of its base, and not what each table adds."""
     return not append.roots and append.root != NO_ROOT
-
-
-def differing(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the tables, in order, of which the two say different things; a table that is missing adds nothing."""
-    return tuple(sorted(table for table in {*one, *other} if one.get(table, 0) != other.get(table, 0)))
-
-
-def warn_where_unequal(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:
-    """Warn where the table roots of a store do not add up to the root of its last append, and name what is wrong.
-
-    Nodes compare the rows with that root by themselves. This tells them which of the store's own copies was changed.
-    """
-    if as_root(stored) == tip.root:
-        return
-    tables = differing(stored, roots_of(rows))
-    what = (
-        f"those of {', '.join(tables)} do not fit the rows"
-        if tables
-        else "they fit the rows, the append's root does not"
-    )
-    log.warning(
-        "%s: the roots of the tables do not add up to the root of the append at sequence %s; %s. See `treaty log verify`",
-        where,
-        tip.sequence,
-        what,
-    )

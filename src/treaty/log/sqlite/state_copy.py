@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from treaty.core.commit import Position
 from treaty.core.rows import Encoded
-from treaty.log.sqlcare import pack
-from treaty.log.sqlfile import SqlFile
-from treaty.log.trouble import told
+from treaty.log.sqlite.connection import SqlFile
+from treaty.log.sqlite.layout import told
+from treaty.log.sqlite.maintenance import pack
 
 log = logging.getLogger("treaty.log")
 
