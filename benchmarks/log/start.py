@@ -19,7 +19,7 @@ from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.root import RowDigests
 from treaty.core.rows import Encoded, encode_row
 from treaty.core.rows import Row as TableRow
-from treaty.log.log import Fate, Log
+from treaty.log.log import AppendResult, Log
 from treaty.log.urls import open_log
 
 CPU_GOAL, STATE_GOAL, MEMORY_GOAL = 5.0, 0.3, 300.0
@@ -91,7 +91,7 @@ async def _append(log: Log, here: Position, digests: RowDigests, batch: list[Enc
     digests.put(batch)
     for _ in range(TRIES):
         append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),), digests.roots)
-        if await log.append(append) is Fate.ACCEPTED:
+        if await log.append(append) is AppendResult.ACCEPTED:
             return append.position
         # Where its fate is open, the same rows may come twice, and mean the same.
         here = (await log.read(here)).tip

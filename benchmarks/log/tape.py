@@ -9,7 +9,7 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.rows import Encoded
 from treaty.core.schema import Draft
-from treaty.log.log import Fate
+from treaty.log.log import AppendResult
 from treaty.log.memory import MemoryLog
 from treaty.node.node import Node
 from treaty.node.pool import process_desk
@@ -32,7 +32,7 @@ class _Recorded(MemoryLog):
 
     commit: Commit
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         self.commit = append.commits[-1]
         return await super().append(append)
 

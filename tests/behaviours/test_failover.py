@@ -36,7 +36,7 @@ from treaty.core.requests import (
     SetConfig,
 )
 from treaty.core.schema import Draft
-from treaty.log.log import Delta, Facts, Log
+from treaty.log.log import Log, LogDelta, StoreStats
 from treaty.log.urls import open_log
 from treaty.node.node import Node
 from treaty.node.pool import thread_desk
@@ -177,8 +177,8 @@ class Lagging:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self.url, self.exclusive, self.linearizable, self.strangers = log.url, log.exclusive, log.linearizable, 0
-        self.hold, self.close = log.hold, log.close
+        self.url, self.lockable, self.linearizable, self.foreign_records = log.url, log.lockable, log.linearizable, 0
+        self.lock, self.close = log.lock, log.close
 
     async def append(self, append: Append) -> object:
         return await self._log.append(append)
@@ -186,11 +186,11 @@ class Lagging:
     async def tip(self) -> Position:
         return await self._log.tip()
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         return await self._log.read(after)
 
-    async def facts(self) -> Facts:
-        return await self._log.facts()
+    async def read_stats(self) -> StoreStats:
+        return await self._log.read_stats()
 
     async def wait(self, after: Position, timeout: float) -> None:
         del after, timeout

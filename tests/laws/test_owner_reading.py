@@ -16,7 +16,7 @@ from treaty.log.kafka.link import Batch, Ends, Record
 from treaty.log.kafka.owner.forms import MARK, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
-from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError, LogUnavailableError
+from treaty.log.log import LogDamagedError, LogUnavailableError, NewerLogFormatError, OlderLogFormatError
 
 RETENTION = 100.0
 STEPS = 12
@@ -179,7 +179,7 @@ async def resume(seed: int) -> bool:
         world.age()
     offset = marked if world.chance.random() < 0.8 else world.chance.randrange(marked + 20)
     reader = Reader(world, horizon=1e9)
-    reader.begin_at(place, offset)
+    reader.resume_at(place, offset)
     before = world.tip
     view = await reader.look()
     check(world, view.position, before, place)
@@ -217,7 +217,7 @@ def test_a_state_of_another_log_is_no_beginning() -> None:
             one.write()
         known = await Reader(other, horizon=1e9).look()
         reader = Reader(world, horizon=1e9)
-        reader.begin_at(known.position, known.marked)
+        reader.resume_at(known.position, known.marked)
         view = await reader.look()
         assert view.position == world.tip
         assert state_of(view) == world.states[world.tip]
@@ -236,8 +236,8 @@ def check(world: World, place: Position, at_least: Position, last: Position) -> 
 @pytest.mark.parametrize(
     ("version", "error", "said"),
     [
-        (3, LogNewerError, "format 3, known is 2; nothing is lost, upgrade this node"),
-        (1, LogOlderError, r"format 1, known is 2\. .*`treaty log upgrade OLD NEW`"),
+        (3, NewerLogFormatError, "format 3, known is 2; nothing is lost, upgrade this node"),
+        (1, OlderLogFormatError, r"format 1, known is 2\. .*`treaty log upgrade OLD NEW`"),
     ],
     ids=["newer", "older"],
 )

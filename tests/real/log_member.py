@@ -11,7 +11,7 @@ from pathlib import Path
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.root import RowDigests, roots_after
 from treaty.core.rows import Encoded
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
 from treaty.log.sqlite.log import SqliteLog
 
 NOBODY = 65_534
@@ -43,7 +43,7 @@ async def write(path: str, name: str, count: int) -> None:
         while True:
             append = await append_of(log, base, commits(base, name, number))
             fate = await log.append(append)
-            if fate is Fate.ACCEPTED:
+            if fate is AppendResult.ACCEPTED:
                 break
             conflicts += 1
             base = await log.tip()

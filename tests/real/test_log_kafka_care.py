@@ -27,13 +27,13 @@ from treaty.log.kafka.broker.place import place_of
 from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.owner.log import OwnerLog
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.urls import Terms, open_log
+from treaty.log.urls import LogOptions, open_log
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
 pytestmark = pytest.mark.jvm
-COMMAND = Terms(visit=True)
+COMMAND = LogOptions(is_command=True)
 
 
 def run(*words: str) -> Result:
@@ -108,7 +108,7 @@ async def test_a_node_of_an_owner_reads_on_from_the_mark_of_a_place(kafka: "Kafk
     assert log.bookmark(early) is None
     first = await open_log(where, COMMAND)
     assert isinstance(first, OwnerLog)
-    first.begin_at(tip, marked)
+    first.resume_at(tip, marked)
     assert (await first.read(tip)).rows == ()
     assert (await first.read(early)).reload, "it never read what was before"
     await put(log, row("a", None), row("c", "1"))
@@ -116,7 +116,7 @@ async def test_a_node_of_an_owner_reads_on_from_the_mark_of_a_place(kafka: "Kafk
     for place, offset in ((tip, marked), (tip, marked - 1), (tip, marked + 1), (tip, 10**6), (early, marked)):
         other = await open_log(where, COMMAND)
         assert isinstance(other, OwnerLog)
-        other.begin_at(place, offset)
+        other.resume_at(place, offset)
         delta = await other.read(tip)
         assert played(delta.rows, {} if delta.reload else before) == await whole(log)
         await other.close()
@@ -132,20 +132,20 @@ async def test_a_state_file_lies_beside_the_fold(kafka: "Kafka", topic: str, tmp
     await put(log, row("a", "1"))
     await log.compact()
     place = await put(log, row("b", "1"))
-    await log.keep_fold(file, place, 7)
+    await log.write_state_file(file, place, 7)
     after = await put(log, row("c", "1"))
     other = await open_log(where)
     assert isinstance(other, AnyLog)
-    assert await other.extent() == 1
-    assert not await other.take_fold(back, 8)
-    assert await other.take_fold(back, 7)
+    assert await other.estimate_rows() == 1
+    assert not await other.read_state_file(back, 8)
+    assert await other.read_state_file(back, 7)
     assert back.read_bytes() == file.read_bytes()
     delta = await other.read(place)
     assert (delta.tip, delta.reload, len(delta.rows)) == (after, False, 1)
     await other.compact()
     late = await open_log(where)
     assert isinstance(late, AnyLog)
-    assert not await late.take_fold(tmp_path / "none", 7), "its place is before the newer fold"
+    assert not await late.read_state_file(tmp_path / "none", 7), "its place is before the newer fold"
     assert await whole(late) == await whole(log)
     await asyncio.gather(*(one.close() for one in (log, other, late)))
 
@@ -256,7 +256,7 @@ async def test_a_topic_of_somebody_else_is_no_log(kafka: "Kafka", topic: str, wr
     else:
         assert await log.tip() == START, "records without the magic are nobody's"
         await put(log, row("a", "1"))
-        assert log.strangers == 3
+        assert log.foreign_records == 3
     await log.close()
 
 

@@ -25,7 +25,7 @@ from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.broker.transactions import BrokerTransactions
 from treaty.log.kafka.owner.forms import transaction
 from treaty.log.kafka.owner.log import STEADY_SECONDS, OwnerLog
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
@@ -87,7 +87,7 @@ async def test_what_an_owner_left_open_is_never_seen_and_stops_nobody(
         for log in (old, new):
             assert (await log.read(base)).rows == (row("c", "1"),)
             assert await whole(log) == {("subject", '["a"]'): "1", ("subject", '["c"]'): "1"}
-        assert await old.append(chain(tip, [row("d", "1")])) is Fate.ACCEPTED
+        assert await old.append(chain(tip, [row("d", "1")])) is AppendResult.ACCEPTED
 
 
 @told
@@ -133,7 +133,7 @@ async def test_after_an_append_that_hung_the_next_one_fences(kafka: "Kafka") -> 
         slow = asyncio.create_task(log.append(append))
         await asyncio.sleep(STEADY_SECONDS + 0.3)
         kafka.process.send_signal(signal.SIGCONT)
-        assert await slow is Fate.ACCEPTED
+        assert await slow is AppendResult.ACCEPTED
         assert fences["done"] == 1
         for name in "de":
             await put(log, row(name, "1"))
@@ -171,7 +171,7 @@ async def compacted(kafka: "Kafka", figure: Callable[[str], None]) -> None:
             last = await put(owner, row("same", str(number)))
         loop = asyncio.get_running_loop()
         begin, number = loop.time(), 60
-        while (facts := await follower.facts()).tombstones or facts.appends > 20:
+        while (facts := await follower.read_stats()).tombstones or facts.appends > 20:
             assert loop.time() - begin < 90, facts
             last = await put(owner, row("same", str(number)))  # a segment that nobody writes to is never closed
             number += 1
@@ -184,7 +184,7 @@ async def compacted(kafka: "Kafka", figure: Callable[[str], None]) -> None:
         delta = await follower.read(first)
         assert delta.tip == last
         assert played(delta.rows, {} if delta.reload else {("subject", '["gone"]'): "1"} | state) == state
-        assert await owner.append(chain(last, [row("more", "1")])) is Fate.ACCEPTED
+        assert await owner.append(chain(last, [row("more", "1")])) is AppendResult.ACCEPTED
 
 
 @told
@@ -250,7 +250,7 @@ async def test_half_a_transaction_and_a_record_of_somebody_else_are_noticed_and_
         assert plain.flush(30) == 0
         for one in (log, other):
             assert await one.tip() == base, "nobody shows what no mark stands behind"
-            assert len(await tool.unmarked()) == 3
+            assert len(await tool.find_orphan_rows()) == 3
         await put(log, row("e", "1"))
         delta = await other.read(START)
         assert as_root(roots_of(delta.rows)) != delta.tip.root

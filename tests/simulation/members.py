@@ -150,7 +150,7 @@ class Site:
         held = self._tables(member, chance)
         tables: Tables = Knowing(held) if newer else held
         desk = Desk(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES)
-        node = Node(log, desk, world, tables, carrier=None if log.exclusive else _Carrier(self))
+        node = Node(log, desk, world, tables, carrier=None if log.lockable else _Carrier(self))
         self.net.nodes[member.name] = node
         if newer:
             node._writer._decide = self._novel(node._writer._decide, chance)

@@ -24,7 +24,7 @@ from treaty.client.properties import named
 from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.urls import PLAIN, LogUrlError, Terms, open_log
+from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, open_log
 from treaty.node.embedded import AsyncEmbedded, Embedded
 from treaty.node.node import Node
 from treaty.node.peers.carrier import Carrier
@@ -56,7 +56,7 @@ LOG_CONFIG = "TREATY_LOG_CONFIG"
 """The variable with settings of the library that reaches the log, a line each."""
 
 
-def log_environment(url: str, terms: Terms) -> dict[str, str]:
+def log_environment(url: str, terms: LogOptions) -> dict[str, str]:
     """The variables that tell another process which log to open, and how; both may hold passwords, so no arguments do."""
     return {"TREATY_LOG": url, LOG_CONFIG: "\n".join(f"{name}={value}" for name, value in terms.settings)}
 
@@ -67,7 +67,7 @@ def state_path(url: str) -> Path | None:
     return Path(f"{unquote(parts.path)}-state") if parts.scheme == "sqlite" else None
 
 
-def state_writer(url: str, path: Path, terms: Terms = PLAIN) -> Write:
+def state_writer(url: str, path: Path, terms: LogOptions = DEFAULT_OPTIONS) -> Write:
     """What writes the state file of a log, in a process of its own."""
 
     async def write(background: bool) -> None:  # noqa: FBT001 (it is a `Write`)
@@ -113,7 +113,7 @@ async def member(
     state: Path | None = None,
     writes_state: bool = False,
     metadata_keys: Path | None = None,
-    terms: Terms = PLAIN,
+    terms: LogOptions = DEFAULT_OPTIONS,
     carrier: Carrier | None = None,
     alone: bool = False,
 ) -> AsyncIterator[Node]:
@@ -130,7 +130,7 @@ async def member(
         log = await open_log(url, terms)
     except OSError as reason:
         raise LogUnavailableError(f"{url}: {reason}") from reason
-    if log.owned and not alone and (carrier is None or not terms.address):
+    if log.single_writer and not alone and (carrier is None or not terms.address):
         await log.close()
         raise PeeringError(_NEEDS_PEERS if carrier is None else _NEEDS_ADDRESS)
     tables = LayeredTables()
@@ -171,7 +171,7 @@ def connect(
         remote = HttpRegistry(found)
         return Connection(remote if found.keep is None else Cached(remote, found.keep))
     vault = vault_of(metadata_keys)
-    terms = Terms(tuple((log_config or {}).items()))
+    terms = LogOptions(tuple((log_config or {}).items()))
     return Connection(Embedded(lambda: _node(found, terms, vault)))
 
 
@@ -185,11 +185,11 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
     if isinstance(found, Settings):
         remote = AsyncHttpRegistry(found)
         return AsyncConnection(remote if found.keep is None else AsyncCached(remote, found.keep))
-    terms = Terms(tuple((log_config or {}).items()))
+    terms = LogOptions(tuple((log_config or {}).items()))
     return AsyncConnection(AsyncEmbedded(lambda: _node(found, terms)))
 
 
-async def _node(url: str, terms: Terms = PLAIN, vault: Vault = NO_KEYS) -> Node:
+async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, vault: Vault = NO_KEYS) -> Node:
     """A node of this program. It stands on the state file that servers have written, and writes none."""
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
     keeper = Keeper(state, tables)

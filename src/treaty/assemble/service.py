@@ -19,8 +19,8 @@ from treaty.api.tls import Tls, TlsError
 from treaty.assemble.opening import UNUSABLE_ERRORS, member
 from treaty.assemble.peering import NONE, Peering, address_of, carrier_of, trust_of
 from treaty.assemble.reach import is_loopback
-from treaty.log.urls import PLAIN as PLAIN_TERMS
-from treaty.log.urls import Terms
+from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
+from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)
@@ -63,7 +63,7 @@ class Manner:
     peering: Peering = NONE
 
 
-PLAIN = Manner()
+DEFAULT_OPTIONS = Manner()
 ALONE = Sharing()
 OPEN = Protection()
 
@@ -74,9 +74,9 @@ async def serve(
     *,
     sharing: Sharing = ALONE,
     protection: Protection = OPEN,
-    manner: Manner = PLAIN,
+    manner: Manner = DEFAULT_OPTIONS,
     state: Path | None = None,
-    terms: Terms = PLAIN_TERMS,
+    terms: LogOptions = PLAIN_TERMS,
     ready: Callable[[], None] = nothing,
 ) -> int:
     """Run one worker of a server until it is told to stop; returns its exit code.

@@ -14,47 +14,47 @@ T = TypeVar("T")
 
 
 @runtime_checkable
-class Folding(Protocol):
+class StateFileStore(Protocol):
     """A log that keeps a fold. It is a help and never the truth: the rows are all there without it.
 
     What a fold's bytes mean is not known here; whoever wrote them checks them. Raises what reading a log raises, and
     `OSError` for the file.
     """
 
-    async def extent(self) -> int:
+    async def estimate_rows(self) -> int:
         """About how many rows there are, told at once."""
         ...
 
-    async def keep_fold(self, path: Path, place: Position, kind: int) -> None:
+    async def write_state_file(self, path: Path, place: Position, kind: int) -> None:
         """Keep the bytes of a file, which shows a place, as the fold, in place of an older one; others write meanwhile.
 
         A log may keep the older one as long as little came after it. `kind` names those who can read the file, in 64 bits.
         """
         ...
 
-    async def take_fold(self, path: Path, kind: int) -> bool:
+    async def read_state_file(self, path: Path, kind: int) -> bool:
         """Make a file of the fold, as a whole or not at all; False where there is none that is whole, and for this kind."""
         ...
 
 
 @runtime_checkable
-class Bookmarked(Protocol):
+class ResumableLog(Protocol):
     """A log in which a place is not found by its sequence: who keeps a state keeps a bookmark with it."""
 
     def bookmark(self, place: Position) -> int | None:
         """Where the place stands to which was read last; None for another one, or where nobody knows."""
         ...
 
-    def begin_at(self, place: Position, bookmark: int) -> None:
+    def resume_at(self, place: Position, bookmark: int) -> None:
         """Before anything is read: read on from a place whose rows are known. A bookmark that is wrong does no harm."""
         ...
 
 
 @runtime_checkable
-class Pouring(Protocol):
+class RowScanner(Protocol):
     """A log whose rows can be gone through without having all of them in memory."""
 
-    async def pour(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+    async def scan_rows(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
         """Call `into` with all live rows of one consistent cut, off the event loop; return their place and its answer."""
         ...
 
@@ -72,22 +72,22 @@ class TableRoots(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class UnmarkedRow:
+class OrphanRow:
     """A row that lies in a log without belonging to any append: half of one, or what somebody else wrote there."""
 
     row: Encoded
     """As it is; a tombstone takes a row away that should be there."""
     before: Encoded
     """The same row as it would be without it; a tombstone where there would be none."""
-    shown: bool
+    visible: bool
     """Whether it is among the rows that are read. Else it lies behind the last append, and would be with the next one."""
 
 
 @runtime_checkable
-class Unmarked(Protocol):
+class OrphanRowFinder(Protocol):
     """A log into whose store rows can come without an append."""
 
-    async def unmarked(self) -> tuple[UnmarkedRow, ...]:
+    async def find_orphan_rows(self) -> tuple[OrphanRow, ...]:
         """Read everything, and return such rows.
 
         A row that is shown is among them only where the others alone come to the state root of the tip: then nothing else is
@@ -96,9 +96,9 @@ class Unmarked(Protocol):
         ...
 
 
-async def pour(source: Log, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+async def scan_rows(source: Log, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
     """Do so with any log: one that can't pour is read first."""
-    if isinstance(source, Pouring):
-        return await source.pour(into)
+    if isinstance(source, RowScanner):
+        return await source.scan_rows(into)
     delta = await source.read(START)
     return delta.tip, await asyncio.to_thread(into, delta.rows)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 Job = Callable[[], None]
 
 
-class Lane:
+class SerialExecutor:
     """Work is done to its end even where the one who asked for it has gone: a transaction is never left half done.
 
     Half the CPU of an executor per piece of work, which is most of what a look at the tip costs.
@@ -28,7 +28,7 @@ class Lane:
         self._closed = False
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
-    def do(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+    def submit(self, work: Callable[[], T]) -> "asyncio.Future[T]":
         """Have work done after all that was asked for before; raises `LogUnavailableError` after `close`."""
         if self._closed:
             raise LogUnavailableError("this log was closed")
@@ -38,9 +38,9 @@ class Lane:
             try:
                 result = work()
             except BaseException as error:  # noqa: BLE001 - it belongs to the one who asked
-                self._tell(_fail, future, error)
+                self._tell(_set_error, future, error)
             else:
-                self._tell(_end, future, result)
+                self._tell(_set_result, future, result)
 
         self._jobs.put(job)
         return future
@@ -60,39 +60,39 @@ class Lane:
             self._jobs.put(None)
 
 
-def _end(future: "asyncio.Future[T]", result: T) -> None:
+def _set_result(future: "asyncio.Future[T]", result: T) -> None:
     if not future.done():
         future.set_result(result)
 
 
-def _fail(future: "asyncio.Future[T]", error: BaseException) -> None:
+def _set_error(future: "asyncio.Future[T]", error: BaseException) -> None:
     if not future.done():
         future.set_exception(error)
 
 
-_HELD: ContextVar[tuple[object, ...]] = ContextVar("holding", default=())
+_OWNERS: ContextVar[tuple[object, ...]] = ContextVar("log_lock_owner", default=())
 
 
-class Holding:
+class LockOwner:
     """At most one holder at a time; somebody else has seen to that."""
 
     def __init__(self) -> None:
         """Nobody holds it."""
-        self._holder: object = None
+        self._owner: object = None
 
     @property
-    def mine(self) -> bool:
+    def is_current_task(self) -> bool:
         """Whether the running task acts for the holder."""
-        return self._holder is not None and self._holder in _HELD.get()
+        return self._owner is not None and self._owner in _OWNERS.get()
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def acquire(self) -> Iterator[None]:
         """Hold it while the block runs."""
-        before = _HELD.get()
-        self._holder = object()
-        _HELD.set((*before, self._holder))
+        before = _OWNERS.get()
+        self._owner = object()
+        _OWNERS.set((*before, self._owner))
         try:
             yield
         finally:
-            self._holder = None
-            _HELD.set(before)
+            self._owner = None
+            _OWNERS.set(before)

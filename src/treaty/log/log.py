@@ -9,7 +9,7 @@ from treaty.core.commit import Append, Position
 from treaty.core.rows import Encoded
 
 
-class Fate(Enum):
+class AppendResult(Enum):
     """What became of an append."""
 
     ACCEPTED = "accepted"
@@ -21,7 +21,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class LogDelta:
     """What happened in the log since a position: rows in their last state, and the tip that they lead to.
 
     The tip is always the end of an append. `reload` means that `rows` are the whole live state, because the position
@@ -34,7 +34,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class StoreStats:
     """What a log's store looks like. `bytes` is its size, -1 where it has none to speak of."""
 
     kind: str
@@ -69,7 +69,7 @@ class LogDamagedError(Exception):
     """The log's store is damaged or lost data; the message says what and what to do. Writes must stop."""
 
     @property
-    def told(self) -> str:
+    def reason(self) -> str:
         """What to say to those who ask."""
         return f"the log is damaged: {self}"
 
@@ -88,20 +88,20 @@ class WrongRootError(LogDamagedError):
         self.found = found
 
 
-class LogNewerError(LogDamagedError):
+class NewerLogFormatError(LogDamagedError):
     """The log is whole, and this version is too old to read it: writes must stop here, and go on at newer nodes."""
 
     @property
-    def told(self) -> str:
+    def reason(self) -> str:
         """What to say to those who ask."""
         return f"the log is {self}"
 
 
-class LogOlderError(LogDamagedError):
+class OlderLogFormatError(LogDamagedError):
     """The log is whole, and has a format that this version reads only to carry it into a new log: nothing is served from it."""
 
     @property
-    def told(self) -> str:
+    def reason(self) -> str:
         """What to say to those who ask."""
         return f"the log is {self}"
 
@@ -118,8 +118,8 @@ class Log(Protocol):
         ...
 
     @property
-    def exclusive(self) -> bool:
-        """Whether `hold` works here: SQL and memory can, a Kafka log can't."""
+    def lockable(self) -> bool:
+        """Whether `lock` works here: SQL and memory can, a Kafka log can't."""
         ...
 
     @property
@@ -131,23 +131,23 @@ class Log(Protocol):
         ...
 
     @property
-    def strangers(self) -> int:
+    def foreign_records(self) -> int:
         """Records that were read and that nobody of Treaty's wrote: all nodes ignore them alike. 0 where none can be."""
         ...
 
     @property
-    def owned(self) -> bool:
+    def single_writer(self) -> bool:
         """Whether only the leader may decide: others must hand their commands to it, and their appends are conflicts."""
         ...
 
     async def leader(self) -> Leader | None:
         """Say who had best decide now; None where nobody is known, or where all nodes are alike (SQL, memory).
 
-        Where the log is not `owned` this is a hint: who just won wins most easily again.
+        Where the log is not `single_writer` this is a hint: who just won wins most easily again.
         """
         ...
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         """Append if its parent is still the last append (and its first sequence follows).
 
         Returns only when ACCEPTED means durable. Never raises for trouble with the store while the append's fate is
@@ -159,7 +159,7 @@ class Log(Protocol):
         """Look: return the place after the last append that was durable when this call began, or a later one."""
         ...
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         """Return everything after a position in one consistent cut. `START` reads all."""
         ...
 
@@ -170,14 +170,14 @@ class Log(Protocol):
         """
         ...
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
+    def lock(self) -> AbstractAsyncContextManager[None]:
         """Keep all other writers out, in all processes: `read` and `append` inside are then free of conflicts.
 
         An append inside may end it for the others. Tasks begun inside count as inside until the block ends.
         """
         ...
 
-    async def facts(self) -> Facts:
+    async def read_stats(self) -> StoreStats:
         """Look at the store: sizes and counts, in one go, for people."""
         ...
 

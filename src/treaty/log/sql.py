@@ -8,18 +8,18 @@ from typing import Any
 from treaty.core.commit import NO_ROOT, Append, Position
 
 
-def to_bytes(text: str | None) -> bytes | None:
+def encode_text(text: str | None) -> bytes | None:
     """Encode a text as UTF-8. Half characters, which JSON can carry, are encoded too."""
     return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
-def bound(text: str) -> str | bytes:
+def bind_text(text: str) -> str | bytes:
     """Return what SQLite's binding takes for a text: the text itself, or its bytes where it may have half characters."""
     return text if text.isascii() else text.encode("utf-8", "surrogatepass")
 
 
-def to_text(data: bytes) -> str:
-    r"""Decode what `to_bytes` encoded. Bytes that were changed and are no UTF-8 any more are shown as ``\xNN``: such a row
+def decode_text(data: bytes) -> str:
+    r"""Decode what `encode_text` encoded. Bytes that were changed and are no UTF-8 any more are shown as ``\xNN``: such a row
     counts as unreadable and moves the state root, and all other rows can still be read.
     """
     try:
@@ -31,13 +31,13 @@ def to_text(data: bytes) -> str:
 log = logging.getLogger("treaty.log")
 
 
-def stored_place(row: Sequence[Any]) -> Position:
+def read_position(row: Sequence[Any]) -> Position:
     """Build a position of identity, sequence, digest and root as they stand in a store, whatever somebody made of the root."""
     identity, sequence, digest, root = row
     return Position(identity, sequence, digest, root if isinstance(root, bytes) else str(root).encode())
 
 
-def stored_roots(rows: Iterable[tuple[str, object]]) -> Mapping[str, int]:
+def read_table_roots(rows: Iterable[tuple[str, object]]) -> Mapping[str, int]:
     """Build the table roots of names and roots as they stand in a store; one that is not 32 bytes is no table's root."""
     return {
         table: int.from_bytes(root, "big") if isinstance(root, bytes) and len(root) == 32 else -1
@@ -46,7 +46,7 @@ def stored_roots(rows: Iterable[tuple[str, object]]) -> Mapping[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class RootChanges:
+class TableRootChanges:
     """What an append changes in the table roots of its store."""
 
     put: tuple[tuple[str, bytes], ...] = ()
@@ -57,7 +57,7 @@ class RootChanges:
     """Whether all tables that `put` does not name add nothing."""
 
 
-class WrittenRoots:
+class TableRootWriter:
     """The table roots that one connection wrote last, so that its next append writes only those that it changes."""
 
     def __init__(self) -> None:
@@ -65,24 +65,24 @@ class WrittenRoots:
         self._digest = b""
         self._roots: Mapping[str, int] = {}
 
-    def changes(self, append: Append) -> RootChanges:
+    def changes(self, append: Append) -> TableRootChanges:
         """Return what an append changes; all, where somebody else wrote before it."""
-        if _repeats(append):
-            return RootChanges()
+        if _repeats_root(append):
+            return TableRootChanges()
         known = append.parent == self._digest
         before = self._roots if known else {}
         roots = append.roots
         put = tuple((table, root.to_bytes(32, "big")) for table, root in roots.items() if before.get(table) != root)
-        return RootChanges(put, tuple(table for table in before if table not in roots), others_go=not known)
+        return TableRootChanges(put, tuple(table for table in before if table not in roots), others_go=not known)
 
     def wrote(self, append: Append) -> None:
         """Remember what is in the store now."""
-        if not _repeats(append):
+        if not _repeats_root(append):
             self._digest, self._roots = append.digest, append.roots
         elif append.parent == self._digest:
             self._digest = append.digest
 
 
-def _repeats(append: Append) -> bool:
+def _repeats_root(append: Append) -> bool:
     """Whether an append states the root of its base, and not what each table adds."""
     return not append.roots and append.root != NO_ROOT

@@ -8,25 +8,27 @@ from treaty.core.commit import START, Position, as_root
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 from treaty.log.capabilities import TableRoots
-from treaty.log.log import Delta, Log
+from treaty.log.log import Log, LogDelta
 
 log = logging.getLogger("treaty.log")
 
-ACCEPT = "see `treaty log verify`, with --against another copy; `treaty log repair --accept-state` states the root of the rows as they are"
+ROOT_REMEDY = "see `treaty log verify`, with --against another copy; `treaty log repair --accept-state` states the root of the rows as they are"
 """What to do about a log whose rows are not those that it states."""
 TRIES = 5
 """Times that a log is read for its rows and the shares of its tables at one place, while others write."""
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class RootMismatch:
     """A table whose rows add another share than is stated, or (without a table) a state that comes to another root."""
 
     table: str
     message: str
 
 
-def disagreements(root: bytes, stated: Mapping[str, int] | None, found: Mapping[str, int]) -> Iterator[Disagreement]:
+def find_root_mismatches(
+    root: bytes, stated: Mapping[str, int] | None, found: Mapping[str, int]
+) -> Iterator[RootMismatch]:
     """Compare what rows come to (`found`, by table) with the root that is stated for them, and with the shares of the tables
     where these are kept (None where they are not).
     """
@@ -34,21 +36,21 @@ def disagreements(root: bytes, stated: Mapping[str, int] | None, found: Mapping[
     for table in tables:
         says, adds = (stated or {}).get(table, 0), found.get(table, 0)
         if says != adds:
-            yield Disagreement(table, f"its rows add {adds:064x} to the state root, {says:064x} is stated")
+            yield RootMismatch(table, f"its rows add {adds:064x} to the state root, {says:064x} is stated")
     if as_root(found) != root:
-        yield Disagreement("", f"the rows come to the state root {as_root(found).hex()}, {root.hex()} is stated")
+        yield RootMismatch("", f"the rows come to the state root {as_root(found).hex()}, {root.hex()} is stated")
     if stated is not None and as_root(stated) != root:
-        yield Disagreement(
+        yield RootMismatch(
             "", f"the shares of the tables come to the state root {as_root(stated).hex()}, {root.hex()} is stated"
         )
 
 
-def adds_up(delta: Delta) -> bool:
+def has_stated_root(delta: LogDelta) -> bool:
     """Tell whether the rows of a whole log come to the root that its last append states."""
     return as_root(roots_of(delta.rows)) == delta.tip.root
 
 
-async def read_whole(log: Log) -> tuple[Delta, Mapping[str, int] | None]:
+async def read_with_table_roots(log: Log) -> tuple[LogDelta, Mapping[str, int] | None]:
     """Return the whole state of a log, and what each of its tables adds to the root as the log itself keeps it.
 
     None where it keeps nothing of the kind, or where others wrote meanwhile again and again.
@@ -63,19 +65,19 @@ async def read_whole(log: Log) -> tuple[Delta, Mapping[str, int] | None]:
     return delta, None
 
 
-def differing(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[str, ...]:
+def differing_tables(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[str, ...]:
     """Return the tables, in order, of which the two say different things; a table that is missing adds nothing."""
     return tuple(sorted(table for table in {*one, *other} if one.get(table, 0) != other.get(table, 0)))
 
 
-def warn_where_unequal(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:
+def warn_of_wrong_table_roots(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:
     """Warn where the table roots of a store do not add up to the root of its last append, and name what is wrong.
 
     Nodes compare the rows with that root by themselves. This tells them which of the store's own copies was changed.
     """
     if as_root(stored) == tip.root:
         return
-    tables = differing(stored, roots_of(rows))
+    tables = differing_tables(stored, roots_of(rows))
     what = (
         f"those of {', '.join(tables)} do not fit the rows"
         if tables

@@ -15,35 +15,35 @@ from treaty.log.sqlite.log import NOT_DURABLE, SqliteLog
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class LogOptions:
     """What a log is opened with beside its URL. Backends take what concerns them and pass over the rest."""
 
     settings: Pairs = ()
     """Settings of the client library that reaches the log (librdkafka's, for Kafka); never shown."""
     address: str = ""
     """URL under which other nodes reach this one ("" where they can't)."""
-    make: bool = True
+    create: bool = True
     """Whether a store that is not there is made, by backends that can tell."""
-    visit: bool = False
+    is_command: bool = False
     """Whether who opens it is no node but a command, which does its work and goes."""
 
 
-PLAIN = Terms()
-Opener = Callable[[str, Terms], Awaitable[Log]]
+DEFAULT_OPTIONS = LogOptions()
+LogOpener = Callable[[str, LogOptions], Awaitable[Log]]
 
-GROUP = "treaty.logs"
-"""The entry point group in which other packages offer an `Opener`, named by the scheme of its URLs."""
+ENTRY_POINT_GROUP = "treaty.logs"
+"""The entry point group in which other packages offer an `LogOpener`, named by the scheme of its URLs."""
 
 
 class LogUrlError(ValueError):
     """A URL that names no log; the message says what would."""
 
 
-async def _memory(url: str, _: Terms) -> Log:
+async def _open_memory(url: str, _: LogOptions) -> Log:
     return MemoryLog(url.partition(":")[2])
 
 
-async def _sqlite(url: str, _: Terms) -> Log:
+async def _open_sqlite(url: str, _: LogOptions) -> Log:
     parts = urlsplit(url)
     path = unquote(parts.path)
     if parts.netloc or not PurePosixPath(path).is_absolute() or path == "/":
@@ -57,7 +57,7 @@ async def _sqlite(url: str, _: Terms) -> Log:
     return await SqliteLog.open(path, durable=durable)
 
 
-async def _postgres(url: str, _: Terms) -> Log:
+async def _open_postgres(url: str, _: LogOptions) -> Log:
     try:
         module = import_module("treaty.log.postgres.log")
     except ModuleNotFoundError as missing:
@@ -79,7 +79,7 @@ async def _postgres(url: str, _: Terms) -> Log:
     return log
 
 
-async def _kafka(url: str, terms: Terms) -> Log:
+async def _open_kafka(url: str, terms: LogOptions) -> Log:
     try:
         module = import_module("treaty.log.kafka.opening")
     except ModuleNotFoundError as missing:
@@ -87,23 +87,25 @@ async def _kafka(url: str, terms: Terms) -> Log:
             raise
         raise LogUrlError("a log on Kafka needs confluent-kafka: pip install 'treaty[kafka]'") from missing
     try:
-        log: Log = await module.opened(url, terms.settings, address=terms.address, make=terms.make, visit=terms.visit)
+        log: Log = await module.opened(
+            url, terms.settings, address=terms.address, create=terms.create, is_command=terms.is_command
+        )
     except ClusterError as wrong:
         raise LogUrlError(str(wrong)) from wrong
     return log
 
 
-OPENERS: Mapping[str, Opener] = {
-    "memory": _memory,
-    "sqlite": _sqlite,
-    "postgresql": _postgres,
-    "postgres": _postgres,
-    "kafka": _kafka,
+OPENERS: Mapping[str, LogOpener] = {
+    "memory": _open_memory,
+    "sqlite": _open_sqlite,
+    "postgresql": _open_postgres,
+    "postgres": _open_postgres,
+    "kafka": _open_kafka,
 }
 """The logs of this package, by the scheme of their URLs."""
 
 
-async def open_log(url: str, terms: Terms = PLAIN) -> Log:
+async def open_log(url: str, terms: LogOptions = DEFAULT_OPTIONS) -> Log:
     """Open the log that a URL names.
 
     There are ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database?schema=name&durable=no`` and
@@ -114,7 +116,7 @@ async def open_log(url: str, terms: Terms = PLAIN) -> Log:
     scheme = url.partition(":")[0].lower()
     opener = OPENERS.get(scheme)
     if opener is None:
-        plugins = {point.name: point for point in entry_points(group=GROUP)}
+        plugins = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
         if scheme not in plugins:
             known = ", ".join(sorted({*OPENERS, *plugins}))
             raise LogUrlError(f"no log for {url!r}: known schemes are {known}; for instance sqlite:///tmp/treaty.db")

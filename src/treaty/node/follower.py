@@ -10,7 +10,7 @@ from treaty.core.limits import POSITIONS_KEPT
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row
 from treaty.core.view import Tables
-from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError, WrongRootError
+from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
 from treaty.node.status import Counts
 from treaty.node.world import World, give_back
 
@@ -164,7 +164,7 @@ class Follower:
     def hear_of(self, error: LogDamagedError) -> None:
         """The log is damaged: nothing is written any more. A wrong root may be mended while the node runs."""
         if not isinstance(error, WrongRootError):
-            self.damage = error.told
+            self.damage = error.reason
 
     def begin(self) -> int:
         """Number a new look. An append is one too: if it is accepted, its base was the tip."""
@@ -219,7 +219,7 @@ class Follower:
         )
         self._counts.wrong_roots += 1
         delta = await self._log.read(START)
-        if not await self._take(Delta(delta.tip, delta.rows, reload=True)):
+        if not await self._take(LogDelta(delta.tip, delta.rows, reload=True)):
             self.wrong = WrongRootError(self._log.url, delta.tip, as_root(roots_of(delta.rows)))
             self._wrong_at = self._world.now()
             log.error("%s", self.wrong)
@@ -230,7 +230,7 @@ class Follower:
         self.proven = False
         self.tables.load((), START)
 
-    async def _take(self, delta: Delta) -> bool:
+    async def _take(self, delta: LogDelta) -> bool:
         """Have the tables show what was read. Where it does not come to the root that the log states nothing changes: False."""
         before = self.position
         if delta.reload:
@@ -251,7 +251,7 @@ class Follower:
             await asyncio.to_thread(give_back)
         return True
 
-    def _ready(self, delta: Delta) -> Callable[[], None] | None:
+    def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
         """Make everything ready to be shown, on any thread; None where its rows do not come to the root of its tip."""
         if as_root(roots_of(delta.rows)) != delta.tip.root:
             return None

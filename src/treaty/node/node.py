@@ -163,7 +163,7 @@ class Node:
         except LogUnavailableError as error:
             raise Unavailable(f"the log can't be reached: {error}; {self.follower.standing}") from None
         except LogDamagedError as error:
-            raise Unavailable(error.told, READ_ONLY_SECONDS) from None
+            raise Unavailable(error.reason, READ_ONLY_SECONDS) from None
         except TimeoutError:
             reason = f" ({self.follower.trouble}; {self.follower.standing})" if self.follower.trouble else ""
             raise Unavailable(f"no answer within {call.timeout} seconds{reason}; nothing was written") from None
@@ -294,7 +294,7 @@ class Node:
             trouble=follower.trouble,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
-            strangers=self._log.strangers,
+            strangers=self._log.foreign_records,
             sealed_with=self._vault.missing(self._tables),
             state_file_age=None if written is None else round(max(0, self._world.wall() - written) / 1000, 1),
             kept=Kept.of(self._tables),

@@ -60,7 +60,7 @@ class Queue:
         if self._follower.damage:
             return self._follower.damage
         if self._follower.wrong is not None:
-            return self._follower.wrong.told
+            return self._follower.wrong.reason
         tables = self._follower.tables
         quarantine = tables.quarantine
         if not quarantine:

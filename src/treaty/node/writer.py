@@ -8,7 +8,7 @@ from treaty.core.limits import CHAIN_COMMITS, OUTCOMES, QUEUE
 from treaty.core.refusals import Refusal
 from treaty.core.root import roots_with
 from treaty.core.values import Outcome
-from treaty.log.log import Fate, Leader, Log, LogDamagedError, LogUnavailableError
+from treaty.log.log import AppendResult, Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.chain import Chain, Decide, build, read_ahead, repeated
 from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
 from treaty.node.peers.handing import Handing
@@ -36,7 +36,7 @@ class Flight:
 
     append: Append
     look: int
-    fate: Fate | None
+    fate: AppendResult | None
     refused: Exception | None = None
 
 
@@ -105,9 +105,9 @@ class Writer:
         chain, flight = await self._send(batch)
         if flight is None:
             await self._freshen(chain)
-        elif flight.fate is Fate.ACCEPTED:
+        elif flight.fate is AppendResult.ACCEPTED:
             await self._land(chain, flight.append.position, flight.look)
-        elif flight.fate is Fate.UNKNOWN:
+        elif flight.fate is AppendResult.UNKNOWN:
             self._counts.unknown += 1
             settled = await self._settle(chain, flight.append)
             if settled is None:
@@ -115,7 +115,7 @@ class Writer:
                 await self._sort_out(chain)
             else:
                 await self._land(chain, settled.position, flight.look)
-        elif flight.fate is Fate.CONFLICT:
+        elif flight.fate is AppendResult.CONFLICT:
             self._queue.barriers.lost(flight.look, conflict=True)
             await self._lose(chain)
         else:
@@ -137,13 +137,13 @@ class Writer:
 
     async def _send(self, batch: list[Pending]) -> tuple[Chain, Flight | None]:
         """Decide a batch and send its append, if it has one; keep others out where two appends came second."""
-        if self._conflicts < HOLD_AFTER or not self._log.exclusive:
+        if self._conflicts < HOLD_AFTER or not self._log.lockable:
             chain = self._build(batch)
             return chain, await self._fly(chain)
         read_ahead(batch, self._follower.tables, self._decide)
         sent: tuple[Chain, Flight | None] | None = None
         try:
-            async with self._log.hold():
+            async with self._log.lock():
                 self._counts.held += 1
                 await self._follower.look_held()
                 self._alone = self._alone + 1 if self._follower.position == self._landed else 0
@@ -227,7 +227,7 @@ class Writer:
         self._queue.accepted()
         self._counts.commits += len(chain.commits)
         self._landed = position
-        if self._conflicts < HOLD_AFTER or not self._log.exclusive:
+        if self._conflicts < HOLD_AFTER or not self._log.lockable:
             self._conflicts = 0
         self._size = min(CHAIN_COMMITS, self._size * 2)
         for pending, verdict in (*chain.writers, *chain.riders):
@@ -248,7 +248,7 @@ class Writer:
         self._follower.expect(None)
         self._queue.give_back(chain.members)
         await self._follower.look()
-        if self._log.owned:  # it has another owner, of whom this node does not know yet
+        if self._log.single_writer:  # it has another owner, of whom this node does not know yet
             await self._world.sleep(FIRST_PAUSE)
 
     async def _settle(self, chain: Chain, append: Append) -> Append | None:
@@ -271,9 +271,9 @@ class Writer:
                     break
                 again = make_append(chain.base, self._world.random(16), append.commits, append.roots)
                 fate = await self._log.append(again)
-                if fate is Fate.ACCEPTED:
+                if fate is AppendResult.ACCEPTED:
                     return again
-                if fate is Fate.CONFLICT and not self._log.owned:
+                if fate is AppendResult.CONFLICT and not self._log.single_writer:
                     continue
                 self._queue.refused(f"{self._log.url} does not say what became of the last append; it is asked again")
             except LogUnavailableError as error:

@@ -22,7 +22,7 @@ from treaty.core.limits import FOLD_RECORDS
 from treaty.core.root import roots_after, roots_of
 from treaty.core.rows import Encoded, Key, decode_key
 from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.log import Fate, Log
+from treaty.log.log import AppendResult, Log
 from treaty.log.memory import MemoryLog
 from treaty.log.postgres.log import PostgresLog
 from treaty.log.sqlite.log import SqliteLog
@@ -190,13 +190,13 @@ async def put(log: Log, *rows: Encoded) -> Position:
             _MADE[delta.tip.root] = _Made(None, roots_of(delta.rows), shares)
             tip = delta.tip
         append = chain(tip, rows)
-        if await log.append(append) is Fate.ACCEPTED:
+        if await log.append(append) is AppendResult.ACCEPTED:
             return append.position
 
 
 async def accepted(log: Log, append: Append) -> Position:
     """Append what has to be accepted; return its place."""
-    assert await log.append(append) is Fate.ACCEPTED
+    assert await log.append(append) is AppendResult.ACCEPTED
     return append.position
 
 

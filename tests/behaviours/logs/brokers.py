@@ -15,7 +15,7 @@ from treaty.log.kafka.broker.place import Place, place_of
 from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.broker.transactions import BrokerTransactions
 from treaty.log.kafka.owner.log import OwnerLog
-from treaty.log.log import Fate, Leader, Log
+from treaty.log.log import AppendResult, Leader, Log
 
 
 def unused(kafka: Kafka, writers: str) -> Place:
@@ -57,7 +57,7 @@ def _owner(kafka: Kafka) -> Node:
         log = OwnerLog(BrokerLink(topic), BrokerTransactions(place), Crowned(crown, next(numbers)), kept=KEPT)
         append = log.append
 
-        async def in_turn(one: Append) -> Fate:
+        async def in_turn(one: Append) -> AppendResult:
             async with turn:
                 return await append(one)
 

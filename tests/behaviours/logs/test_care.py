@@ -16,9 +16,9 @@ from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows,
 from treaty.log.care.moving import migrate, unseal
 from treaty.log.care.repair import accept_state, judged, repair, strange
 from treaty.log.care.restore import RestoreError, restore
-from treaty.log.log import Fate, Log, LogUnavailableError
+from treaty.log.log import AppendResult, Log, LogUnavailableError
 from treaty.log.memory import MemoryLog
-from treaty.log.state_roots import disagreements, read_whole
+from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
 
 ROWS = [
     encode_row(Row("counter", ids_key("."), Counter(7))),
@@ -82,7 +82,7 @@ async def cut_off(node: Node) -> None:
             await restore(log, head, rows_of(lines), time=9, gap=101)
         await restore(log, head, rows_of(lines), time=10, gap=100)
         state = await whole(log)
-        assert judged(*await read_whole(log)).fits
+        assert judged(*await read_with_table_roots(log)).fits
         assert ("log_origin", '["restoring"]') not in state
         assert len(state) == len(ROWS) + 2  # where it comes from, and which ids are spared
 
@@ -102,9 +102,9 @@ async def in_pieces(node: Node) -> None:
             await restore(log, head, rows_of(lines[:-1]), time=9, gap=100)
         assert (await log.tip()).sequence > 10, "it took many appends"
         await restore(log, head, rows_of(lines), time=9, gap=100)
-        delta, stated = await read_whole(log)
+        delta, stated = await read_with_table_roots(log)
         assert judged(delta, stated).fits
-        assert [*disagreements(delta.tip.root, stated, roots_of(delta.rows))] == []
+        assert [*find_root_mismatches(delta.tip.root, stated, roots_of(delta.rows))] == []
 
 
 def test_a_restore_in_many_appends_states_the_roots_of_its_rows(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,10 +114,10 @@ def test_a_restore_in_many_appends_states_the_roots_of_its_rows(node: Node, monk
 
 def test_what_is_stated_is_compared_with_what_rows_come_to() -> None:
     found, root = {"a": 3, "b": 4}, as_root({"a": 7})
-    assert [*disagreements(root, found, found)] == []
-    assert [one.table for one in disagreements(root, {"a": 7}, found)] == ["a", "b"]
-    assert ["the rows come to" in one.message for one in disagreements(as_root({}), None, found)] == [True]
-    assert ["the shares" in one.message for one in disagreements(root, {"a": 3}, found)] == [False, True]
+    assert [*find_root_mismatches(root, found, found)] == []
+    assert [one.table for one in find_root_mismatches(root, {"a": 7}, found)] == ["a", "b"]
+    assert ["the rows come to" in one.message for one in find_root_mismatches(as_root({}), None, found)] == [True]
+    assert ["the shares" in one.message for one in find_root_mismatches(root, {"a": 3}, found)] == [False, True]
 
 
 @told
@@ -163,7 +163,7 @@ class _Narrow(MemoryLog):
         super().__init__()
         self.room = room
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         if not self.room:
             raise LogUnavailableError("there is no room")
         self.room -= 1
@@ -220,8 +220,8 @@ async def accepted(node: Node) -> None:
         await put(log, *ROWS, Encoded("schema", '[".",1]', '{"guid":7,"v":2}'))
         base = await log.tip()
         lie = make_append(base, bytes(16), (Commit(base.sequence + 1, (row("s", "x"),)),), {"subject": 7})
-        assert await log.append(lie) is Fate.ACCEPTED
-        found = judged(*await read_whole(other))
+        assert await log.append(lie) is AppendResult.ACCEPTED
+        found = judged(*await read_with_table_roots(other))
         assert (found.fits, found.place.root, len(found.found)) == (False, as_root({"subject": 7}), 32)
         with pytest.raises(RestoreError, match="--accept-state"):
             await repair(log, time=9)
@@ -230,10 +230,10 @@ async def accepted(node: Node) -> None:
         before, (what, end) = await whole(other), await accept_state(log, time=9)
         assert (what, end) == (found, await other.tip())
         assert await whole(other) == before
-        assert judged(*await read_whole(other)).fits
-        assert await accept_state(log, time=9) == (judged(*await read_whole(log)), end)
+        assert judged(*await read_with_table_roots(other)).fits
+        assert await accept_state(log, time=9) == (judged(*await read_with_table_roots(log)), end)
         assert len((await repair(log, time=9))[0]) == 2
-        assert judged(*await read_whole(other)).fits
+        assert judged(*await read_with_table_roots(other)).fits
 
 
 def test_a_state_that_does_not_add_up_is_accepted_by_one_commit(node: Node) -> None:
@@ -246,14 +246,14 @@ async def packed(node: Node) -> None:
         for number in range(120):
             await put(log, row("s", str(number)), row(f"gone {number}", "x" * 2000))
             await put(log, row(f"gone {number}", None))
-        before, state = await log.facts(), await whole(other)
+        before, state = await log.read_stats(), await whole(other)
         await log.compact()
-        after = await other.facts()
+        after = await other.read_stats()
         assert after.kind == before.kind
         assert (after.live, len(state)) == (len((await other.read(START)).rows), 1)
         assert after.appends <= 41
         assert after.tombstones <= before.tombstones
-        assert after.tombstones <= 41 or log.owned  # a broker keeps them for as long as the topic says
+        assert after.tombstones <= 41 or log.single_writer  # a broker keeps them for as long as the topic says
         assert after.bytes <= before.bytes or after.kind != "sqlite"  # a server keeps its space, for the next rows
         assert await whole(other) == state
         assert await put(other, row("s", "again")) == await log.tip()

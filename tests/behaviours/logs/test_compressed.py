@@ -15,8 +15,8 @@ from treaty.core.commit import START, Commit, as_root, make_append
 from treaty.core.root import RowDigests, roots_after, roots_of
 from treaty.core.rows import Encoded, decode_key
 from treaty.log.care.repair import accept_state, repair
-from treaty.log.log import Fate
-from treaty.log.sqlite.compression import LEARNED_FROM, WARNED
+from treaty.log.log import AppendResult
+from treaty.log.sqlite.compression import MAX_WARNINGS, TRAINING_ROWS
 from treaty.log.sqlite.log import SqliteLog
 
 CHANCE = random.Random(5)
@@ -38,7 +38,7 @@ async def append(log: SqliteLog, rows: list[Encoded]) -> None:
     one = make_append(
         here, CHANCE.randbytes(16), (Commit(here.sequence + 1, tuple(rows)),), roots_after(await digests(log), rows)
     )
-    assert await log.append(one) is Fate.ACCEPTED
+    assert await log.append(one) is AppendResult.ACCEPTED
 
 
 async def digests(log: SqliteLog) -> RowDigests:
@@ -65,16 +65,16 @@ def test_texts_are_compressed_and_read_as_they_were(tmp_path: Path) -> None:
     @told
     async def story() -> None:
         log, other = [await SqliteLog.open(str(tmp_path / "log.db")) for _ in range(2)]
-        await append(log, texts(0, LEARNED_FROM // 2 - 100))
+        await append(log, texts(0, TRAINING_ROWS // 2 - 100))
         before = await state(log)
         await log.compact()
         assert (packed(tmp_path), await state(log)) == (0, before)  # too few to learn from
-        await append(log, texts(10_000, LEARNED_FROM * 2))
-        before, size = await state(log), (await log.facts()).bytes
+        await append(log, texts(10_000, TRAINING_ROWS * 2))
+        before, size = await state(log), (await log.read_stats()).bytes
         await log.compact()
         assert await state(log) == before == await state(other)
-        assert packed(tmp_path) > LEARNED_FROM
-        assert (await log.facts()).bytes < size * 0.7
+        assert packed(tmp_path) > TRAINING_ROWS
+        assert (await log.read_stats()).bytes < size * 0.7
         place, count = await log.tip(), packed(tmp_path)
         fresh = [*texts(20_000, 20), Encoded("schema", '[".",1]', '{"text":"' + "\ud800" * 99 + '"}')]
         await append(log, fresh)
@@ -115,7 +115,7 @@ def test_a_text_that_is_damaged_is_told_by_name_and_all_others_are_read(
     @told
     async def story() -> None:
         log = await SqliteLog.open(str(tmp_path / "log.db"))
-        await append(log, texts(0, LEARNED_FROM * 2))
+        await append(log, texts(0, TRAINING_ROWS * 2))
         await log.compact()
         before = await state(log)
         await log.close()
@@ -124,7 +124,7 @@ def test_a_text_that_is_damaged_is_told_by_name_and_all_others_are_read(
         log = await SqliteLog.open(str(tmp_path / "log.db"))
         delta = await log.read(START)
         assert re.search(message, caplog.text)
-        assert len(caplog.records) <= WARNED
+        assert len(caplog.records) <= MAX_WARNINGS
         harmed = {*delta.rows} - before
         assert {(one.table, one.key) for one in harmed} == {(one.table, one.key) for one in before - {*delta.rows}}
         assert {one.table for one in harmed} == {"schema"}

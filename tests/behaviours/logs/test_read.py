@@ -12,7 +12,7 @@ from treaty.core.commit import START, Position
 from treaty.core.limits import CHAIN_BYTES, CHAIN_COMMITS
 from treaty.core.rows import Encoded
 from treaty.core.tables import DictTables
-from treaty.log.log import Delta, Log
+from treaty.log.log import Log, LogDelta
 
 HEARD, OWN = 60.0, 0.1
 """Seconds that a wait may take where others write, and where the log itself did: that may be no news."""
@@ -86,7 +86,7 @@ async def test_a_place_of_another_history_is_answered_with_the_whole_state(
 @told
 async def test_a_place_of_a_log_that_was_made_anew_is_answered_with_nothing(node: Node) -> None:
     async with nodes(node, 1) as (log,):
-        assert await log.read(Position(b"o" * 16, 3, b"o" * 32)) == Delta(START, (), reload=True)
+        assert await log.read(Position(b"o" * 16, 3, b"o" * 32)) == LogDelta(START, (), reload=True)
 
 
 @told
@@ -106,7 +106,7 @@ async def test_what_lies_before_the_horizon_is_read_anew_and_what_lies_after_is_
             assert not delta.reload or all(each.value is not None for each in delta.rows)
         assert not any(reloads[-KEPT:])
         assert reloads == sorted(reloads, reverse=True)
-        oldest = (await two.facts()).oldest
+        oldest = (await two.read_stats()).oldest
         assert all(reloads[1:KEPT]) == (oldest >= KEPT), "a log on Kafka remembers all until it is folded"
 
 
@@ -152,7 +152,7 @@ async def test_the_longest_chain_and_the_largest_values_are_held(node: Node) -> 
         assert tip.sequence == CHAIN_COMMITS
         large = row("large", "ж" * CHAIN_BYTES)
         end = await put(two, large)
-        assert await one.read(tip) == Delta(end, (large,))
+        assert await one.read(tip) == LogDelta(end, (large,))
         assert len(await whole(two)) == CHAIN_COMMITS + 1
 
 

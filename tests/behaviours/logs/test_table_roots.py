@@ -14,7 +14,7 @@ from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 from treaty.core.tables import DictTables
 from treaty.log.capabilities import TableRoots
-from treaty.log.log import Fate, Log
+from treaty.log.log import AppendResult, Log
 
 TABLES = ("subject", "version", "config", "log_origin", "somebody's \ud83d own", "")
 
@@ -57,7 +57,7 @@ def test_table_roots_are_those_of_the_rows_whoever_writes(sql: tuple[Node, Hand]
                 elif number % 7 == 3 and tip != START:
                     await accepted(log, empty(tip))
                 elif number % 9 == 5:
-                    async with log.hold():
+                    async with log.lock():
                         await put(log, *some(1))
                 else:
                     await accepted(log, chain(tip, *(tuple(some(1)) for _ in range(chance.randrange(1, 4)))))
@@ -94,7 +94,7 @@ def test_an_append_that_loses_leaves_no_roots(sql: tuple[Node, Hand]) -> None:
             late = chain(tip, [row("a", "2"), row("late", "1", "config")])
             won = await put(two, row("a", "3"))
             before = await stored(one)
-            assert await one.append(late) is Fate.CONFLICT
+            assert await one.append(late) is AppendResult.CONFLICT
             assert await stored(one) == await stored(two) == before
             assert before[0] == won
             await put(one, row("b", "1"))

@@ -11,7 +11,7 @@ from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from tests.simulation.net import Net
 from treaty.core.commit import Append, Commit, Position
-from treaty.log.log import Delta, Facts, Fate, Leader, Log
+from treaty.log.log import AppendResult, Leader, Log, LogDelta, StoreStats
 from treaty.node.node import Node
 from treaty.node.peers.carrier import Carrier
 
@@ -47,18 +47,18 @@ class CrownedLog:
         address = self.crown.believed.get(self.address, self.crown.holder)
         return Leader(address, mine=address == self.address) if address else None
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         if self.crown.owned and self.crown.holder != self.address:
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         if self.crown.refuse:
             self.crown.refuse -= 1
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         opened, self.crown.open = self.crown.open, ""
-        fate = Fate.UNKNOWN if opened == "gone" else await self.log.append(append)
+        fate = AppendResult.UNKNOWN if opened == "gone" else await self.log.append(append)
         if opened:
             self.crown.holder = ""
-            return Fate.UNKNOWN
-        if fate is Fate.ACCEPTED:
+            return AppendResult.UNKNOWN
+        if fate is AppendResult.ACCEPTED:
             self.crown.appends.append(self.address)
             if not self.crown.owned:
                 self.crown.holder = self.address
@@ -67,17 +67,17 @@ class CrownedLog:
     async def tip(self) -> Position:
         return await self.log.tip()
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         return await self.log.read(after)
 
     async def wait(self, after: Position, timeout: float) -> None:
         await self.log.wait(after, timeout)
 
-    def hold(self) -> object:
+    def lock(self) -> object:
         raise AssertionError("nobody else can be kept out")
 
-    async def facts(self) -> Facts:
-        return await self.log.facts()
+    async def read_stats(self) -> StoreStats:
+        return await self.log.read_stats()
 
     async def compact(self) -> None:
         await self.log.compact()

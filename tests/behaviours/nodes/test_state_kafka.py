@@ -150,7 +150,7 @@ def test_a_state_file_in_the_log_of_another_root_is_passed_over(tmp_path: Path) 
             partition.records[place] = replace(partition.records[place], value=value)
         log = opened(partition)
         await log.tip()
-        assert not await log.take_fold(tmp_path / "none", found[0].rows)
+        assert not await log.read_state_file(tmp_path / "none", found[0].rows)
         async with started(log) as (node, tables):
             assert await everything(node) == await truth(opened(partition))
             assert tables.changed == 0, "all rows were gone through"
@@ -195,7 +195,7 @@ def test_a_place_that_is_not_in_this_history_is_not_kept(tmp_path: Path) -> None
         await filled(log, 20)
         await filled(elsewhere, 20, seed=9)
         await write(elsewhere, tmp_path / "state", 5)
-        await log.keep_fold(tmp_path / "state", await elsewhere.tip(), 1)
+        await log.write_state_file(tmp_path / "state", await elsewhere.tip(), 1)
         assert not chunks(mine)
         await log.close()
         await elsewhere.close()

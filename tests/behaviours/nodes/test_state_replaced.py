@@ -105,7 +105,7 @@ def test_rows_that_do_not_come_to_the_root_of_the_log_never_replace_a_file(tmp_p
         await filled(log, 20)
         await write(log, path, 5)
         await filled(log, 30, seed=8)  # the place of the file is forgotten: all rows are read
-        good, rows = path.read_bytes(), log._shelf.rows
+        good, rows = path.read_bytes(), log._store.rows
         place = next(place for place in rows if place[0] == "subject")
         row = rows.pop(place)
         for file in (path, tmp_path / "first"):

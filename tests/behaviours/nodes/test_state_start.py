@@ -144,7 +144,7 @@ def test_a_fold_that_is_not_whole_is_left_aside_and_replaced(
                 assert await everything(node) == await truth(tmp_path)
                 assert (node.counts.reloads, tables.changed) == (0, 0)
                 assert open_state(tmp_path / "state").written == 9
-            assert await log.take_fold(tmp_path / "back", 1)
+            assert await log.read_state_file(tmp_path / "back", 1)
 
     story()
 
@@ -229,15 +229,15 @@ def test_rows_are_gone_through_in_one_cut_while_others_write_and_no_longer_than_
                 asyncio.run_coroutine_threadsafe(gone.wait(), loop).result()
                 return len([*rows])
 
-            pouring = asyncio.create_task(log.pour(count))
+            pouring = asyncio.create_task(log.scan_rows(count))
             await begun.wait()
-            before = (await log.facts()).live
+            before = (await log.read_stats()).live
             await filled(log, 55, seed=9)
             gone.set()
             assert await pouring == (tip, before)
             begun.clear()
             gone.clear()
-            pouring = asyncio.create_task(log.pour(count))
+            pouring = asyncio.create_task(log.scan_rows(count))
             await begun.wait()
             pouring.cancel()
             gone.set()
@@ -254,17 +254,17 @@ def test_a_fold_that_is_kept_while_others_write_takes_the_place_of_the_last(tmp_
             large, small = tmp_path / "large", tmp_path / "small"
             large.write_bytes(bytes(range(256)) * 20_000)
             small.write_bytes(b"few")
-            keeping_it = asyncio.create_task(log.keep_fold(large, START, 1))
+            keeping_it = asyncio.create_task(log.write_state_file(large, START, 1))
             await filled(log, 55, seed=9)
             await keeping_it
-            assert await log.take_fold(tmp_path / "back", 1)
+            assert await log.read_state_file(tmp_path / "back", 1)
             assert (tmp_path / "back").read_bytes() == large.read_bytes()
             assert (tmp_path / "back").stat().st_mode & 0o777 == 0o600
-            await log.keep_fold(small, START, 1)
-            assert await log.take_fold(tmp_path / "back", 1)
+            await log.write_state_file(small, START, 1)
+            assert await log.read_state_file(tmp_path / "back", 1)
             assert (tmp_path / "back").read_bytes() == b"few"
             with pytest.raises(LogUnavailableError):
-                await log.keep_fold(tmp_path / "missing", START, 1)
+                await log.write_state_file(tmp_path / "missing", START, 1)
             with sqlite3.connect(tmp_path / "log.db") as file:
                 assert file.execute("select count(*) from state_copy_piece").fetchone() == (1,)
             file.close()

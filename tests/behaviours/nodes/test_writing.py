@@ -24,7 +24,7 @@ from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.values import Outcome
 from treaty.core.view import View
 from treaty.log.care.restore import put
-from treaty.log.log import Fate
+from treaty.log.log import AppendResult
 from treaty.node import chain, queue, writer
 from treaty.node.node import Node
 
@@ -116,10 +116,10 @@ async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone
 
         node._writer._decide = failing
 
-        async def lands_untold(append: Append) -> Fate:
+        async def lands_untold(append: Append) -> AppendResult:
             await asyncio.sleep(FAIR)
-            assert disk.take(append) is Fate.ACCEPTED
-            return Fate.UNKNOWN
+            assert disk.take(append) is AppendResult.ACCEPTED
+            return AppendResult.UNKNOWN
 
         log.append = lands_untold  # type: ignore[method-assign]
         asked = [node.ask(post(name), Call(command_id=name, timeout=5)) for name in ("good", "bad", "fine")]
@@ -239,7 +239,7 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
         await node.ask(post("s"))
         strange = Commit(2, (Encoded("dreams", '["x"]', '{"v":1}'), Encoded("subject", '[".","t"]', '{"v":9}')))
         roots = roots_after(node.follower.tables, strange.rows)
-        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots)) is Fate.ACCEPTED
+        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots)) is AppendResult.ACCEPTED
         assert (await node.ask(ListSubjects())).answer.names == ("s",)
         for _ in range(2):
             with pytest.raises(Unavailable, match=r"read-only: 2 rows.*'dreams'.*upgrade") as refused:
@@ -250,7 +250,7 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
         assert len(status.quarantine) == 2
         mended = Commit(3, (Encoded("dreams", '["x"]', None), Encoded("subject", '[".","t"]', None)))
         roots = roots_after(node.follower.tables, mended.rows)
-        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots)) is Fate.ACCEPTED
+        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots)) is AppendResult.ACCEPTED
         await node.ask(ListSubjects())
         assert (await node.ask(post("u"))).token.sequence == 4
 

@@ -29,7 +29,7 @@ from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects
 from treaty.core.rows import Encoded
 from treaty.core.tables import DictTables
 from treaty.log.care.repair import accept_state
-from treaty.log.log import Delta
+from treaty.log.log import LogDelta
 from treaty.node.follower import WRONG_SECONDS
 from treaty.node.node import Node
 from treaty.node.segment.layered import LayeredTables
@@ -52,7 +52,7 @@ class Flipping(LogModel):
 
     times = 0
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         delta = await super().read(after)
         if not self.times or not delta.rows:
             return delta

@@ -41,7 +41,7 @@ from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.log.care.dump import head_of, write_dump
 from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.kafka.owner.forms import transaction
-from treaty.log.log import Fate, Log
+from treaty.log.log import AppendResult, Log
 from treaty.log.sqlite.log import SqliteLog
 from treaty.node.embedded import Embedded
 from treaty.node.node import Node
@@ -66,9 +66,9 @@ class Registry:
         log = await SqliteLog.open(str(self._path), durable=False)
         kept = log.append
 
-        async def append(one: Append) -> Fate:
+        async def append(one: Append) -> AppendResult:
             fate = await kept(one)
-            if fate is Fate.ACCEPTED:
+            if fate is AppendResult.ACCEPTED:
                 self.appends.append(one)
             return fate
 
@@ -95,7 +95,7 @@ class Registry:
         async def work() -> None:
             base = await self.log.tip()
             commit = Commit(base.sequence + 1, tuple(rows), "", TIME)
-            assert await self.log.append(make_append(base, random.randbytes(16), (commit,))) is Fate.ACCEPTED
+            assert await self.log.append(make_append(base, random.randbytes(16), (commit,))) is AppendResult.ACCEPTED
 
         self._inner.run(work())
 
@@ -299,7 +299,7 @@ async def topic_of_any(appends: list[Append]) -> list[tuple[int, bytes | None, b
     log: Log = AnyLog(LinkModel(partition, Storm(), random.Random(1), fetched=500), bounds=bounds)
     half = len(appends) * 2 // 3
     for one in appends[:half]:
-        assert await log.append(one) is Fate.ACCEPTED
+        assert await log.append(one) is AppendResult.ACCEPTED
     partition.append(b"somebody else's", b"k")
     partition.append(appends[half - 3].envelope)
     await log.compact()
@@ -313,7 +313,7 @@ async def topic_of_any(appends: list[Append]) -> list[tuple[int, bytes | None, b
             for n, commit in enumerate(one.commits, 1)
         )
         moved = make_append(chain, one.attempt, commits)
-        assert await log.append(moved) is Fate.ACCEPTED
+        assert await log.append(moved) is AppendResult.ACCEPTED
         chain = moved.position
         rest.append(moved)
     partition.append(rest[-2].envelope)

@@ -101,7 +101,7 @@ FURTHER = (
     Bug(
         "sqlite: an append is not held against the tip",
         "An append that was decided on another history takes the next place.",
-        (Edit("treaty.log.sqlite.connection:SqlFile._follows", "append.parent != tip.digest or", ""),),
+        (Edit("treaty.log.sqlite.connection:SqliteConnection._is_next", "append.parent != tip.digest or", ""),),
         by_tests(f"{WRONG}[sqlite-another digest]"),
     ),
     Bug(

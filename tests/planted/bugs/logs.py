@@ -161,7 +161,7 @@ LOGS = (
         "What says that a row is gone is forgotten while followers may still need it.",
         (
             Edit(
-                "treaty.log.sqlite.connection:SqlFile._write",
+                "treaty.log.sqlite.connection:SqliteConnection._write",
                 "self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))",
                 'self._db.execute(_SWEEP.replace("and sequence <= (select min(last) from log_append)", ""), (PRUNED_AT_ONCE,))',
             ),
@@ -173,7 +173,7 @@ LOGS = (
         "Whoever stands on changed rows of a place is told that he knows it.",
         (
             Edit(
-                "treaty.log.sqlite.connection:SqlFile._since",
+                "treaty.log.sqlite.connection:SqliteConnection._read_since",
                 "self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root))",
                 'self._db.execute(_KNOWN.replace(" and root = ?", ""), (after.sequence, after.identity, after.digest))',
             ),
@@ -185,7 +185,7 @@ LOGS = (
         "An append writes only the table roots that changed since another append of the same connection.",
         (
             Edit(
-                "treaty.log.sql:WrittenRoots.changes",
+                "treaty.log.sql:TableRootWriter.changes",
                 "known = append.parent == self._digest",
                 "known = bool(self._digest)",
             ),
@@ -234,9 +234,9 @@ LOGS = (
         (
             Edit(
                 "treaty.log.kafka.owner.log:OwnerLog._commit",
-                "if not told or not await self._seen(append.position, view): return Fate.UNKNOWN",
+                "if not told or not await self._seen(append.position, view): return AppendResult.UNKNOWN",
                 "if not told or not await self._seen(append.position, view):\n"
-                "            self._held = held\n            return Fate.UNKNOWN",
+                "            self._held = held\n            return AppendResult.UNKNOWN",
             ),
             Edit("treaty.log.kafka.owner.view:View.end", "self._behind)", "self._behind) + 2**40"),
         ),

@@ -89,8 +89,8 @@ NODES = (
         (
             Edit(
                 "treaty.node.writer:Writer._round",
-                "elif flight.fate is Fate.ACCEPTED:",
-                "elif flight.fate in {Fate.ACCEPTED, Fate.UNKNOWN}:",
+                "elif flight.fate is AppendResult.ACCEPTED:",
+                "elif flight.fate in {AppendResult.ACCEPTED, AppendResult.UNKNOWN}:",
             ),
         ),
         by_tests(
@@ -104,8 +104,8 @@ NODES = (
         (
             Edit(
                 "treaty.node.writer:Writer._settle",
-                "if fate is Fate.CONFLICT and not self._log.owned: continue",
-                "if fate is Fate.CONFLICT and not self._log.owned: return append",
+                "if fate is AppendResult.CONFLICT and not self._log.single_writer: continue",
+                "if fate is AppendResult.CONFLICT and not self._log.single_writer: return append",
             ),
         ),
         by_tests(

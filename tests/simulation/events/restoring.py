@@ -16,7 +16,7 @@ from treaty.core.tables import DictTables
 from treaty.core.values import Counter
 from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
 from treaty.log.care.restore import PLACED, restore
-from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError
+from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError
 
 
 async def restore_dump(site: Site, chance: random.Random) -> None:
@@ -45,7 +45,7 @@ async def restore_dump(site: Site, chance: random.Random) -> None:
     await building.complete(once)
 
 
-async def _read(site: Site, log: Log) -> Delta | None:
+async def _read(site: Site, log: Log) -> LogDelta | None:
     for _ in range(PATIENCE):
         try:
             return await log.read(START)

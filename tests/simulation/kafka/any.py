@@ -11,7 +11,7 @@ from treaty.core.commit import MAGIC, Append, Position, read_append
 from treaty.log.kafka.any.log import AnyLog, Bounds, T
 from treaty.log.kafka.any.rule import History, Verdict
 from treaty.log.kafka.link import Record
-from treaty.log.log import Fate, Log, LogDamagedError, LogUnavailableError
+from treaty.log.log import AppendResult, Log, LogDamagedError, LogUnavailableError
 
 
 async def here(work: Callable[[], T]) -> T:
@@ -25,7 +25,7 @@ class Told(AnyLog):
     sends: Callable[[Append], None]
     folds: Callable[[], bool]
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         self.sends(append)
         return await super().append(append)
 

@@ -20,7 +20,7 @@ from treaty.log.kafka.any.log import AnyLog, Bounds
 from treaty.log.kafka.any.reading import Reading
 from treaty.log.kafka.any.records import Found, claim_of
 from treaty.log.kafka.link import Record
-from treaty.log.log import Delta, LogDamagedError
+from treaty.log.log import LogDamagedError, LogDelta
 
 BOUNDS = Bounds(kept=5, records=10**9, margin=0)
 ROWS = 12
@@ -271,7 +271,7 @@ def test_a_place_with_another_root_is_not_known() -> None:
         partition = await written(folds=0)
         log = opened(partition)
         tip = await log.tip()
-        assert await log.read(tip) == Delta(tip, ())
+        assert await log.read(tip) == LogDelta(tip, ())
         for place in (tip, taken(partition.records[:9]).tip):
             assert not (await log.read(place)).reload
             assert (await log.read(replace(place, root=b"x" * 32))).reload

@@ -16,7 +16,7 @@ from treaty.core.commit import START, Append, Position
 from treaty.log.kafka.any import tailing
 from treaty.log.kafka.any.chunks import cut
 from treaty.log.kafka.any.log import AnyLog
-from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError
+from treaty.log.log import LogDamagedError, NewerLogFormatError, OlderLogFormatError
 
 SECONDS = 20
 
@@ -52,10 +52,10 @@ async def shows(log: AnyLog, place: Position) -> None:
 async def newer(partition: Partition) -> None:
     log, sent = await filled(partition, 3)
     partition.append(of_format(3, chain(sent[-1].position, [row("a", "4")])))
-    with pytest.raises(LogNewerError, match=r"format 3.*nothing is lost, upgrade this node") as told:
+    with pytest.raises(NewerLogFormatError, match=r"format 3.*nothing is lost, upgrade this node") as told:
         await log.tip()
-    assert told.value.told.startswith("the log is of a newer version of Treaty"), "nothing is damaged"
-    with pytest.raises(LogNewerError, match="upgrade"):
+    assert told.value.reason.startswith("the log is of a newer version of Treaty"), "nothing is damaged"
+    with pytest.raises(NewerLogFormatError, match="upgrade"):
         await node(partition)[0].read(START)
 
 
@@ -65,9 +65,11 @@ async def older(partition: Partition) -> None:
     for one in sent:
         partition.append(of_format(1, one))
     for _ in range(2):
-        with pytest.raises(LogOlderError, match=r"format 1, known here is 2.*`treaty log upgrade OLD NEW`") as told:
+        with pytest.raises(
+            OlderLogFormatError, match=r"format 1, known here is 2.*`treaty log upgrade OLD NEW`"
+        ) as told:
             await node(partition)[0].read(START)
-        assert told.value.told.startswith("the log is of an older format"), "nothing is damaged"
+        assert told.value.reason.startswith("the log is of an older format"), "nothing is damaged"
         for chunk in cut(sent[1].position, [row("a", "2")]):
             partition.append(replace(chunk, format=1, place=replace(chunk.place, root=b"")).record)
         partition.cut(2)
@@ -78,11 +80,11 @@ async def strange(partition: Partition) -> None:
     partition.append(b"an order", None)
     partition.append(None, None)
     await shows(log, await put(log, row("b", "1")))
-    assert log.strangers == 2
+    assert log.foreign_records == 2
     other, _ = node(partition)
     await other.read(START)
     assert (await other.tip()).sequence == sent[-1].last + 1
-    assert other.strangers == 2
+    assert other.foreign_records == 2
 
 
 async def truncated(partition: Partition) -> None:

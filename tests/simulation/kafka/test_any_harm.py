@@ -19,7 +19,7 @@ from treaty.core.root import RowDigests, roots_of
 from treaty.core.rows import Encoded
 from treaty.log.kafka.any.chunks import ChunkError, read_chunk
 from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import AppendResult, LogDamagedError, LogDelta, LogUnavailableError
 
 SEEDS = 60
 HARMS = 12
@@ -83,7 +83,7 @@ async def append(written: Written, log: AnyLog, chance: random.Random, *, wrong:
         if row.value is not None:
             state[row.table, row.key] = row.value
     written.states[made.position] = state
-    if await log.append(made) is not Fate.CONFLICT:
+    if await log.append(made) is not AppendResult.CONFLICT:
         written.wrong = wrong
 
 
@@ -91,7 +91,7 @@ async def state_of(log: AnyLog) -> State:
     return played(await log.read(START))
 
 
-def played(delta: Delta) -> State:
+def played(delta: LogDelta) -> State:
     return {(row.table, row.key): row.value for row in delta.rows if row.value is not None and row.table != "snapshot"}
 
 
@@ -115,12 +115,12 @@ def is_chunk(value: bytes) -> bool:
     return True
 
 
-def fits(delta: Delta) -> bool:
+def fits(delta: LogDelta) -> bool:
     """Whether rows come to the root that the log states, as a node compares them."""
     return as_root(roots_of(delta.rows)) == delta.tip.root
 
 
-async def start(partition: Partition, chance: random.Random) -> Delta | None:
+async def start(partition: Partition, chance: random.Random) -> LogDelta | None:
     """What somebody reads who starts; None where it is said that the log is damaged."""
     link = LinkModel(partition, Storm(), chance, fetched=200)
     log = AnyLog(link, work=here)

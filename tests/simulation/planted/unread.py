@@ -4,7 +4,7 @@ import asyncio
 
 from treaty.core.commit import make_append
 from treaty.core.root import roots_after
-from treaty.log.log import Fate
+from treaty.log.log import AppendResult
 from treaty.node.writer import Writer
 
 LAWS = {"1", "3", "log"}
@@ -32,14 +32,14 @@ async def planted(self: Writer) -> None:
     try:
         fate = await first
     except OSError:
-        fate = Fate.CONFLICT
+        fate = AppendResult.CONFLICT
     await self._follower.look()
-    if fate is Fate.ACCEPTED:
+    if fate is AppendResult.ACCEPTED:
         await self._land(chain, append.position, look)
     else:
         self._conflicts += 1
         await self._sort_out(chain)
-    if flight is not None and flight.fate is Fate.ACCEPTED:
+    if flight is not None and flight.fate is AppendResult.ACCEPTED:
         await self._land(second, flight.append.position, flight.look)
     else:
         self._queue.give_back(second.members)

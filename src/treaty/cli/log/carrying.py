@@ -18,7 +18,7 @@ from treaty.core.rows import Encoded
 from treaty.log.care.dump import Head, head_of, write_dump
 from treaty.log.care.moving import Moved, migrate, unseal
 from treaty.log.care.restore import restore
-from treaty.log.state_roots import ACCEPT, disagreements, read_whole
+from treaty.log.state_roots import ROOT_REMEDY, find_root_mismatches, read_with_table_roots
 
 
 @click.command("dump", epilog="Exit code 0: it can be restored. 1: its rows do not add up to what the log states.")
@@ -38,7 +38,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
 
     async def read() -> tuple[Head, tuple[Encoded, ...]]:
         async with opened(log) as found:
-            delta, roots = await read_whole(found)
+            delta, roots = await read_with_table_roots(found)
             return head_of(delta, found.url, now(), roots), delta.rows
 
     head, rows = run(read)
@@ -49,7 +49,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
         return write_file(file, write_dump(head, rows))
 
     size = run(write)
-    wrong = [*disagreements(head.position.root, head.roots, roots_of(rows))]
+    wrong = [*find_root_mismatches(head.position.root, head.roots, roots_of(rows))]
     if as_json:
         told = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
         screen.say_json(
@@ -67,7 +67,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
             screen.say(f"{one.table or 'the state'}: {one.message}", "red", err=True)
         if wrong:
             screen.say(
-                f"the rows were changed past the log, and no dump of them is restored: {ACCEPT}", "red", err=True
+                f"the rows were changed past the log, and no dump of them is restored: {ROOT_REMEDY}", "red", err=True
             )
     sys.exit(1 if wrong else 0)
 

@@ -13,7 +13,7 @@ from treaty.core.limits import DIFFERING_ROWS
 from treaty.core.rows import UNROOTED, Encoded
 from treaty.core.soundness import Unsound
 from treaty.core.tables import DictTables
-from treaty.log.state_roots import disagreements, read_whole
+from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import StateFileError, is_state
 
@@ -44,7 +44,7 @@ def read_copy(source: str) -> Copy:
 
 async def _log(url: str) -> Copy:
     async with opened(url) as found:
-        delta, roots = await read_whole(found)
+        delta, roots = await read_with_table_roots(found)
         return _copy(found.url, delta.tip, delta.rows, roots)
 
 
@@ -57,7 +57,8 @@ def _copy(source: str, tip: Position, rows: tuple[Encoded, ...], roots: Mapping[
     tables = DictTables()
     tables.load(rows, tip)
     faults = tuple(
-        Unsound("STATE_ROOT", fault.table, (), fault.message) for fault in disagreements(tip.root, roots, tables.roots)
+        Unsound("STATE_ROOT", fault.table, (), fault.message)
+        for fault in find_root_mismatches(tip.root, roots, tables.roots)
     )
     return Copy(source, tip, rows, tables, faults)
 

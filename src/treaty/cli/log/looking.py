@@ -27,7 +27,7 @@ def info(*, log: str, as_json: bool) -> None:
 
     async def look() -> dict[str, Any]:
         async with opened(log) as found:
-            facts, delta = await found.facts(), await found.read(START)
+            facts, delta = await found.read_stats(), await found.read(START)
             tables = Counter(row.table for row in delta.rows)
             return {
                 "log": found.url,

@@ -23,8 +23,8 @@ from treaty.log.care.repair import (
     strange,
     unmarked_rows,
 )
-from treaty.log.log import Facts
-from treaty.log.state_roots import read_whole
+from treaty.log.log import StoreStats
+from treaty.log.state_roots import read_with_table_roots
 
 
 @click.command("compact")
@@ -38,11 +38,11 @@ def compact(*, log: str, as_json: bool) -> None:
       treaty log compact sqlite:///var/lib/treaty/log.db
     """  # noqa: D301 - click wants the control character
 
-    async def work() -> tuple[Facts, Facts]:
+    async def work() -> tuple[StoreStats, StoreStats]:
         async with opened(log) as found:
-            before = await found.facts()
+            before = await found.read_stats()
             await found.compact()
-            return before, await found.facts()
+            return before, await found.read_stats()
 
     before, after = run(work)
     if as_json:
@@ -146,13 +146,13 @@ def _sums(root: Judged, *, accepted: bool) -> dict[str, object]:
         "foundRoot": root.found.hex(),
         "tables": [*root.tables],
         "foreign": [*map(_members, root.foreign)],
-        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.shown} for one in root.unmarked],
+        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.visible} for one in root.unmarked],
     }
 
 
 async def _look(url: str) -> tuple[Judged, tuple[Strange, ...], tuple[ReservedIds, ...]]:
     async with opened(url) as found:
-        delta, stated = await read_whole(found)
+        delta, stated = await read_with_table_roots(found)
         root = judged(delta, stated, await unmarked_rows(found))
         return root, strange(delta.rows), reserved_in(delta.rows)
 

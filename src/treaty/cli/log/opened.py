@@ -18,7 +18,7 @@ from treaty.log.care.dump import DumpError
 from treaty.log.care.restore import RestoreError
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.log.upgrade.old import OldLogError
-from treaty.log.urls import LogUrlError, Terms, open_log
+from treaty.log.urls import LogOptions, LogUrlError, open_log
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ async def opened(url: str, *, new: bool = False) -> AsyncIterator[Log]:
     """A log while the block runs; only a `new` one is made where it is not there."""
     if not new:
         _refuse_missing(url)
-    found = await open_log(url, Terms(settings_of(), make=new, visit=True))
+    found = await open_log(url, LogOptions(settings_of(), create=new, is_command=True))
     try:
         yield found
     finally:

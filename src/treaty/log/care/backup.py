@@ -15,8 +15,8 @@ from treaty.core.rows import Encoded
 from treaty.log.care.dump import Head, head_of
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.sqlite import layout
-from treaty.log.sqlite.connection import SqlFile
-from treaty.log.sqlite.layout import told
+from treaty.log.sqlite.connection import SqliteConnection
+from treaty.log.sqlite.layout import translate_errors
 
 PAGES = 1_024
 """Pages of the file that are copied between two words on how far it is."""
@@ -31,24 +31,24 @@ def back_up(source: Path, target: Path, progress: Callable[[int, int], None]) ->
     `LogUnavailableError` or `LogDamagedError`, for a copy that can't be read too.
     """
     half = target.with_name(f"{target.name}.part")
-    file = SqlFile(str(source))
+    file = SqliteConnection(str(source))
     try:
         half.unlink(missing_ok=True)
         half.touch(mode=0o600)  # as the log's own file: what stands in it is for who may read the log
-        with told(str(source), "backing up"):
+        with translate_errors(str(source), "backing up"):
             place = _copied(file, half, progress)
         with half.open("rb") as written:
             os.fsync(written.fileno())
         half.replace(target)
-        layout.keep(target.parent)
+        layout.sync_folder(target.parent)
     finally:
         file.close()
         half.unlink(missing_ok=True)
     return place
 
 
-def _copied(file: SqlFile, half: Path, progress: Callable[[int, int], None]) -> Position:
-    source = file.connection
+def _copied(file: SqliteConnection, half: Path, progress: Callable[[int, int], None]) -> Position:
+    source = file.database
     with closing(sqlite3.connect(half, isolation_level=None)) as copy:
         source.execute("begin")  # one state: what is written from now on is not seen
         try:
@@ -78,9 +78,9 @@ def read_backup(path: Path) -> tuple[Head, tuple[Encoded, ...]]:
 
     Raises `LogUnavailableError` or `LogDamagedError`, for a file that is a log too.
     """
-    file = SqlFile(str(path), backup=True)
+    file = SqliteConnection(str(path), backup=True)
     try:
-        delta, (_, roots) = file.since(START), file.table_roots()
+        delta, (_, roots) = file.read_since(START), file.table_roots()
         return head_of(delta, f"{path}", path.stat().st_mtime_ns // 1_000_000, roots), delta.rows
     finally:
         file.close()

@@ -14,8 +14,8 @@ from treaty.core.commit import Position
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.root import add, roots_of
 from treaty.core.rows import Encoded
-from treaty.log.log import Delta
-from treaty.log.state_roots import disagreements
+from treaty.log.log import LogDelta
+from treaty.log.state_roots import find_root_mismatches
 
 FORMAT = 2
 """The format of dumps that this version writes and reads."""
@@ -39,7 +39,7 @@ class Head:
     time: int
 
 
-def head_of(delta: Delta, place: str, time: int, roots: Mapping[str, int] | None = None) -> Head:
+def head_of(delta: LogDelta, place: str, time: int, roots: Mapping[str, int] | None = None) -> Head:
     """Return the head for the whole state of a log, as `Log.read` of the start gave it.
 
     `roots` is what each table adds as the log itself keeps it; where it keeps none, they are those of the rows.
@@ -145,7 +145,7 @@ def refuse_disagreement(head: Head, found: Mapping[str, int], what: str) -> None
     """Raise `DumpError` where rows do not come to what a head says, with the tables that do not."""
     wrong = "; ".join(
         f"{fault.table or 'the state'}: {fault.message}"
-        for fault in disagreements(head.position.root, head.roots, found)
+        for fault in find_root_mismatches(head.position.root, head.roots, found)
     )
     if wrong:
         raise DumpError(f"{what} ({wrong})")

@@ -24,7 +24,7 @@ from treaty.log.care.restore import (
     restore,
     silent,
 )
-from treaty.log.log import Delta, Log
+from treaty.log.log import Log, LogDelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ async def migrate(source: Log, target: Log, *, time: int, told: Told = silent) -
     return Moved(delta.tip, end, len(rows))
 
 
-def _left(delta: Delta) -> Position:
+def _left(delta: LogDelta) -> Position:
     """The place that a seal was set at. The end may lie further: a log that folds itself writes down that it did, sealed or not."""
     seal = seal_of(delta)
     assert seal is not None
     return Position(delta.tip.identity, seal.sequence, bytes.fromhex(seal.digest))
 
 
-async def _sealed(source: Log, place: str, time: int) -> Delta:
+async def _sealed(source: Log, place: str, time: int) -> LogDelta:
     """The state of the source at its seal, which is set where it is missing; nodes may be writing all the time."""
-    if source.exclusive:
-        async with source.hold():
+    if source.lockable:
+        async with source.lock():
             await _seal(source, place, time)
     else:
         for left in reversed(range(TRIES)):
@@ -85,7 +85,7 @@ async def _seal(source: Log, place: str, time: int) -> None:
         await put_on(source, delta, [encode_row(Row("log_origin", SUCCESSOR, mark))], time)
 
 
-def seal_of(delta: Delta) -> LogOrigin | None:
+def seal_of(delta: LogDelta) -> LogOrigin | None:
     """The seal among the rows of a log; None where there is none."""
     key = encode_row(Row("log_origin", SUCCESSOR, None)).key
     found = next((decode_row(row).value for row in delta.rows if row.table == "log_origin" and row.key == key), None)

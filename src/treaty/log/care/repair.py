@@ -11,11 +11,11 @@ from treaty.core.root import roots_of
 from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row, key_text
 from treaty.core.tables import DictTables
 from treaty.core.values import QuarantinedRow
-from treaty.log.capabilities import Unmarked, UnmarkedRow
+from treaty.log.capabilities import OrphanRow, OrphanRowFinder
 from treaty.log.care.restore import put, put_on, roots_with
 from treaty.log.kafka.owner.forms import STRANGE
-from treaty.log.log import Delta, Log
-from treaty.log.state_roots import differing, read_whole
+from treaty.log.log import Log, LogDelta
+from treaty.log.state_roots import differing_tables, read_with_table_roots
 
 NO_APPEND = "it belonged to no append: half of a transaction, or somebody else's record"
 """Why a row is in quarantine that lay in the log without an append."""
@@ -65,7 +65,7 @@ def _moved(chosen: Iterable[Strange], time: int) -> list[Encoded]:
     return rows
 
 
-def _put_back(unmarked: Iterable[UnmarkedRow], time: int) -> list[Encoded]:
+def _put_back(unmarked: Iterable[OrphanRow], time: int) -> list[Encoded]:
     """The rows of a commit that takes away what belongs to no append, and keeps it in quarantine."""
     rows = []
     for one in unmarked:
@@ -79,7 +79,7 @@ class Judged:
     """Whether a log's rows are those that it states: the root that its last append states, and the one that they come to.
 
     `foreign` are records that nobody of Treaty's wrote, which lie among the rows of a log with one owner. `tables` are those
-    whose rows do not come to the root that the log keeps for them, where it keeps any. `unmarked` are rows that belong to no
+    whose rows do not come to the root that the log keeps for them, where it keeps any. `find_orphan_rows` are rows that belong to no
     append, as half of a transaction does, as far as they can be told from others.
     """
 
@@ -87,7 +87,7 @@ class Judged:
     found: bytes
     foreign: tuple[Strange, ...] = ()
     tables: tuple[str, ...] = ()
-    unmarked: tuple[UnmarkedRow, ...] = ()
+    unmarked: tuple[OrphanRow, ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -103,17 +103,17 @@ class Judged:
         )
 
 
-def judged(delta: Delta, stated: Mapping[str, int] | None, unmarked: tuple[UnmarkedRow, ...] = ()) -> Judged:
+def judged(delta: LogDelta, stated: Mapping[str, int] | None, unmarked: tuple[OrphanRow, ...] = ()) -> Judged:
     """Compare the rows of a whole log with the root that it states, and with those of its tables (None: it keeps none)."""
     foreign = tuple(one for one in strange(row for row in delta.rows if row.table == STRANGE))
     roots = roots_of(delta.rows)
-    tables = () if stated is None else differing(stated, roots)
+    tables = () if stated is None else differing_tables(stated, roots)
     return Judged(delta.tip, as_root(roots), foreign, tables, unmarked)
 
 
-async def unmarked_rows(log: Log) -> tuple[UnmarkedRow, ...]:
+async def unmarked_rows(log: Log) -> tuple[OrphanRow, ...]:
     """Return the rows of a log that belong to no append; most logs can't have any."""
-    return await log.unmarked() if isinstance(log, Unmarked) else ()
+    return await log.find_orphan_rows() if isinstance(log, OrphanRowFinder) else ()
 
 
 async def accept_state(log: Log, *, time: int) -> tuple[Judged, Position]:
@@ -122,7 +122,7 @@ async def accept_state(log: Log, *, time: int) -> tuple[Judged, Position]:
     Foreign records and rows that belong to no append are moved into quarantine by it, and what these replaced is put back.
     Raises `RestoreError` where somebody else writes at the same time.
     """
-    delta, stated = await read_whole(log)
+    delta, stated = await read_with_table_roots(log)
     found = judged(delta, stated, await unmarked_rows(log))
     if delta.tip == START or found.fits:
         return found, delta.tip

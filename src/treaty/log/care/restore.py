@@ -16,8 +16,8 @@ from treaty.core.root import RowDigests, add, roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin
 from treaty.log.care.dump import Head
-from treaty.log.log import Delta, Fate, Log, LogUnavailableError
-from treaty.log.state_roots import ACCEPT, adds_up
+from treaty.log.log import AppendResult, Log, LogDelta, LogUnavailableError
+from treaty.log.state_roots import ROOT_REMEDY, has_stated_root
 
 RESTORING = ("restoring",)
 """Key of the `log_origin` row of a log that is not whole yet."""
@@ -100,7 +100,7 @@ async def refuse_taken(log: Log) -> None:
         _refuse_taken(log, delta)
 
 
-def _refuse_taken(log: Log, delta: Delta) -> LogOrigin:
+def _refuse_taken(log: Log, delta: LogDelta) -> LogOrigin:
     """The mark of a restore that was cut off."""
     found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
     if isinstance(found, LogOrigin):
@@ -111,11 +111,11 @@ def _refuse_taken(log: Log, delta: Delta) -> LogOrigin:
     )
 
 
-def refuse_changed(log: Log, delta: Delta) -> None:
+def refuse_changed(log: Log, delta: LogDelta) -> None:
     """Raise `RestoreError` where the rows of a log are not those that it states: a commit on them would state that they are."""
-    if not adds_up(delta):
+    if not has_stated_root(delta):
         raise RestoreError(
-            f"the rows of {log.url} do not come to the state root that it states at sequence {delta.tip.sequence}: {ACCEPT}"
+            f"the rows of {log.url} do not come to the state root that it states at sequence {delta.tip.sequence}: {ROOT_REMEDY}"
         )
 
 
@@ -170,11 +170,11 @@ async def put(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str,
     for _ in range(TRIES):
         append = make_append(base, os.urandom(16), (Commit(base.sequence + 1, tuple(rows), "", time),), roots)
         try:
-            fate = await log.append(append)
+            result = await log.append(append)
         except LogUnavailableError as error:
             reason = error
             continue
-        if fate is Fate.ACCEPTED:
+        if result is AppendResult.ACCEPTED:
             return append.position
         sent.add(append.position)
         tip = await log.tip()
@@ -187,7 +187,7 @@ async def put(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str,
     raise reason or LogUnavailableError(f"{log.url}: no append could be settled in {TRIES} tries")
 
 
-async def put_on(log: Log, delta: Delta, rows: list[Encoded], time: int) -> Position:
+async def put_on(log: Log, delta: LogDelta, rows: list[Encoded], time: int) -> Position:
     """Append rows as one commit on a whole state that was read, and state the root of its rows with these.
 
     Raises `RestoreError` where the state is not what the log states, and as `put` does.
@@ -196,7 +196,7 @@ async def put_on(log: Log, delta: Delta, rows: list[Encoded], time: int) -> Posi
     return await put(log, delta.tip, rows, roots_with(delta, rows), time)
 
 
-def roots_with(delta: Delta, rows: Iterable[Encoded]) -> Mapping[str, int]:
+def roots_with(delta: LogDelta, rows: Iterable[Encoded]) -> Mapping[str, int]:
     """Return what each table adds when some rows have come to a whole state; tombstones take rows away."""
     digests = RowDigests(delta.rows)
     digests.put(rows)

@@ -10,7 +10,13 @@ from asyncpg import Connection
 
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
-LOST = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.PostgresConnectionError)
+CONNECTION_ERRORS = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+)
 """The connection is gone, does not answer in time, or was cut off while a statement was on its way."""
 
 _DAMAGE = {"XX001": "data of a table is damaged", "XX002": "an index is damaged"}
@@ -27,7 +33,7 @@ _REMEDIES = {
 
 
 @contextmanager
-def told(where: str, doing: str) -> Iterator[None]:
+def translate_errors(where: str, doing: str) -> Iterator[None]:
     """Raise `LogDamagedError` or `LogUnavailableError` for what goes wrong in the block."""
     try:
         yield
@@ -39,13 +45,13 @@ def told(where: str, doing: str) -> Iterator[None]:
             raise LogDamagedError(message) from error
         remedy = next((text for code, text in _REMEDIES.items() if state.startswith(code)), "see the message")
         raise LogUnavailableError(f"{where} can't be used ({error}, while {doing}): {remedy}") from error
-    except LOST as error:
+    except CONNECTION_ERRORS as error:
         what = str(error) or type(error).__name__
         message = f"{where} does not answer ({what}, while {doing}): check that it runs and can be reached"
         raise LogUnavailableError(message) from error
 
 
-def silent(error: BaseException | None) -> bool:
+def is_timeout(error: BaseException | None) -> bool:
     """Tell whether `error` says that no answer came in time: the connection may be dead without a word."""
     return error is not None and isinstance(error.__cause__, TimeoutError)
 
@@ -71,7 +77,7 @@ SETTINGS = {
 
 
 @dataclass(slots=True)
-class Pauses:
+class ReconnectBackoff:
     """When a server that was away is tried again. Links to one server share it: what one finds is true for all."""
 
     pause: float = 0.0
@@ -89,24 +95,26 @@ class Pauses:
         self.pause, self.next_try = 0.0, 0.0
 
 
-class Link:
+class PostgresConnection:
     """A connection on demand. While the server is away, asking fails at once between two tries to connect."""
 
-    def __init__(self, dsn: str, where: str, made: Callable[[Connection], Awaitable[None]], pauses: Pauses) -> None:
-        """`where` names the server in messages, `made` prepares each new connection."""
-        self._pauses = pauses
+    def __init__(
+        self, dsn: str, where: str, prepare: Callable[[Connection], Awaitable[None]], backoff: ReconnectBackoff
+    ) -> None:
+        """`where` names the server in messages, `prepare` prepares each new connection."""
+        self._backoff = backoff
         self._dsn = dsn
         self._where = where
-        self._made = made
+        self._prepare = prepare
         self._connection: Connection | None = None
-        self._turn = asyncio.Lock()
+        self._append_turn = asyncio.Lock()
         self._closed = False
 
     async def get(self) -> Connection:
         """The connection, made anew where it was lost. Raises `LogUnavailableError` or `LogDamagedError`."""
         if self._connection is not None and not self._connection.is_closed():
             return self._connection
-        async with self._turn:
+        async with self._append_turn:
             if self._connection is None or self._connection.is_closed():
                 self._connection = await self._connect()
             return self._connection
@@ -115,22 +123,22 @@ class Link:
         loop = asyncio.get_running_loop()
         if self._closed:
             raise LogUnavailableError(f"{self._where} was closed here")
-        if loop.time() < self._pauses.next_try:
-            raise LogUnavailableError(self._pauses.last)
+        if loop.time() < self._backoff.next_try:
+            raise LogUnavailableError(self._backoff.last)
         try:
-            with told(self._where, "connecting"):
+            with translate_errors(self._where, "connecting"):
                 connection = await asyncpg.connect(
                     self._dsn, timeout=CONNECT_SECONDS, command_timeout=STATEMENT_SECONDS + 5, server_settings=SETTINGS
                 )
                 try:
-                    await self._made(connection)
+                    await self._prepare(connection)
                 except BaseException:
                     connection.terminate()
                     raise
         except LogUnavailableError as error:
-            self._pauses.failed(loop.time(), str(error))
+            self._backoff.failed(loop.time(), str(error))
             raise
-        self._pauses.worked()
+        self._backoff.worked()
         return connection
 
     def drop(self) -> None:
@@ -144,5 +152,5 @@ class Link:
         connection, self._connection = self._connection, None
         self._closed = True
         if connection is not None and not connection.is_closed():
-            with suppress(*LOST, asyncpg.PostgresError):
+            with suppress(*CONNECTION_ERRORS, asyncpg.PostgresError):
                 await connection.close(timeout=CONNECT_SECONDS)

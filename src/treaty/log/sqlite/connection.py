@@ -10,12 +10,12 @@ from contextlib import suppress
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log.log import Delta, Fate, LogDamagedError
-from treaty.log.sql import WrittenRoots, bound, stored_place, stored_roots, to_text
+from treaty.log.log import AppendResult, LogDamagedError, LogDelta
+from treaty.log.sql import TableRootWriter, bind_text, decode_text, read_position, read_table_roots
 from treaty.log.sqlite import layout
-from treaty.log.sqlite.compression import Texts
-from treaty.log.sqlite.layout import code, told
-from treaty.log.state_roots import warn_where_unequal
+from treaty.log.sqlite.compression import RowCompressor
+from treaty.log.sqlite.layout import result_code, translate_errors
+from treaty.log.state_roots import warn_of_wrong_table_roots
 
 log = logging.getLogger("treaty.log")
 
@@ -56,8 +56,8 @@ def _never() -> bool:
     return False
 
 
-class SqlFile:
-    """`append` and `since` run in a transaction of their own, or in one that `lock` began.
+class SqliteConnection:
+    """`append` and `read_since` run in a transaction of their own, or in one that `lock` began.
 
     All raise `LogUnavailableError` or `LogDamagedError`.
     """
@@ -70,37 +70,37 @@ class SqlFile:
         """
         self.path = path
         self.locked = False
-        self.overgrown = False
-        """Whether `tidy` is due."""
-        self._bound = layout.WAL_MOST
-        self._patient = True
+        self.wal_overgrown = False
+        """Whether `truncate_wal` is due."""
+        self._wal_bound = layout.WAL_MOST
+        self._sqlite_waits = True
         """Whether SQLite itself waits for others; not on a connection that has its own way of waiting."""
-        self._kept = kept
-        self._roots = WrittenRoots()
-        with told(path, "opening"):
+        self._appends_kept = kept
+        self._root_writer = TableRootWriter()
+        with translate_errors(path, "opening"):
             if not backup:
-                layout.make(path)
+                layout.create_file(path)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS)
-            self._db.text_factory = to_text
+            self._db.text_factory = decode_text
             try:
                 if backup:
                     layout.prepare_backup(self._db, path)
                 else:
-                    layout.prepare(self._db, path, BUSY_SECONDS, durable=durable)
-                self._inode = self._found()
-                self.texts = Texts(self._db, path)
+                    layout.prepare_log(self._db, path, BUSY_SECONDS, durable=durable)
+                self._inode = self._file_id()
+                self.compressor = RowCompressor(self._db, path)
             except BaseException:
                 self._db.close()
                 raise
 
-    def _found(self) -> tuple[int, int]:
+    def _file_id(self) -> tuple[int, int]:
         status = os.stat(self.path)  # noqa: PTH116 - runs at every look
         return status.st_dev, status.st_ino
 
-    def _same(self) -> None:
+    def _refuse_replaced(self) -> None:
         """Refuse a file that was taken away: what is written to it is seen by nobody who comes later."""
         try:
-            if self._found() == self._inode:
+            if self._file_id() == self._inode:
                 return
         except FileNotFoundError:
             pass
@@ -109,7 +109,7 @@ class SqlFile:
         )
 
     @property
-    def connection(self) -> sqlite3.Connection:
+    def database(self) -> sqlite3.Connection:
         """The connection itself, for who looks after the file."""
         return self._db
 
@@ -117,7 +117,7 @@ class SqlFile:
         """Forget appends and tombstones that are due, a bounded number; tell whether there was anything."""
         self.lock()
         try:
-            forgotten = self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE)).rowcount
+            forgotten = self._db.execute(_FORGET, (self._appends_kept, PRUNED_AT_ONCE)).rowcount
             swept = self._db.execute(_SWEEP, (PRUNED_AT_ONCE,)).rowcount
             self._db.execute("commit")
         finally:
@@ -128,9 +128,9 @@ class SqlFile:
         """Close the connection; an open transaction is rolled back."""
         self._db.close()
 
-    def version(self) -> int:
+    def data_version(self) -> int:
         """A number that changes when another connection has committed."""
-        with told(self.path, "looking for changes"):
+        with translate_errors(self.path, "looking for changes"):
             number: int = self._db.execute("pragma data_version").fetchone()[0]
             return number
 
@@ -142,19 +142,19 @@ class SqlFile:
         SQLite's own waiting grows to a tenth of a second per try, in which others come first again and again.
         """
         end = time.monotonic() + BUSY_SECONDS
-        with told(self.path, "waiting for other writers"):
-            self._same()
-            if self._patient:
-                self._patient = False
+        with translate_errors(self.path, "waiting for other writers"):
+            self._refuse_replaced()
+            if self._sqlite_waits:
+                self._sqlite_waits = False
                 self._db.execute("pragma busy_timeout = 0")
             while not self.locked:
                 try:
                     self._db.execute("begin immediate")
                     self.locked = True
                 except sqlite3.OperationalError as error:
-                    if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end or given_up():
+                    if result_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end or given_up():
                         raise
-                    time.sleep(layout.PAUSE)
+                    time.sleep(layout.RETRY_SECONDS)
 
     def unlock(self) -> None:
         """End the transaction of `lock`, undoing what was not committed."""
@@ -168,7 +168,7 @@ class SqlFile:
             if self._db.in_transaction:
                 self._db.execute("rollback")
 
-    def append(self, append: Append) -> Fate:
+    def append(self, append: Append) -> AppendResult:
         """Append if the parent is the last append. A transaction that `lock` began ends here.
 
         Raises only where surely nothing was written.
@@ -176,20 +176,20 @@ class SqlFile:
         if not self.locked:
             self.lock()
         try:
-            with told(self.path, "appending"):
-                if not self._follows(append):
+            with translate_errors(self.path, "appending"):
+                if not self._is_next(append):
                     self._roll_back()
-                    return Fate.CONFLICT
+                    return AppendResult.CONFLICT
                 self._write(append)
-                fate = self._commit()
-                if fate is Fate.ACCEPTED:
-                    self._roots.wrote(append)
-                return fate
+                result = self._commit()
+                if result is AppendResult.ACCEPTED:
+                    self._root_writer.wrote(append)
+                return result
         except BaseException:
             self._roll_back()
             raise
 
-    def _follows(self, append: Append) -> bool:
+    def _is_next(self, append: Append) -> bool:
         tip = self._tip()
         if append.parent != tip.digest or append.first != tip.sequence + 1:
             return False
@@ -198,26 +198,26 @@ class SqlFile:
     def _write(self, append: Append) -> None:
         last = append.last
         rows = (
-            (bound(row.table), bound(row.key), text, last, packed)
+            (bind_text(row.table), bind_text(row.key), text, last, packed)
             for commit in append.commits
             for row in commit.rows
-            for text, packed in (self.texts.packed(row.table, row.value),)
+            for text, packed in (self.compressor.compress(row.table, row.value),)
         )
         self._db.executemany(_PUT, rows)
         self._db.execute(_NOTE, (last, append.first, append.identity, append.attempt, append.digest, append.root))
-        roots = self._roots.changes(append)
+        roots = self._root_writer.changes(append)
         if roots.others_go:
             self._db.execute("delete from table_root")
         if roots.gone:
-            self._db.executemany(_CUT_ROOT, ((bound(table),) for table in roots.gone))
-        self._db.executemany(_PUT_ROOT, ((bound(table), root) for table, root in roots.put))
+            self._db.executemany(_CUT_ROOT, ((bind_text(table),) for table in roots.gone))
+        self._db.executemany(_PUT_ROOT, ((bind_text(table), root) for table, root in roots.put))
         if last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
-            self._db.execute(_FORGET, (self._kept, PRUNED_AT_ONCE))
+            self._db.execute(_FORGET, (self._appends_kept, PRUNED_AT_ONCE))
             self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))
-            self.texts.refresh()
-            self.overgrown = self._wal() > self._bound
+            self.compressor.load_dictionaries()
+            self.wal_overgrown = self._wal_bytes() > self._wal_bound
 
-    def _commit(self) -> Fate:
+    def _commit(self) -> AppendResult:
         """Commit. Where that fails the fate is open: the disk may have the whole transaction, and show it after a crash.
 
         Only a disk that is full surely has not: what says that it is whole is written last.
@@ -226,14 +226,14 @@ class SqlFile:
             self._db.execute("commit")
         except sqlite3.Error as error:
             self._roll_back()
-            if code(error) == sqlite3.SQLITE_FULL:
+            if result_code(error) == sqlite3.SQLITE_FULL:
                 raise
             log.warning("%s did not say whether a commit is in it (%s): see what its disk reports", self.path, error)
-            return Fate.UNKNOWN
+            return AppendResult.UNKNOWN
         self.locked = False
-        return Fate.ACCEPTED
+        return AppendResult.ACCEPTED
 
-    def tidy(self) -> None:
+    def truncate_wal(self) -> None:
         """Stop for readers, if they end soon, and cut the file that takes the commits first. Tries again when it is
         twice as large: somebody may read for hours.
         """
@@ -241,39 +241,39 @@ class SqlFile:
             self._db.execute(f"pragma busy_timeout = {TIDY_SECONDS * 1000:.0f}")
             self._db.execute("pragma wal_checkpoint(truncate)")
             self._db.execute("pragma busy_timeout = 0")
-            self._bound = max(layout.WAL_MOST, 2 * self._wal())
-        self.overgrown = False
+            self._wal_bound = max(layout.WAL_MOST, 2 * self._wal_bytes())
+        self.wal_overgrown = False
 
-    def _wal(self) -> int:
+    def _wal_bytes(self) -> int:
         return os.stat(f"{self.path}-wal").st_size  # noqa: PTH116 - runs inside a transaction
 
     # ---------------------------------------------------------------------------------------------------- reading
 
     def tip(self) -> Position:
         """The place after the last append."""
-        with told(self.path, "looking at the tip"):
-            self._same()
+        with translate_errors(self.path, "looking at the tip"):
+            self._refuse_replaced()
             return self._tip()
 
     def _tip(self) -> Position:
         row = self._db.execute(_TIP).fetchone()
-        return stored_place(row) if row else START
+        return read_position(row) if row else START
 
-    def since(self, after: Position) -> Delta:
+    def read_since(self, after: Position) -> LogDelta:
         """What came after a place, in one consistent cut; everything where the place is not remembered."""
-        with told(self.path, "reading"):
+        with translate_errors(self.path, "reading"):
             if self.locked:
-                return self._since(after)
+                return self._read_since(after)
             self._db.execute("begin")
             try:
-                return self._since(after)
+                return self._read_since(after)
             finally:
                 if self._db.in_transaction:
                     self._db.execute("commit")
 
     def table_roots(self) -> tuple[Position, Mapping[str, int]]:
         """The tip, and what each table adds to the state root there as the file has it, in one consistent cut."""
-        with told(self.path, "reading"):
+        with translate_errors(self.path, "reading"):
             self._db.execute("begin")
             try:
                 return self._tip(), self._table_roots()
@@ -281,22 +281,22 @@ class SqlFile:
                 self._db.execute("commit")
 
     def _table_roots(self) -> Mapping[str, int]:
-        return stored_roots(self._db.execute(_ROOTS))
+        return read_table_roots(self._db.execute(_ROOTS))
 
-    def live(self) -> Iterator[Encoded]:
+    def live_rows(self) -> Iterator[Encoded]:
         """All live rows, one by one, in the transaction that is open."""
-        return self._rows(self._db.execute(_LIVE))
+        return self._decode_rows(self._db.execute(_LIVE))
 
-    def _rows(self, found: Iterable[tuple[str, str, str | bytes | None]]) -> Iterator[Encoded]:
-        text = self.texts.text
+    def _decode_rows(self, found: Iterable[tuple[str, str, str | bytes | None]]) -> Iterator[Encoded]:
+        text = self.compressor.decompress
         return (Encoded(kind, key, text(kind, key, value)) for kind, key, value in found)
 
-    def _since(self, after: Position) -> Delta:
+    def _read_since(self, after: Position) -> LogDelta:
         tip = self._tip()
         if after.agrees(tip):
-            return Delta(tip, ())
+            return LogDelta(tip, ())
         if self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root)).fetchone():
-            return Delta(tip, tuple(self._rows(self._db.execute(_SINCE, (after.sequence,)))))
-        rows = tuple(self.live())
-        warn_where_unequal(self.path, tip, self._table_roots(), rows)
-        return Delta(tip, rows, reload=True)
+            return LogDelta(tip, tuple(self._decode_rows(self._db.execute(_SINCE, (after.sequence,)))))
+        rows = tuple(self.live_rows())
+        warn_of_wrong_table_roots(self.path, tip, self._table_roots(), rows)
+        return LogDelta(tip, rows, reload=True)

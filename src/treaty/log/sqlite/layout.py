@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from treaty.log.log import LogDamagedError, LogOlderError, LogUnavailableError
-from treaty.log.sqlite.compression import TABLE
+from treaty.log.log import LogDamagedError, LogUnavailableError, OlderLogFormatError
+from treaty.log.sqlite.compression import DICTIONARY_TABLE
 
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
 _REMEDIES = {
@@ -23,24 +23,24 @@ _REMEDIES = {
 }
 
 
-def code(error: sqlite3.Error) -> int:
+def result_code(error: sqlite3.Error) -> int:
     """SQLite's primary result code, or 0 where the error came from the Python side."""
     extended: int = getattr(error, "sqlite_errorcode", 0)
     return extended & 0xFF
 
 
 @contextmanager
-def told(path: str, doing: str) -> Iterator[None]:
+def translate_errors(path: str, doing: str) -> Iterator[None]:
     """Raise `LogDamagedError` or `LogUnavailableError` for what goes wrong in the block."""
     try:
         yield
     except sqlite3.Error as error:
-        if code(error) in _DAMAGE or str(error).startswith("no such "):
+        if result_code(error) in _DAMAGE or str(error).startswith("no such "):
             raise LogDamagedError(
                 f"{path} is damaged, or no log of Treaty ({error}, while {doing}): "
                 "stop all nodes, keep a copy of it and of the files beside it, and restore a backup"
             ) from error
-        remedy = _REMEDIES.get(code(error), "see the message")
+        remedy = _REMEDIES.get(result_code(error), "see the message")
         raise LogUnavailableError(f"{path} can't be used ({error}, while {doing}): {remedy}") from error
     except UnicodeDecodeError as error:
         raise LogDamagedError(
@@ -88,7 +88,7 @@ create table table_root (
   state_table text primary key,
   root blob not null         -- what the table adds to the state root of the last append, 32 bytes
 ) without rowid;
-{TABLE}
+{DICTIONARY_TABLE}
 """,
 )
 """What makes the tables of the oldest layout, and what leads from each layout to the next one. Nodes of an older version may
@@ -98,11 +98,11 @@ they stop.
 _OURS = "select count(*) from sqlite_master where type = 'table' and name in ('state_row', 'log_append', 'table_root')"
 _TABLES = 3
 _ANYTHING = "select count(*) from sqlite_master"
-PAUSE = 0.001
+RETRY_SECONDS = 0.001
 """Seconds between two tries of what SQLite doesn't wait for by itself."""
 
 
-def make(path: str) -> None:
+def create_file(path: str) -> None:
     """Make an empty file that only this user can read, and its folder, where they are missing.
 
     An existing file is not even opened: closing it would take away the locks of this process's other connections.
@@ -111,12 +111,12 @@ def make(path: str) -> None:
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for one in missing:
-        keep(one.parent)
+        sync_folder(one.parent)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def keep(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Have what was made in a folder survive a crash. SQLite does so for its files, not for folders above them."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
@@ -126,7 +126,7 @@ def keep(folder: Path) -> None:
             os.close(descriptor)
 
 
-def prepare(connection: sqlite3.Connection, path: str, seconds: float, *, durable: bool = True) -> None:
+def prepare_log(connection: sqlite3.Connection, path: str, seconds: float, *, durable: bool = True) -> None:
     """Recognise the file as a log, bring an older one up to date, or make a log of an empty one; wait at most `seconds` for
     others who do the same.
 
@@ -134,31 +134,31 @@ def prepare(connection: sqlite3.Connection, path: str, seconds: float, *, durabl
     """
     connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
     connection.execute(f"pragma journal_size_limit = {WAL_BYTES}")
-    found = _recognised(connection, path, "begin")
+    found = _read_layout_in(connection, path, "begin")
     end = time.monotonic() + seconds
-    while _one(connection, "pragma journal_mode") != "wal":
+    while _fetch_value(connection, "pragma journal_mode") != "wal":
         try:
             connection.execute("pragma journal_mode = wal")
         except sqlite3.OperationalError as error:
-            if code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+            if result_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
-            time.sleep(PAUSE)
-    if found == LAYOUT or _recognised(connection, path, "begin immediate", keep=True) == LAYOUT:
+            time.sleep(RETRY_SECONDS)
+    if found == LAYOUT or _read_layout_in(connection, path, "begin immediate", hold_open=True) == LAYOUT:
         return
-    _lift(connection, recognise(connection, path), APPLICATION)
+    _migrate(connection, read_layout(connection, path), APPLICATION)
 
 
 def prepare_backup(connection: sqlite3.Connection, path: str) -> None:
     """Recognise the file as a backup, and bring one of an older version up to date. Raises `LogDamagedError` for another thing."""
-    found = recognise(connection, path, BACKUP)
+    found = read_layout(connection, path, BACKUP)
     if not found:
         raise LogDamagedError(f"{path} is empty, and no backup of a log")
     if found < LAYOUT:
         connection.execute("begin immediate")
-        _lift(connection, found, BACKUP)
+        _migrate(connection, found, BACKUP)
 
 
-def _lift(connection: sqlite3.Connection, found: int, mark: int) -> None:
+def _migrate(connection: sqlite3.Connection, found: int, mark: int) -> None:
     """Take the steps that are missing, in the transaction that is open, and end it."""
     for script in MIGRATIONS[max(0, found - OLDEST + 1) : LAYOUT - OLDEST + 1]:
         for statement in script.split(";\n"):
@@ -168,28 +168,28 @@ def _lift(connection: sqlite3.Connection, found: int, mark: int) -> None:
     connection.execute("commit")
 
 
-def _recognised(connection: sqlite3.Connection, path: str, begin: str, *, keep: bool = False) -> int:
+def _read_layout_in(connection: sqlite3.Connection, path: str, begin: str, *, hold_open: bool = False) -> int:
     """Look at the file in one transaction: others may be making a log of it. Keep it open where there is work to do."""
     connection.execute(begin)
-    found = recognise(connection, path)
-    if found == LAYOUT or not keep:
+    found = read_layout(connection, path)
+    if found == LAYOUT or not hold_open:
         connection.execute("rollback")
     return found
 
 
-def recognise(connection: sqlite3.Connection, path: str, mark: int = APPLICATION) -> int:
+def read_layout(connection: sqlite3.Connection, path: str, mark: int = APPLICATION) -> int:
     """Return the layout of a log, 0 for an empty file. Raises `LogDamagedError` where it is another thing than `mark` says, and
-    `LogOlderError` for a layout that is not opened any more.
+    `OlderLogFormatError` for a layout that is not opened any more.
     """
-    application = _one(connection, "pragma application_id")
-    layout = int(_one(connection, "pragma user_version"))
+    application = _fetch_value(connection, "pragma application_id")
+    layout = int(_fetch_value(connection, "pragma user_version"))
     if application == mark and 0 < layout < OLDEST:
-        raise LogOlderError(
+        raise OlderLogFormatError(
             f"of an older format: {path} has layout {layout}, opened here are {OLDEST} and later. Stop its nodes and carry it "
             f"into a new log with `treaty log upgrade {path if mark == BACKUP else f'sqlite://{quote(path)}'} NEW`"
         )
     if application == mark and OLDEST <= layout <= LAYOUT:
-        if _one(connection, _OURS) != _TABLES:
+        if _fetch_value(connection, _OURS) != _TABLES:
             raise LogDamagedError(f"{path} has lost its tables: stop all nodes and restore a backup")
         return layout
     if application == BACKUP and mark == APPLICATION:
@@ -198,11 +198,11 @@ def recognise(connection: sqlite3.Connection, path: str, mark: int = APPLICATION
         )
     if application == mark and layout > LAYOUT:
         raise LogDamagedError(f"{path} has layout {layout}, known here is {LAYOUT}: upgrade this node")
-    if application or layout or _one(connection, _ANYTHING):
+    if application or layout or _fetch_value(connection, _ANYTHING):
         raise LogDamagedError(f"{path} is somebody else's SQLite file, not a log of Treaty: name another file")
     return 0
 
 
-def _one(connection: sqlite3.Connection, statement: str) -> int | str:
+def _fetch_value(connection: sqlite3.Connection, statement: str) -> int | str:
     found: int | str = connection.execute(statement).fetchone()[0]
     return found

@@ -14,12 +14,12 @@ from urllib.parse import quote
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log.concurrency import Holding, Lane
-from treaty.log.log import Delta, Facts, Fate, Leader
+from treaty.log.concurrency import LockOwner, SerialExecutor
+from treaty.log.log import AppendResult, Leader, LogDelta, StoreStats
 from treaty.log.sqlite import maintenance as files
 from treaty.log.sqlite import state_copy as folds
-from treaty.log.sqlite.connection import SqlFile
-from treaty.log.sqlite.watch import Watch
+from treaty.log.sqlite.connection import SqliteConnection
+from treaty.log.sqlite.watch import FileWatch
 
 T = TypeVar("T")
 
@@ -34,28 +34,33 @@ POLL_BESIDE_HINTS = 0.25
 class SqliteLog:
     """A `Log` in a SQLite file."""
 
-    exclusive = True
+    lockable = True
     linearizable = True
-    strangers = 0
-    owned = False
+    foreign_records = 0
+    single_writer = False
 
     def __init__(
-        self, files: tuple[SqlFile, SqlFile], lanes: tuple[Lane, Lane], *, hints: bool = True, poll: float | None = None
+        self,
+        files: tuple[SqliteConnection, SqliteConnection],
+        executors: tuple[SerialExecutor, SerialExecutor],
+        *,
+        hints: bool = True,
+        poll: float | None = None,
     ) -> None:
         """Take the two connections, for writing and for reading, and their threads; use `open`."""
         writing, reading = files
         self.url = f"sqlite://{quote(writing.path)}"
-        self._writing, self._reading = writing, reading
-        self._writer, self._reader = lanes
-        self._turn = asyncio.Lock()
-        self._holding = Holding()
-        self._ready: tuple[Position, Delta] | None = None
+        self._write_connection, self._read_connection = writing, reading
+        self._write_executor, self._read_executor = executors
+        self._append_turn = asyncio.Lock()
+        self._lock_owner = LockOwner()
+        self._own_append: tuple[Position, LogDelta] | None = None
         self._changed = asyncio.Event()
         self._changed.set()  # nothing was looked at yet
         self._version = -1
         self._seen = START
         self._closed = False
-        self._watch = Watch(Path(f"{writing.path}-wal"), self._changed.set, hear=hints)
+        self._watch = FileWatch(Path(f"{writing.path}-wal"), self._changed.set, enabled=hints)
         self._poll = poll or (POLL_BESIDE_HINTS if self._watch.active else POLL)
 
     @classmethod
@@ -68,16 +73,16 @@ class SqliteLog:
         and by looking every `poll` seconds. What is not `durable` is quicker, and may lose its last commits at a power cut.
         Raises `LogUnavailableError` or `LogDamagedError` with what to do.
         """
-        lanes = Lane("treaty-log-writer"), Lane("treaty-log-reader")
-        files: list[SqlFile] = []
+        executors = SerialExecutor("treaty-log-writer"), SerialExecutor("treaty-log-reader")
+        files: list[SqliteConnection] = []
         try:
-            for _ in lanes:
-                await lanes[0].do(lambda: files.append(SqlFile(path, kept=kept, durable=durable)))
-            log = cls((files[0], files[1]), lanes, hints=hints, poll=poll)
+            for _ in executors:
+                await executors[0].submit(lambda: files.append(SqliteConnection(path, kept=kept, durable=durable)))
+            log = cls((files[0], files[1]), executors, hints=hints, poll=poll)
         except BaseException:
-            lanes[0].do(lambda: _close(files))  # also one that is being opened right now
-            for lane in lanes:
-                lane.close()
+            executors[0].submit(lambda: _close_connections(files))  # also one that is being opened right now
+            for executor in executors:
+                executor.close()
             raise
         if not durable:
             log.url += NOT_DURABLE
@@ -85,40 +90,40 @@ class SqliteLog:
 
     # ---------------------------------------------------------------------------------------------------- writing
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         """Append if its parent is still the last append."""
-        if self._holding.mine:
+        if self._lock_owner.is_current_task:
             return await self._append(append)
-        async with self._turn:
+        async with self._append_turn:
             return await self._append(append)
 
-    async def _append(self, append: Append) -> Fate:
-        fate = await self._writer.do(lambda: self._written(append))
-        if fate is Fate.ACCEPTED and append.first > 1:
+    async def _append(self, append: Append) -> AppendResult:
+        result = await self._write_executor.submit(lambda: self._append_and_notify(append))
+        if result is AppendResult.ACCEPTED and append.first > 1:
             base = Position(append.identity, append.first - 1, append.parent)
-            self._ready = (base, Delta(append.position, append.rows))
-        if self._writing.overgrown:
-            self._writer.do(self._writing.tidy)
-        return fate
+            self._own_append = (base, LogDelta(append.position, append.rows))
+        if self._write_connection.wal_overgrown:
+            self._write_executor.submit(self._write_connection.truncate_wal)
+        return result
 
-    def _written(self, append: Append) -> Fate:
-        fate = self._writing.append(append)
-        if fate is Fate.ACCEPTED:
-            self._watch.ring()
-        return fate
+    def _append_and_notify(self, append: Append) -> AppendResult:
+        result = self._write_connection.append(append)
+        if result is AppendResult.ACCEPTED:
+            self._watch.notify()
+        return result
 
     @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
+    async def lock(self) -> AsyncIterator[None]:
         """Keep all other writers out, in all processes, until the block ends or an append in it does."""
-        async with self._turn:
+        async with self._append_turn:
             left = False
             try:
-                await self._writer.do(lambda: self._writing.lock(lambda: left))
-                with self._holding.taken():
+                await self._write_executor.submit(lambda: self._write_connection.lock(lambda: left))
+                with self._lock_owner.acquire():
                     yield
             finally:
                 left = True
-                await self._writer.do(self._writing.unlock)
+                await self._write_executor.submit(self._write_connection.unlock)
 
     # ---------------------------------------------------------------------------------------------------- reading
 
@@ -129,20 +134,20 @@ class SqliteLog:
     async def tip(self) -> Position:
         """Look at the tip."""
         self._changed.clear()  # a hint from here on is of something that this look may not see
-        self._seen = await self._reader.do(self._reading.tip)
+        self._seen = await self._read_executor.submit(self._read_connection.tip)
         return self._seen
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         """Return everything after a place. What an own append led to is here already."""
-        ready, self._ready = self._ready, None
+        ready, self._own_append = self._own_append, None
         if ready is not None and ready[0] == after:
             if ready[1].tip.sequence > self._seen.sequence:
                 self._seen = ready[1].tip
             return ready[1]
-        if self._holding.mine:
-            return await self._writer.do(lambda: self._writing.since(after))
+        if self._lock_owner.is_current_task:
+            return await self._write_executor.submit(lambda: self._write_connection.read_since(after))
         self._changed.clear()
-        delta = await self._reader.do(lambda: self._reading.since(after))
+        delta = await self._read_executor.submit(lambda: self._read_connection.read_since(after))
         self._seen = delta.tip
         return delta
 
@@ -155,13 +160,13 @@ class SqliteLog:
         end = loop.time() + timeout
         while self._seen == after and not self._changed.is_set() and not self._closed:
             left = end - loop.time()
-            if left <= 0 or await self._hint(min(left, self._poll)):
+            if left <= 0 or await self._wait_for_hint(min(left, self._poll)):
                 return
-            news = await self._reader.do(self._news)
+            news = await self._read_executor.submit(self._find_news)
             if news is not None:
                 self._seen = news
 
-    async def _hint(self, seconds: float) -> bool:
+    async def _wait_for_hint(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -169,66 +174,71 @@ class SqliteLog:
             return False
         return True
 
-    def _news(self) -> Position | None:
+    def _find_news(self) -> Position | None:
         """The tip, if another connection has committed since this was asked last."""
-        before, self._version = self._version, self._reading.version()
-        return self._reading.tip() if self._version != before else None
+        before, self._version = self._version, self._read_connection.data_version()
+        return self._read_connection.tip() if self._version != before else None
 
-    async def extent(self) -> int:
+    async def estimate_rows(self) -> int:
         """About how many rows there are, told at once."""
-        return await self._reader.do(lambda: folds.extent(self._reading))
+        return await self._read_executor.submit(lambda: folds.estimate_rows(self._read_connection))
 
-    async def pour(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+    async def scan_rows(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
         """Call `into` with all live rows of one consistent cut, on a thread and a connection of its own."""
         left = False
         try:
-            return await self._aside(lambda: folds.pour(self._reading.path, into, lambda: left))
+            return await self._run_on_own_thread(
+                lambda: folds.scan_rows(self._read_connection.path, into, lambda: left)
+            )
         finally:
             left = True
 
-    async def keep_fold(self, path: Path, _place: Position, _kind: int) -> None:
+    async def write_state_file(self, path: Path, _place: Position, _kind: int) -> None:
         """Keep the bytes of a file as the fold."""
-        await self._aside(lambda: folds.keep(self._reading.path, path))
+        await self._run_on_own_thread(lambda: folds.write_state_copy(self._read_connection.path, path))
 
-    async def take_fold(self, path: Path, _kind: int) -> bool:
+    async def read_state_file(self, path: Path, _kind: int) -> bool:
         """Make a file of the fold; False where there is none that is whole."""
-        return await self._aside(lambda: folds.take(self._reading.path, path))
+        return await self._run_on_own_thread(lambda: folds.read_state_copy(self._read_connection.path, path))
 
-    async def _aside(self, work: Callable[[], T]) -> T:
+    async def _run_on_own_thread(self, work: Callable[[], T]) -> T:
         """Do what takes long on a thread of its own."""
-        lane = Lane("treaty-log-aside")
+        executor = SerialExecutor("treaty-log-aside")
         try:
-            return await lane.do(work)
+            return await executor.submit(work)
         finally:
-            lane.close()
+            executor.close()
 
     # ---------------------------------------------------------------------------------------------------- care
 
     async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
         """Return the tip, and what each table adds to the state root there."""
-        return await self._reader.do(self._reading.table_roots)
+        return await self._read_executor.submit(self._read_connection.table_roots)
 
-    async def facts(self) -> Facts:
+    async def read_stats(self) -> StoreStats:
         """Look at the file."""
-        return await self._reader.do(lambda: files.facts(self._reading))
+        return await self._read_executor.submit(lambda: files.read_stats(self._read_connection))
 
     async def compact(self) -> None:
         """Forget what is due, pack the file anew and cut the one beside it. Writers wait meanwhile."""
-        async with self._turn:
-            await self._writer.do(lambda: files.compact(self._writing))
+        async with self._append_turn:
+            await self._write_executor.submit(lambda: files.compact(self._write_connection))
 
     async def close(self) -> None:
         """Finish what is in flight, then close both connections."""
-        async with self._turn:
+        async with self._append_turn:
             self._closed = True
             self._watch.close()
             self._changed.set()
-            for lane, file in ((self._reader, self._reading), (self._writer, self._writing)):
-                closing = lane.do(file.close)
-                lane.close()
+            for executor, file in (
+                (self._read_executor, self._read_connection),
+                (self._write_executor, self._write_connection),
+            ):
+                closing = executor.submit(file.close)
+                executor.close()
                 await closing
 
 
-def _close(files: list[SqlFile]) -> None:
+def _close_connections(files: list[SqliteConnection]) -> None:
     for file in files:
         file.close()

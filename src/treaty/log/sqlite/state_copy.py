@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from treaty.core.commit import Position
 from treaty.core.rows import Encoded
-from treaty.log.sqlite.connection import SqlFile
-from treaty.log.sqlite.layout import told
-from treaty.log.sqlite.maintenance import pack
+from treaty.log.sqlite.connection import SqliteConnection
+from treaty.log.sqlite.layout import translate_errors
+from treaty.log.sqlite.maintenance import compress_rows
 
 log = logging.getLogger("treaty.log")
 
@@ -30,58 +30,58 @@ _CUT = "delete from state_copy_piece where piece in (select piece from state_cop
 _END = "insert into state_copy (pieces, crc) values (?, ?)"
 
 
-def extent(file: SqlFile) -> int:
+def estimate_rows(file: SqliteConnection) -> int:
     """About how many rows there are: the highest number that SQLite gave one."""
-    with told(file.path, "looking at the store"):
-        found: int = file.connection.execute("select coalesce(max(rowid), 0) from state_row").fetchone()[0]
+    with translate_errors(file.path, "looking at the store"):
+        found: int = file.database.execute("select coalesce(max(rowid), 0) from state_row").fetchone()[0]
         return found
 
 
-def keep(path: str, source: Path) -> None:
+def write_state_copy(path: str, source: Path) -> None:
     """Write the bytes of a file as the fold, and compress what is not. While a fold is written there is none."""
-    file = SqlFile(path, durable=False)
+    file = SqliteConnection(path, durable=False)
     try:
-        with told(path, "keeping a fold"), source.open("rb") as data:
-            _written(file, *((statement, ()) for statement in (*_TABLES, _BEGIN)))
+        with translate_errors(path, "keeping a fold"), source.open("rb") as data:
+            _execute(file, *((statement, ()) for statement in (*_TABLES, _BEGIN)))
             pieces = crc = 0
             while piece := data.read(PIECE):
                 crc = zlib.crc32(piece, crc)
-                _written(file, (_PUT, (pieces, piece)))
+                _execute(file, (_PUT, (pieces, piece)))
                 pieces += 1
-            while _written(file, (_CUT, (pieces,))):
+            while _execute(file, (_CUT, (pieces,))):
                 continue
-            _written(file, (_END, (pieces, crc)))
-        pack(file)
+            _execute(file, (_END, (pieces, crc)))
+        compress_rows(file)
     finally:
         file.close()
 
 
-def _written(file: SqlFile, *statements: tuple[str, tuple[object, ...]]) -> int:
+def _execute(file: SqliteConnection, *statements: tuple[str, tuple[object, ...]]) -> int:
     """Run statements in a transaction of their own; return the rows that the last one changed."""
     file.lock()
     try:
         for statement, values in statements:
-            count = file.connection.execute(statement, values).rowcount
-        file.connection.execute("commit")
+            count = file.database.execute(statement, values).rowcount
+        file.database.execute("commit")
         file.locked = False
         return count
     finally:
         file.unlock()
 
 
-def take(path: str, target: Path) -> bool:
+def read_state_copy(path: str, target: Path) -> bool:
     """Make a file of the fold."""
-    file = SqlFile(path)
+    file = SqliteConnection(path)
     half = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with told(path, "reading a fold"):
-            file.connection.execute("begin")
-            if file.connection.execute(_THERE).fetchone()[0] != 2:
+        with translate_errors(path, "reading a fold"):
+            file.database.execute("begin")
+            if file.database.execute(_THERE).fetchone()[0] != 2:
                 return False
-            known = file.connection.execute("select pieces, crc from state_copy").fetchall()
+            known = file.database.execute("select pieces, crc from state_copy").fetchall()
             if not known:  # it is being written, or who wrote it has died
                 return False
-            if [_copied(file.connection, half)] != known:
+            if [_copy_pieces(file.database, half)] != known:
                 log.warning(
                     "%s: the copy of the state file in it is damaged and not used; `treaty log state` replaces it", path
                 )
@@ -93,7 +93,7 @@ def take(path: str, target: Path) -> bool:
         file.close()
 
 
-def _copied(connection: sqlite3.Connection, target: Path) -> tuple[int, int]:
+def _copy_pieces(connection: sqlite3.Connection, target: Path) -> tuple[int, int]:
     pieces = crc = 0
     with os.fdopen(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
         for number, data in connection.execute("select piece, data from state_copy_piece order by piece"):
@@ -105,19 +105,19 @@ def _copied(connection: sqlite3.Connection, target: Path) -> tuple[int, int]:
     return pieces, crc
 
 
-def pour(path: str, into: Callable[[Iterable[Encoded]], T], given_up: Callable[[], bool]) -> tuple[Position, T]:
+def scan_rows(path: str, into: Callable[[Iterable[Encoded]], T], given_up: Callable[[], bool]) -> tuple[Position, T]:
     """Go through all live rows of one consistent cut; raises `LogUnavailableError` when `given_up` says so."""
-    file = SqlFile(path)
+    file = SqliteConnection(path)
     try:
-        with told(path, "reading"):
-            file.connection.execute("begin")
+        with translate_errors(path, "reading"):
+            file.database.execute("begin")
             tip = file.tip()
-            return tip, into(_until(file.live(), given_up))
+            return tip, into(_check_every(file.live_rows(), given_up))
     finally:
         file.close()
 
 
-def _until(rows: Iterable[Encoded], given_up: Callable[[], bool]) -> Iterator[Encoded]:
+def _check_every(rows: Iterable[Encoded], given_up: Callable[[], bool]) -> Iterator[Encoded]:
     for number, row in enumerate(rows):
         if not number & 1023 and given_up():
             raise InterruptedError("nobody waits for these rows any more")

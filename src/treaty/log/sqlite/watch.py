@@ -12,20 +12,20 @@ _NONBLOCK, _CLOEXEC = 0o4000, 0o2000000
 _ATTRIB = 0x4
 
 
-class Watch:
+class FileWatch:
     """Calls back when another one rings at a file. Only a hint, which may be lost: keep polling too.
 
     A ring sets the file's times. The writes themselves are no good as hints: they come before the commit can be seen.
     """
 
-    def __init__(self, path: Path, heard: Callable[[], None], *, hear: bool = True) -> None:
+    def __init__(self, path: Path, on_notice: Callable[[], None], *, enabled: bool = True) -> None:
         """Watch `path`, which need not exist yet, on the running event loop; hears nothing without inotify."""
         self._path = path
         self._name = os.fsencode(path.name) + b"\0"
-        self._heard = heard
-        self._own = 0
+        self._on_notice = on_notice
+        self._own_notices = 0
         self._loop = asyncio.get_running_loop()
-        self._descriptor = self._start(path.parent) if hear else None
+        self._descriptor = self._start(path.parent) if enabled else None
         if self._descriptor is not None:
             self._loop.add_reader(self._descriptor, self._read)
 
@@ -34,9 +34,9 @@ class Watch:
         """Whether hints will come."""
         return self._descriptor is not None
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Tell all others; from any thread."""
-        self._own += 1
+        self._own_notices += 1
         with suppress(OSError):  # a file that is gone is told by the next look
             os.utime(self._path)
 
@@ -60,9 +60,9 @@ class Watch:
             events = os.read(self._descriptor, 65_536)
         except BlockingIOError:
             return
-        own, self._own = self._own, 0
+        own, self._own_notices = self._own_notices, 0
         if events.count(self._name) > own:  # an own ring is no news, and would cost a look
-            self._heard()
+            self._on_notice()
 
     def close(self) -> None:
         """Stop watching."""

@@ -13,7 +13,7 @@ from treaty.core.root import roots_of
 from treaty.log.care.dump import Head
 from treaty.log.care.restore import Told, refuse_taken, restore, silent
 from treaty.log.log import Log
-from treaty.log.state_roots import disagreements, read_whole
+from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
 from treaty.log.upgrade.listing import Difference, differences
 from treaty.log.upgrade.old import EMPTY, OldLog, OldLogError, OldPlace, OldRow, OldState, Seal
 from treaty.log.upgrade.rows import Converted, converted
@@ -52,8 +52,8 @@ async def upgrade(
     await refuse_taken(target)
     place = await _sealed(old, state, target.url, time)
     end = await restore(target, _head(state, place, new, time), new.rows, time=time, gap=raised, told=told)
-    delta, stated = await read_whole(target)
-    sums = disagreements(delta.tip.root, stated, roots_of(delta.rows))
+    delta, stated = await read_with_table_roots(target)
+    sums = find_root_mismatches(delta.tip.root, stated, roots_of(delta.rows))
     found = (
         *differences(state.rows, delta.rows, raised),
         *(Difference(one.table or "state root", "", "", one.message) for one in sums),

@@ -69,9 +69,9 @@ class Handing:
     async def where(self, conflicts: int) -> Leader | None:
         """Say who decides what waits here; None while nobody knows. Raises `LogUnavailableError`."""
         self._queue.hindrance = ""
-        if self._log.owned:
+        if self._log.single_writer:
             return await self._log.leader()
-        if self._courier is None or self._log.exclusive:
+        if self._courier is None or self._log.lockable:
             return HERE
         now = asyncio.get_running_loop().time()
         if conflicts >= HAND_AFTER:
@@ -86,7 +86,7 @@ class Handing:
 
     async def is_lost(self) -> bool:
         """Tell whether somebody else owns the log, so that nothing can be written or settled from here."""
-        if not self._log.owned:
+        if not self._log.single_writer:
             return False
         leader = await self._log.leader()
         return leader is not None and not leader.mine
@@ -149,14 +149,14 @@ class Handing:
                 case Failed(message):
                     pending.fail(RuntimeError(f"{address}: {message}"))
                     return
-                case Moved(other) if self._log.owned and other not in {"", address} and hops < HOPS:
+                case Moved(other) if self._log.single_writer and other not in {"", address} and hops < HOPS:
                     hops, address = hops + 1, other
                     continue
             break
         late = isinstance(told, Late)
         if not late:
             self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
-        if self._log.owned or late:
+        if self._log.single_writer or late:
             await asyncio.sleep(min(FIRST_PAUSE * 2**pending.journeys, LONGEST_PAUSE))
         pending.journeys = min(pending.journeys + 1, 10)
         self._queue.put_back(pending)
@@ -218,7 +218,7 @@ class Handing:
     async def _has_moved(self, address: str) -> bool:
         """Tell whether an owned log has another leader than the one that was asked."""
         try:
-            leader = await self._log.leader() if self._log.owned else None
+            leader = await self._log.leader() if self._log.single_writer else None
         except LogUnavailableError:
             return False
         return leader is not None and leader.address != address
@@ -228,7 +228,7 @@ class Handing:
         if isinstance(told, Refused):
             if isinstance(told.error, OutcomeUnknown):
                 return False
-            if isinstance(told.error, Unavailable) and (not self._log.owned or self._queue.is_open(pending)):
+            if isinstance(told.error, Unavailable) and (not self._log.single_writer or self._queue.is_open(pending)):
                 return False  # it says what that node did, and not what others may do
         await self._wait_until_shown(told.reply.token if isinstance(told, Done) else told.token, lambda: pending.over)
         if pending.over:

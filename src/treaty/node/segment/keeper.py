@@ -11,7 +11,7 @@ from pathlib import Path
 
 from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
-from treaty.log.capabilities import Bookmarked, Folding, pour
+from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.follower import Follower
 from treaty.node.segment.blocks import QUICK
@@ -103,14 +103,14 @@ class Keeper:
         """
         try:
             if self.written is not None:
-                if isinstance(source, Bookmarked) and self._bookmark is not None:
-                    source.begin_at(self._tables.position, self._bookmark)
+                if isinstance(source, ResumableLog) and self._bookmark is not None:
+                    source.resume_at(self._tables.position, self._bookmark)
                 return
-            if not isinstance(source, Folding) or await source.extent() < LARGE:
+            if not isinstance(source, StateFileStore) or await source.estimate_rows() < LARGE:
                 return
             if self._stand_on(await self._unfolded(source)) or self._stand_on(await self._first()):
                 return
-            position, built = await pour(source, partial(build, level=QUICK))
+            position, built = await scan_rows(source, partial(build, level=QUICK))
             self._tables.stand_on(open_built(built), position)
             await asyncio.to_thread(give_back)
         except (LogUnavailableError, LogDamagedError, Unavailable, OSError) as reason:
@@ -118,13 +118,13 @@ class Keeper:
         finally:
             self._prepared.set()
 
-    async def _unfolded(self, source: Folding) -> StateFile | None:
+    async def _unfolded(self, source: StateFileStore) -> StateFile | None:
         """The fold as a file: where the state file is, for those who may write it, else a file without a name."""
         target = self.path if self._write is not None or self._waits else None
         near = target or Path(tempfile.gettempdir(), "treaty" if self.path is None else self.path.name)
         half = near.with_name(f"{near.name}.{os.getpid()}.fold")
         try:
-            found = _opened(half) if await source.take_fold(half, KIND) else None
+            found = _opened(half) if await source.read_state_file(half, KIND) else None
             if found is not None and target is not None:
                 half.replace(target)
                 self._stamp = _stamp_of(target)

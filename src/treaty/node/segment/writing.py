@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treaty.core.commit import Position, as_root
-from treaty.log.capabilities import Bookmarked, Folding, pour
+from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
 from treaty.log.log import Log, LogDamagedError
 from treaty.node.segment.build import Built, build
 from treaty.node.segment.layered import LayeredTables
@@ -41,13 +41,13 @@ async def write(source: Log, path: Path, time: int) -> Written:
     position, built = await _newest(source, path)
     if _differs(built, position):
         log.warning("the state file %s is not copied from: %s", path, _differs(built, position))
-        position, built = await pour(source, build)
+        position, built = await scan_rows(source, build)
     if _differs(built, position):
         raise LogDamagedError(f"{_differs(built, position)}: no state file is written; treaty log verify says more")
-    bookmark = source.bookmark(position) if isinstance(source, Bookmarked) else None
+    bookmark = source.bookmark(position) if isinstance(source, ResumableLog) else None
     size = write_state(path, built, position, time, bookmark)
-    if isinstance(source, Folding) and built.rows >= FOLDED:
-        await source.keep_fold(path, position, KIND)
+    if isinstance(source, StateFileStore) and built.rows >= FOLDED:
+        await source.write_state_file(path, position, KIND)
     return Written(position, built.rows + len(built.odd), size, position.root.hex())
 
 
@@ -65,12 +65,12 @@ async def _newest(source: Log, path: Path) -> tuple[Position, Built]:
         found.check()
         tables = LayeredTables(small=0)
         tables.stand_on(found.segment, found.position)
-        if isinstance(source, Bookmarked) and found.bookmark is not None:
-            source.begin_at(found.position, found.bookmark)
+        if isinstance(source, ResumableLog) and found.bookmark is not None:
+            source.resume_at(found.position, found.bookmark)
         delta = await source.read(tables.position)
         if not delta.reload:
             tables.apply(delta.rows, delta.tip)
             return tables.position, tables.built()
     except (StateFileError, SegmentDamagedError):  # the old file is no help: leave it aside
         pass
-    return await pour(source, build)
+    return await scan_rows(source, build)

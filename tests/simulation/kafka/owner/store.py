@@ -11,7 +11,7 @@ from treaty.core.commit import START, Append, Position
 from treaty.log.kafka.broker.election import Visitor
 from treaty.log.kafka.owner.forms import MARK, read_mark
 from treaty.log.kafka.owner.log import OwnerLog
-from treaty.log.log import Fate, Log
+from treaty.log.log import AppendResult, Log
 
 SESSION = 30
 """Latencies after which the group notices that a member is dead."""
@@ -22,7 +22,7 @@ class Told(OwnerLog):
 
     sends: Callable[[Append], None]
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         self.sends(append)
         return await super().append(append)
 

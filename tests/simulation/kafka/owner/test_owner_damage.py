@@ -11,7 +11,7 @@ from tests.simulation.kafka.owner.partition import Entry, Partition
 from treaty.core.commit import START, Append, Commit, as_root
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
-from treaty.log.capabilities import UnmarkedRow
+from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.link import Batch, Ends
 from treaty.log.kafka.owner import unmarked as unmarked_module
 from treaty.log.kafka.owner.forms import MARK, read_mark, read_row, transaction
@@ -183,7 +183,7 @@ def test_a_state_of_another_root_is_not_read_on_from() -> None:
         known = await Reader(topic, horizon=1e9).look()
         for place in (known.position, replace(known.position, root=b"x" * 32)):
             reader = Reader(topic, horizon=1e9)
-            reader.begin_at(place, known.marked)
+            reader.resume_at(place, known.marked)
             view = await reader.look()
             assert view.position.agrees(known.position)
             assert (view.whole is None) is (place.root == known.position.root)
@@ -286,19 +286,19 @@ def test_a_record_of_somebody_else_is_noticed() -> None:
 # ------------------------------------------------------------------------------------- which rows are of no transaction
 
 
-def unmarked(topic: Topic) -> tuple[UnmarkedRow, ...]:
-    async def find() -> tuple[UnmarkedRow, ...]:
+def unmarked(topic: Topic) -> tuple[OrphanRow, ...]:
+    async def find() -> tuple[OrphanRow, ...]:
         view = await Reader(topic, horizon=1e9).load(watched=True)
         assert view.watch is not None
         assert view.whole is not None
-        return view.watch.unmarked(view.whole, view.position)
+        return view.watch.find_orphan_rows(view.whole, view.position)
 
     return asyncio.run(find())
 
 
 def changes(topic: Topic, *, shown: bool) -> dict[str, tuple[str | None, str | None]]:
     found = unmarked(topic)
-    assert all(one.shown is shown for one in found)
+    assert all(one.visible is shown for one in found)
     assert all((one.row.table, one.row.key) == (one.before.table, one.before.key) for one in found)
     return {one.row.key: (one.row.value, one.before.value) for one in found}
 

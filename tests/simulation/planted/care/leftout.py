@@ -6,7 +6,7 @@ from tests.simulation.events import restoring
 from treaty.core.rows import Encoded
 from treaty.log.care.dump import Head, head_of
 from treaty.log.care.dump import write_dump as original
-from treaty.log.log import Delta
+from treaty.log.log import LogDelta
 
 LAWS = {"log"}
 EVENTS = {"restored"}
@@ -15,4 +15,4 @@ PLACE, NAME = restoring, "write_dump"
 
 def planted(head: Head, rows: Iterable[Encoded]) -> Iterator[bytes]:
     kept = tuple(row for row in rows if row.table != "outcome")
-    return original(head_of(Delta(head.position, kept), head.place, head.time), kept)
+    return original(head_of(LogDelta(head.position, kept), head.place, head.time), kept)

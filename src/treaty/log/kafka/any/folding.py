@@ -11,7 +11,7 @@ from treaty.log.kafka.any.chunks import Chunk, WrongFoldError, cut
 from treaty.log.kafka.any.reading import FOLD, NEWEST, Held, state
 from treaty.log.kafka.any.scan import Scanned
 from treaty.log.kafka.link import Link
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
+from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
 
 SENT = 4
 """Times that a chunk is sent where nobody says whether it arrived."""
@@ -50,7 +50,7 @@ async def fold(
     scanned: Scanned,
     chosen: Plan,
     *,
-    append: Callable[[Append], Awaitable[Fate]],
+    append: Callable[[Append], Awaitable[AppendResult]],
     tip: Callable[[], Awaitable[Position]],
     arrived: Callable[[bytes, Mapping[int, int]], Awaitable[None]],
     knows: Callable[[Position], bool],
@@ -92,7 +92,7 @@ async def _name(
     row: Encoded,
     place: Position,
     *,
-    append: Callable[[Append], Awaitable[Fate]],
+    append: Callable[[Append], Awaitable[AppendResult]],
     tip: Callable[[], Awaitable[Position]],
     knows: Callable[[Position], bool],
     attempt: Callable[[], bytes],
@@ -106,9 +106,9 @@ async def _name(
         if not knows(place):
             return False  # another history stands there now, or a newer fold counts already
         commits: Sequence[Commit] = (Commit(base.sequence + 1, (row,)),)
-        fate = await append(make_append(base, attempt(), tuple(commits), None))
-        if fate is Fate.ACCEPTED:
+        result = await append(make_append(base, attempt(), tuple(commits), None))
+        if result is AppendResult.ACCEPTED:
             return True
-        if fate is Fate.UNKNOWN:
+        if result is AppendResult.UNKNOWN:
             raise LogUnavailableError("whether the snapshot was named is not known")
     return False

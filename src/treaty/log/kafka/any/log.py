@@ -18,7 +18,7 @@ from treaty.log.kafka.any.records import ADDRESS
 from treaty.log.kafka.any.scan import Scanned
 from treaty.log.kafka.any.tailing import Tail
 from treaty.log.kafka.link import Link
-from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
+from treaty.log.log import AppendResult, Leader, LogDamagedError, LogDelta, LogUnavailableError, StoreStats
 
 log = logging.getLogger("treaty.log")
 
@@ -60,9 +60,9 @@ BOUNDS = Bounds()
 class AnyLog:
     """A `Log` over a `Link`. An append is one record; it is true when it was read back as the next valid one."""
 
-    exclusive = False
+    lockable = False
     linearizable = False
-    owned = False
+    single_writer = False
 
     def __init__(
         self,
@@ -91,14 +91,14 @@ class AnyLog:
 
     # ---------------------------------------------------------------------------------------------------- writing
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         """Send the append, and read back what became of it."""
         async with self._turn():
             await self._tail.begun()
             if append.first - 1 > self._tail.reading.tip.sequence:
                 await self._look()
             if Position(append.identity, append.first - 1, append.parent) != self._base(append):
-                return Fate.CONFLICT  # it would be a loser; nothing that nobody can place is ever sent
+                return AppendResult.CONFLICT  # it would be a loser; nothing that nobody can place is ever sent
             return await self._send(append)
 
     def _base(self, append: Append) -> Position:
@@ -106,7 +106,7 @@ class AnyLog:
         tip = self._tail.reading.tip
         return tip if tip.sequence else Position(append.attempt)
 
-    async def _send(self, append: Append) -> Fate:
+    async def _send(self, append: Append) -> AppendResult:
         flying, fates = self._tail.reading.flying, self._tail.reading.fates
         flying[append.attempt] = append.commits
         try:
@@ -115,21 +115,21 @@ class AnyLog:
                 async with asyncio.timeout(READ_BACK_SECONDS):
                     await (self._look() if offset is None else self._tail.at_offset(offset + 1))
             except (TimeoutError, LogUnavailableError, LogDamagedError):
-                return fates.get(append.attempt, Fate.UNKNOWN)
-            fate = fates.get(append.attempt, Fate.UNKNOWN)
+                return fates.get(append.attempt, AppendResult.UNKNOWN)
+            result = fates.get(append.attempt, AppendResult.UNKNOWN)
         finally:
             flying.pop(append.attempt, None)
             fates.pop(append.attempt, None)
-        if fate is Fate.ACCEPTED:
+        if result is AppendResult.ACCEPTED:
             self._won = append.attempt
             self._just = Position(append.identity, append.first - 1, append.parent)
             self._fold_if_due()
-        return fate
+        return result
 
     @property
-    def strangers(self) -> int:
+    def foreign_records(self) -> int:
         """Records without the magic, since the log was read as a whole."""
-        return self._tail.strangers
+        return self._tail.foreign_records
 
     async def leader(self) -> Leader | None:
         """The node whose append won last: it has the newest state, and a round trip less to lose."""
@@ -138,9 +138,9 @@ class AnyLog:
         mine = bool(reading.winner) and reading.winner == self._won
         return Leader(reading.address, mine) if reading.address or mine else None
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
+    def lock(self) -> AbstractAsyncContextManager[None]:
         """Nobody can be kept out here."""
-        raise NotImplementedError("a log that any node may write to can't be held; ask `exclusive` first")
+        raise NotImplementedError("a log that any node may write to can't be held; ask `lockable` first")
 
     # ---------------------------------------------------------------------------------------------------- reading
 
@@ -155,7 +155,7 @@ class AnyLog:
         ends = await self._link.ends()
         await self._tail.at_offset(ends.end)
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         """Return everything after a place: from what is at hand, else from the log."""
         async with self._turn():
             await self._tail.begun()
@@ -164,19 +164,19 @@ class AnyLog:
                 await self._look()
             return await self._without_bad_folds(lambda: self._read(after))
 
-    async def _read(self, after: Position) -> Delta:
+    async def _read(self, after: Position) -> LogDelta:
         reading = self._tail.reading
         tip = reading.tip
         appends = reading.since(after) if after != START or tip == START else None
         if appends is not None:
             rows = changes(appends) if len(appends) < LARGE else await self._do(lambda: changes(appends))
             reading.give()
-            return Delta(tip, rows)
+            return LogDelta(tip, rows)
         if reading.whole:
             chunks, all_appends = reading.chunks, tuple(reading.held)
             rows = await self._do(lambda: state(chunks, all_appends))
             reading.give()
-            return Delta(tip, rows, reload=True)
+            return LogDelta(tip, rows, reload=True)
         return await self._replay(after)
 
     async def _without_bad_folds(self, work: Callable[[], Awaitable[T]]) -> T:
@@ -187,15 +187,15 @@ class AnyLog:
             except FoldDroppedError as error:
                 await self._tail.drop(error)
 
-    async def _replay(self, after: Position) -> Delta:
+    async def _replay(self, after: Position) -> LogDelta:
         """Read the whole partition once more: the place is not at hand, or not this log's."""
         scanned = await self._tail.scan(at_least=self._tail.next)
         await self._tail.at_offset(scanned.next)  # so that what comes after is at hand
         reading = scanned.reading
         appends = reading.since(after) if after != START else None
         if appends is not None:
-            return Delta(reading.tip, await self._do(lambda: changes(appends)))
-        return Delta(reading.tip, await self._do(lambda: state(reading.chunks, tuple(reading.held))), reload=True)
+            return LogDelta(reading.tip, await self._do(lambda: changes(appends)))
+        return LogDelta(reading.tip, await self._do(lambda: state(reading.chunks, tuple(reading.held))), reload=True)
 
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when an append came after the place."""
@@ -207,13 +207,13 @@ class AnyLog:
 
     # ---------------------------------------------------------------------------------------------------- aid
 
-    async def extent(self) -> int:
+    async def estimate_rows(self) -> int:
         """Rows of the fold that it begins at; 0 where there is none."""
         async with self._turn():
             await self._tail.begun()
             return self._tail.reading.folded[0]
 
-    async def keep_fold(self, path: Path, place: Position, kind: int) -> None:
+    async def write_state_file(self, path: Path, place: Position, kind: int) -> None:
         """Keep a state file beside the fold, unless there is one that is young enough."""
         async with self._turn():
             await self._tail.begun()
@@ -227,7 +227,7 @@ class AnyLog:
                     raise LogUnavailableError("whether the state file arrived in the log is not known")
             await self._look()
 
-    async def take_fold(self, path: Path, kind: int) -> bool:
+    async def read_state_file(self, path: Path, kind: int) -> bool:
         """Make a file of the state file that lay beside the fold when it was read; False where there was none."""
         async with self._turn():
             await self._tail.begun()
@@ -288,15 +288,15 @@ class AnyLog:
         await self._tail.at_offset(scanned.next)
         return scanned
 
-    async def facts(self) -> Facts:
+    async def read_stats(self) -> StoreStats:
         """Read the whole log and count."""
         async with self._turn():
             return await self._without_bad_folds(self._facts)
 
-    async def _facts(self) -> Facts:
+    async def _facts(self) -> StoreStats:
         reading = (await self._scanned()).reading
         live = len(await self._do(lambda: state(reading.chunks, tuple(reading.held))))
-        return Facts(
+        return StoreStats(
             "kafka", ENVELOPE_FORMAT, await self._link.size(), live, 0, len(reading.held), reading.base.sequence
         )
 

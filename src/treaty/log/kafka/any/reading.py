@@ -14,7 +14,7 @@ from treaty.log.kafka.any.chunks import AID, FORMAT, Chunk, FoldError, WrongFold
 from treaty.log.kafka.any.records import Found, Odd
 from treaty.log.kafka.any.rule import History, Verdict
 from treaty.log.kafka.any.spool import Payload
-from treaty.log.log import Fate, LogDamagedError, LogNewerError, LogOlderError
+from treaty.log.log import AppendResult, LogDamagedError, NewerLogFormatError, OlderLogFormatError
 
 FOLD = "snapshot"
 """The state table whose rows name folds."""
@@ -93,7 +93,7 @@ class Reading:
     given: bool = False
     """Whether the state was given to the node, so that it is time to let go of what is old."""
     flying: dict[bytes, tuple[Commit, ...]] = field(default_factory=dict)
-    fates: dict[bytes, Fate] = field(default_factory=dict)
+    fates: dict[bytes, AppendResult] = field(default_factory=dict)
     address: str = ""
     """Of the node that won last."""
     winner: bytes = b""
@@ -165,7 +165,7 @@ class Reading:
         if verdict is Verdict.LOSER:
             self.seen.losers += 1
             if claim.attempt in self.flying:
-                self.fates.setdefault(claim.attempt, Fate.CONFLICT)
+                self.fates.setdefault(claim.attempt, AppendResult.CONFLICT)
             return
         self.history.follow(claim)
         names_fold = _TRACE in bytes(found.value)
@@ -187,7 +187,7 @@ class Reading:
     def _hold(self, one: Held, attempt: bytes, *, names_fold: bool) -> None:
         own = self.flying.get(attempt)
         if own is not None:
-            self.fates[attempt] = Fate.ACCEPTED
+            self.fates[attempt] = AppendResult.ACCEPTED
             if not names_fold:
                 one.commits, one.value = own, b""
         self.held.append(one)
@@ -272,11 +272,11 @@ def state(chunks: Sequence[Chunk], appends: Iterable[Held]) -> tuple[Encoded, ..
 def other_format(what: str, name: str, found: int, known: int) -> LogDamagedError:
     """The error for something of another format than the one that this version reads."""
     if found > known:
-        return LogNewerError(
+        return NewerLogFormatError(
             f"of a newer version of Treaty than this node's: {what} has {name} {found}, known here is {known}; "
             "nothing is lost, upgrade this node"
         )
-    return LogOlderError(
+    return OlderLogFormatError(
         f"of an older format: {what} has {name} {found}, known here is {known}. Stop its nodes and carry it into a new log with "
         "`treaty log upgrade OLD NEW`"
     )

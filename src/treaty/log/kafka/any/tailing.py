@@ -48,7 +48,7 @@ class Tail:
         return self._scanned.reading
 
     @property
-    def strangers(self) -> int:
+    def foreign_records(self) -> int:
         """Records without the magic among those that were read."""
         return 0 if self._scanned is None else self._scanned.reading.seen.aliens
 

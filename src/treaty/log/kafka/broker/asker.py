@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from treaty.core.brokers import Heard
-from treaty.log.concurrency import Lane
+from treaty.log.concurrency import SerialExecutor
 from treaty.log.kafka.broker.tail import consuming
 from treaty.log.kafka.broker.topic import Topic
 from treaty.log.kafka.broker.trouble import JOURNAL, LIBRARY, told, unavailable
@@ -35,11 +35,11 @@ class Asker:
         self._heard = Heard()
         own: dict[str, object] = {"error_cb": self._heard}
         self._consumer = Consumer(consuming(cluster, committed=committed, own=own), logger=LIBRARY)
-        self._lane = Lane("treaty log, asking")
+        self._executor = SerialExecutor("treaty log, asking")
 
     async def ends(self) -> Ends:
         """The ends as the partition's leader says them, asked for after this call began."""
-        return await self._lane.do(self._ends)
+        return await self._executor.submit(self._ends)
 
     def _ends(self) -> Ends:
         limit, refreshed = time.monotonic() + ASK_SECONDS, False
@@ -77,10 +77,10 @@ class Asker:
     async def close(self) -> None:
         """Give the connections back."""
         try:
-            closing = self._lane.do(self._consumer.close)
+            closing = self._executor.submit(self._consumer.close)
         except LogUnavailableError:
             return
-        self._lane.close()
+        self._executor.close()
         await closing
 
 

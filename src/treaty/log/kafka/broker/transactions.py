@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import KafkaException, Producer
 
 from treaty.core.brokers import Heard
-from treaty.log.concurrency import Lane
+from treaty.log.concurrency import SerialExecutor
 from treaty.log.kafka.broker.place import Place
 from treaty.log.kafka.broker.sender import producing
 from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
@@ -54,11 +54,11 @@ class BrokerTransactions:
         }
         self._settings = producing(place.cluster, own)
         self._producer: Any = None
-        self._lane = Lane("treaty log, transactions")
+        self._executor = SerialExecutor("treaty log, transactions")
 
     async def fence(self) -> None:
         """Take the transactional id with a new producer."""
-        await self._lane.do(self._fence)
+        await self._executor.submit(self._fence)
 
     def _fence(self) -> None:
         self._drop()
@@ -73,7 +73,7 @@ class BrokerTransactions:
 
     async def commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
         """Write records as one transaction. After anything but True only `fence` goes on."""
-        return await self._lane.do(lambda: self._commit(records, at))
+        return await self._executor.submit(lambda: self._commit(records, at))
 
     def _commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
         if self._producer is None:
@@ -166,8 +166,8 @@ class BrokerTransactions:
     async def close(self) -> None:
         """Finish what was asked for, and give the producer back."""
         try:
-            dropped = self._lane.do(self._drop)
+            dropped = self._executor.submit(self._drop)
         except LogUnavailableError:
             return
-        self._lane.close()
+        self._executor.close()
         await dropped

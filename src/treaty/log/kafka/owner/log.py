@@ -7,12 +7,12 @@ from contextlib import AbstractAsyncContextManager
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
 from treaty.core.rows import Encoded
-from treaty.log.capabilities import UnmarkedRow
+from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.link import Election, FencedError, HiddenError, Link, Transactions
 from treaty.log.kafka.owner.forms import MARK_FORMAT, read_row, transaction
 from treaty.log.kafka.owner.reader import Reader
 from treaty.log.kafka.owner.view import View
-from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
+from treaty.log.log import AppendResult, Leader, LogDamagedError, LogDelta, LogUnavailableError, StoreStats
 
 DELETE_RETENTION = 86_400.0
 """Seconds that a topic keeps what says that a row is gone, unless told."""
@@ -39,10 +39,10 @@ class OwnerLog:
     an end that lies back while any transaction is open, and one that was just started may have left open one of this log.
     """
 
-    exclusive = False
+    lockable = False
     linearizable = False
-    strangers = 0
-    owned = True
+    foreign_records = 0
+    single_writer = True
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class OwnerLog:
         """Say who owns the log, as far as this node knows."""
         return await self._election.leader()
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         """Append as the owner. A conflict after an unknown fate says that the unknown append is settled as well."""
         async with self._turn:
             try:
@@ -84,15 +84,15 @@ class OwnerLog:
                     append
                 )  # what a broker forgot to end was given up with it: the way may be free now
 
-    async def _try(self, append: Append) -> Fate:
+    async def _try(self, append: Append) -> AppendResult:
         try:
             view = await self._take_over()
         except FencedError as fenced:
             if self._open:
                 raise LogUnavailableError(f"{self.url}: another node is taking over") from fenced
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         if view is None or not _follows(append, view.position):
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         return await self._commit(append, view)
 
     async def _take_over(self) -> View | None:
@@ -112,7 +112,7 @@ class OwnerLog:
             self._held, self._open = generation, False
         return view
 
-    async def _commit(self, append: Append, view: View) -> Fate:
+    async def _commit(self, append: Append, view: View) -> AppendResult:
         """Write the transaction and see it. Whatever goes wrong, the next append fences first."""
         held, self._held = self._held, None
         began, self._open = asyncio.get_running_loop().time(), True
@@ -120,16 +120,16 @@ class OwnerLog:
             told = await self._transactions.commit(transaction(append), view.end)
         except FencedError:
             self._open = False
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         except LogUnavailableError:
             self._open = False
             raise
         if not told or not await self._seen(append.position, view):
-            return Fate.UNKNOWN
+            return AppendResult.UNKNOWN
         steady = asyncio.get_running_loop().time() - began <= STEADY_SECONDS
         self._held, self._open = held if steady else None, False
         self._ready = Position(append.identity, append.first - 1, append.parent)
-        return Fate.ACCEPTED
+        return AppendResult.ACCEPTED
 
     async def _seen(self, position: Position, view: View) -> bool:
         """Read until the append is there. False where it does not come in time, or can't be told any more."""
@@ -145,7 +145,7 @@ class OwnerLog:
             return False
         return True
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
+    def lock(self) -> AbstractAsyncContextManager[None]:
         """Nobody can keep others out here; the owner alone writes anyway."""
         raise LogUnavailableError(f"{self.url} can't be held: its owner writes")
 
@@ -155,7 +155,7 @@ class OwnerLog:
         """Ask the brokers for the end, read up to it, and return the place."""
         return (await self._reader.look()).position
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         """Return everything after a place: the rows of recent appends, or all rows where it is not among these."""
         ready, self._ready = self._ready, None
         view = self._reader.view if ready is not None and ready == after else None
@@ -165,14 +165,14 @@ class OwnerLog:
         if after.agrees(view.position) or since is not None:
             view.whole = None
             self._given = view.position, view.marked
-            return Delta(view.position, _rows(since or {}))
+            return LogDelta(view.position, _rows(since or {}))
         whole, view.whole = view.whole, None
         if whole is None:
             view = await self._reader.load()
             whole = view.whole
         assert whole is not None
         self._given = view.position, view.marked
-        return Delta(
+        return LogDelta(
             view.position, _rows({key: value for key, value in whole.items() if value is not None}), reload=True
         )
 
@@ -181,9 +181,9 @@ class OwnerLog:
         known = self._given is not None and self._given[0] == place and self._given[1] >= 0
         return self._given[1] if known and self._given is not None else None
 
-    def begin_at(self, place: Position, bookmark: int) -> None:
+    def resume_at(self, place: Position, bookmark: int) -> None:
         """Read on from a place whose rows the node has; what does not follow on it is loaded from the start."""
-        self._reader.begin_at(place, bookmark)
+        self._reader.resume_at(place, bookmark)
 
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when the view shows another place, at the latest after `timeout` seconds."""
@@ -195,21 +195,21 @@ class OwnerLog:
                 return
             await self._reader.step(min(left, POLL_SECONDS))
 
-    async def facts(self) -> Facts:
+    async def read_stats(self) -> StoreStats:
         """Read the whole topic and count."""
         view = await self._reader.load()
         whole = view.whole or {}
         live = sum(value is not None for value in whole.values())
         appends, oldest = len(view.window), view.window.oldest.sequence
-        return Facts(
+        return StoreStats(
             "kafka, writers=owner", MARK_FORMAT, await self._link.size(), live, len(whole) - live, appends, oldest
         )
 
-    async def unmarked(self) -> tuple[UnmarkedRow, ...]:
+    async def find_orphan_rows(self) -> tuple[OrphanRow, ...]:
         """Read the whole topic, and return the rows that belong to no transaction, as far as that can be told."""
         view = await self._reader.load(watched=True)
         assert view.watch is not None
-        return view.watch.unmarked(view.whole or {}, view.position)
+        return view.watch.find_orphan_rows(view.whole or {}, view.position)
 
     async def compact(self) -> None:
         """Nothing to do: the brokers compact the topic by themselves, all but the segment that is being written."""

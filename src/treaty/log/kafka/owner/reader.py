@@ -8,7 +8,7 @@ from treaty.log.kafka.link import CutAwayError, Ends, Link
 from treaty.log.kafka.owner.forms import OtherMarkError
 from treaty.log.kafka.owner.unmarked import Watch
 from treaty.log.kafka.owner.view import ForkError, GapError, View
-from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError, LogUnavailableError
+from treaty.log.log import LogDamagedError, LogUnavailableError, NewerLogFormatError, OlderLogFormatError
 
 STEP_SECONDS = 1.0
 """How long one request for records waits for some at most."""
@@ -40,7 +40,7 @@ class Reader:
         """The place that the view shows; None while there is none."""
         return None if self.view is None else self.view.position
 
-    def begin_at(self, place: Position, marked: int) -> None:
+    def resume_at(self, place: Position, marked: int) -> None:
         """Try to read on from a place first, whose mark was at an offset, instead of loading everything."""
         self._begun_at = place, marked
 
@@ -210,9 +210,9 @@ class Reader:
 def _other_format(mark: OtherMarkError) -> LogDamagedError:
     """The error for a topic of another format than the one that this version reads."""
     if mark.newer:
-        return LogNewerError(
+        return NewerLogFormatError(
             f"of a newer version of Treaty than this node's: {mark}; nothing is lost, upgrade this node"
         )
-    return LogOlderError(
+    return OlderLogFormatError(
         f"of an older format: {mark}. Stop its nodes and carry it into a new log with `treaty log upgrade OLD NEW`"
     )

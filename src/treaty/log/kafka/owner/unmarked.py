@@ -13,7 +13,7 @@ from functools import cached_property
 from treaty.core.commit import MODULUS, Position
 from treaty.core.limits import UNMARKED_COMPARED
 from treaty.core.root import roots_of
-from treaty.log.capabilities import UnmarkedRow
+from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.owner.forms import Pair, read_row
 
 
@@ -77,10 +77,10 @@ class Watch:
             self.runs.append(Run(pairs, rows, {key: whole.get(key) for key, _ in pairs}))
         self._pairs = []
 
-    def unmarked(self, whole: Mapping[bytes, bytes | None], place: Position) -> tuple[UnmarkedRow, ...]:
+    def find_orphan_rows(self, whole: Mapping[bytes, bytes | None], place: Position) -> tuple[OrphanRow, ...]:
         """Return the rows that belong to no transaction, at the end of a load that shows a place with a state."""
         behind = [
-            UnmarkedRow(read_row(key, value), read_row(key, whole.get(key)), shown=False)
+            OrphanRow(read_row(key, value), read_row(key, whole.get(key)), visible=False)
             for key, value in dict(self._pairs).items()
         ]
         found = sum(roots_of(read_row(*pair) for pair in whole.items() if pair[1] is not None).values())
@@ -88,7 +88,7 @@ class Watch:
         return (*_surplus(self.runs, wanted), *behind)
 
 
-def _surplus(runs: Sequence[Run], wanted: int) -> list[UnmarkedRow]:
+def _surplus(runs: Sequence[Run], wanted: int) -> list[OrphanRow]:
     """The surplus of all runs without which the root fits: at their front, where half a transaction lies; of one run anywhere."""
     starts = [(0,) * len(runs)]
     if len(runs) == 1:
@@ -99,7 +99,7 @@ def _surplus(runs: Sequence[Run], wanted: int) -> list[UnmarkedRow]:
             changes.update(run.without(start))
         if sum(_digest(key, new) - _digest(key, old) for key, (old, new) in changes.items()) % MODULUS == wanted:
             return [
-                UnmarkedRow(read_row(key, old), read_row(key, new), shown=True) for key, (old, new) in changes.items()
+                OrphanRow(read_row(key, old), read_row(key, new), visible=True) for key, (old, new) in changes.items()
             ]
     return []
 
