@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from treaty.client.kafka.words import named_cluster
-from treaty.core.cluster import Cluster, ClusterError
+from treaty.core.kafka import KafkaCluster, KafkaSettingsError
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, FOLD_CHUNK_BYTES
 from treaty.log.kafka.broker.pins import RECORD_BYTES, wanted, wrong
 from treaty.log.kafka.broker.sender import MESSAGE_BYTES
@@ -25,7 +25,7 @@ from treaty.log.kafka.broker.sender import MESSAGE_BYTES
     ids=["url", "host", "several", "address", "address alone"],
 )
 def test_urls(text: str, servers: str, topic: str) -> None:
-    assert named_cluster(text) == (Cluster(servers), topic)
+    assert named_cluster(text) == (KafkaCluster(servers), topic)
 
 
 def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> 
     ids=["nothing", "password", "port", "path", "file", "java", "login"],
 )
 def test_what_cannot_be_used_is_told_without_values(text: str, words: tuple[str, ...], said: str) -> None:
-    with pytest.raises(ClusterError) as wrong:
+    with pytest.raises(KafkaSettingsError) as wrong:
         named_cluster(text, words)
 
     assert said in str(wrong.value)

@@ -11,8 +11,8 @@ from treaty.core import answers as a
 from treaty.core import associating
 from treaty.core import refusals as r
 from treaty.core import requests as q
+from treaty.core.compatibility_messages import OTHER_FORMAT, FailedVersion, list_messages
 from treaty.core.finding import Fault, Finding
-from treaty.core.messages import OTHER_FORMAT, Failed, messages
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.wire.confluent import receiving, sending
@@ -347,7 +347,7 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
     ("failed", "level", "expected"),
     [
         (
-            Failed(2, '"int"', backward=(BACK,)),
+            FailedVersion(2, '"int"', backward=(BACK,)),
             "BACKWARD",
             (
                 "{errorType:'B', description:'the new schema and the old schema', additionalInfo:'d'}",
@@ -357,7 +357,7 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
             ),
         ),
         (
-            Failed(2, '"int"', forward=(BACK,)),
+            FailedVersion(2, '"int"', forward=(BACK,)),
             "FULL",
             (
                 "{errorType:'B', description:'the old schema and the new schema', additionalInfo:'d'}",
@@ -365,7 +365,7 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
             ),
         ),
         (
-            Failed(1, "x" * 10_241, forward=(BACK,)),
+            FailedVersion(1, "x" * 10_241, forward=(BACK,)),
             "FORWARD_TRANSITIVE",
             (
                 "{errorType:'B', description:'the old schema and the new schema', additionalInfo:'d'}",
@@ -375,12 +375,12 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
             ),
         ),
         (
-            Failed(1, "{}", sentence=OTHER_FORMAT),
+            FailedVersion(1, "{}", sentence=OTHER_FORMAT),
             "BACKWARD",
             ("Incompatible because of different schema type", "{validateFields: 'false', compatibility: 'BACKWARD'}"),
         ),
     ],
     ids=["backward", "full, forward only", "forward, long", "other format"],
 )
-def test_messages_of_a_version_that_fails(failed: Failed, level: str, expected: tuple[str, ...]) -> None:
-    assert messages(failed, level=level) == expected
+def test_messages_of_a_version_that_fails(failed: FailedVersion, level: str, expected: tuple[str, ...]) -> None:
+    assert list_messages(failed, level=level) == expected

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, lacking, toy, version_row
 from treaty.core.answers import Checked, Config
-from treaty.core.policy import ALL, LEVELS, NONE, STRICTNESS, Level, Range
+from treaty.core.policy import ALL, LEVELS, NONE, STRICTNESS, Level, VersionRange
 from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.requests import LATEST, Check, Force, Register, Scope, SetConfig
@@ -40,7 +40,7 @@ def fits(new: Text, old: Text, policy: Level, strictness: str) -> bool:
     return policy.forward.kind == "none" or not lacking(old.names, new.names, strictness)
 
 
-def inside(range_: Range, compared: list[tuple[int, Text]]) -> list[Text]:
+def inside(range_: VersionRange, compared: list[tuple[int, Text]]) -> list[Text]:
     """The texts that a range holds, of those with their ordinals, the oldest first."""
     first = {"none": len(compared), "latest": len(compared) - 1, "all": 0}.get(range_.kind)
     if first is not None:
@@ -66,7 +66,7 @@ def under(bench: Bench, history: Sequence[Text], config: Config) -> None:
 
 
 texts = st.builds(Text, st.sampled_from(TEXTS), st.sampled_from(["", "1", "2"]))
-ranges = st.sampled_from([NONE, NEWEST, ALL, *(Range("till", ordinal) for ordinal in range(4))])
+ranges = st.sampled_from([NONE, NEWEST, ALL, *(VersionRange("till", ordinal) for ordinal in range(4))])
 levels = st.builds(Level, ranges, ranges) | st.just(Level(deny=True))
 partitions = st.sampled_from([None, "", "property:major"])
 strictnesses = st.sampled_from([None, *STRICTNESS])

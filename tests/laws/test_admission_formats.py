@@ -12,7 +12,7 @@ from tests.laws.toy import Bench, S
 from treaty.core.answers import Config
 from treaty.core.grammar import Answer, Question
 from treaty.core.meaning import Meaning
-from treaty.core.policy import LEVELS, STRICTNESS, Level, Range
+from treaty.core.policy import LEVELS, STRICTNESS, Level, VersionRange
 from treaty.core.refusals import Incompatible, Refusal
 from treaty.core.requests import Check, DeleteVersion, Force, Register, Scope, SetConfig
 from treaty.core.schema import Draft
@@ -130,10 +130,10 @@ def test_a_range_from_an_ordinal_on_multiplies_with_it(format_: str, strictness:
     for pair in pairs(format_):
         made, new = bench(format_, pair, Config(policy=strictness)), Draft(pair.new, format_)
         made.do(Register(S, new, force=Force("me", "a version that goes again")))
-        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=Range("till", 0)))))
+        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 0)))))
         assert made.do(Check(S, new)).compatible is fits(format_, pair, "BACKWARD", strictness), pair.name
 
-        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=Range("till", 1)))))
+        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 1)))))
         made.do(DeleteVersion(S, 2))
         assert made.do(Check(S, new)).compatible, f"{pair.name}: the version that is left is older"
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.laws.toy import Bench, S, put, toy
 from treaty.core.answers import Config
-from treaty.core.policy import ALL, LATEST, LEVELS, Level, Range
+from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted, Refusal, VersionNotFound
 from treaty.core.requests import Creation, DeleteSubject, Derive, GetConfig, Register, Scope, SetConfig, SetMode
 from treaty.core.values import ConfigValue, PolicyValue
@@ -148,8 +148,8 @@ def test_a_config_that_says_the_same_is_left_alone(bench: Bench) -> None:
     ("chosen", "kind", "rule"),
     [
         (Config(level="SOME"), InvalidSetting, "LEVEL"),
-        (Config(exact_level=Level(Range("some"))), InvalidSetting, "POLICY_RANGE"),
-        (Config(exact_level=Level(Range("till", 0))), VersionNotFound, "POLICY_TILL_VERSION"),
+        (Config(exact_level=Level(VersionRange("some"))), InvalidSetting, "POLICY_RANGE"),
+        (Config(exact_level=Level(VersionRange("till", 0))), VersionNotFound, "POLICY_TILL_VERSION"),
         (Config(level="FULL", exact_level=DENY), InvalidSetting, "POLICY_WORD"),
         (Config(partition="some"), InvalidSetting, "POLICY_PARTITION"),
         (Config(policy="SOME"), InvalidSetting, "COMPATIBILITY_POLICY"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from treaty.core import values
 from treaty.core.answers import Forced
-from treaty.core.policy import RANGES, Level, Range
+from treaty.core.policy import RANGES, Level, VersionRange
 from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
 
@@ -30,7 +30,7 @@ schemas = st.builds(
     st.none() | rules,
     texts,
 )
-ranges = st.builds(Range, st.sampled_from(RANGES), numbers)
+ranges = st.builds(VersionRange, st.sampled_from(RANGES), numbers)
 versions = st.builds(
     values.Version,
     numbers,

@@ -11,7 +11,7 @@ from treaty.core import associating as tied
 from treaty.core import requests as asked
 from treaty.core.answers import Config
 from treaty.core.names import Subject
-from treaty.core.policy import LEVELS, Level, Range
+from treaty.core.policy import LEVELS, Level, VersionRange
 from treaty.core.requests import Creation, Expected, Force, Request, Scope
 from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Pairs, Reference, Tagged
@@ -132,9 +132,16 @@ def level(ask: Asker) -> Level:
     if ask.often(0.1):
         return Level(deny=True)
     if ask.often(0.1):
-        last = Range("latest")
-        return ask.chance.choice([Level(Range("sideways")), Level(last, Range("all", 2)), Level(last, deny=True)])
-    ranges = [Range("none"), Range("latest"), Range("all"), Range("till", ask.chance.choice([0, 1, 1, 2, 5]))]
+        last = VersionRange("latest")
+        return ask.chance.choice(
+            [Level(VersionRange("sideways")), Level(last, VersionRange("all", 2)), Level(last, deny=True)]
+        )
+    ranges = [
+        VersionRange("none"),
+        VersionRange("latest"),
+        VersionRange("all"),
+        VersionRange("till", ask.chance.choice([0, 1, 1, 2, 5])),
+    ]
     return Level(ask.chance.choice(ranges), ask.chance.choice(ranges))
 
 

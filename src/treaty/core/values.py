@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from treaty.core.answers import Forced
-from treaty.core.policy import NONE, Level, Range
+from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.schema import Metadata, Pairs, RuleSet
 
 Extra = tuple[tuple[str, str], ...]
@@ -76,8 +76,8 @@ class PolicyValue:
 
     shared: ClassVar[bool] = True
 
-    backward: Range = NONE
-    forward: Range = NONE
+    backward: VersionRange = NONE
+    forward: VersionRange = NONE
     deny: bool = False
     partition: str = ""
     strictness: str = ""

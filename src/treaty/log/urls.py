@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from pathlib import PurePosixPath
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from treaty.core.cluster import ClusterError
+from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
 from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
@@ -90,7 +90,7 @@ async def _open_kafka(url: str, terms: LogOptions) -> Log:
         log: Log = await module.opened(
             url, terms.settings, address=terms.address, create=terms.create, is_command=terms.is_command
         )
-    except ClusterError as wrong:
+    except KafkaSettingsError as wrong:
         raise LogUrlError(str(wrong)) from wrong
     return log
 

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from treaty.core.calls import FRESH, refuse_bad_call
 from treaty.core.command import Command, Needs
 from treaty.core.commit import as_root
 from treaty.core.decide import decide
@@ -14,7 +13,7 @@ from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.lineage import unfinished
 from treaty.core.operations import is_command, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
-from treaty.core.registry import CALL, Call, Reply, Token
+from treaty.core.registry import CALL, FRESH, Call, Reply, Token, refuse_bad_call
 from treaty.core.requests import Request
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables

@@ -12,7 +12,7 @@ import click
 
 from treaty.cli.terminal import log_config
 from treaty.cli.terminal.source import UnusableError
-from treaty.core.cluster import ClusterError
+from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
 from treaty.log.care.dump import DumpError
 from treaty.log.care.restore import RestoreError
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _SETTINGS = "treaty.log.settings"
 UNUSABLE = (
-    LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, OldLogError, ClusterError
+    LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, OldLogError, KafkaSettingsError
 )  # fmt: skip
 """What a command can't go on after."""
 

@@ -13,12 +13,11 @@ from treaty.client.steps import Talk
 from treaty.client.talk.flow import ask
 from treaty.client.talk.world import World
 from treaty.core.answers import Checked, ConfigStored, Contexts, Registered, Subjects, VersionFound, Versions
-from treaty.core.calls import refuse_bad_call
 from treaty.core.limits import COUNTER
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound, NotOffered, SchemaNotFound, SettingNotFound, SubjectNotFound
-from treaty.core.registry import Call, Reply, Token
+from treaty.core.registry import Call, Reply, Token, refuse_bad_call
 from treaty.core.requests import (
     LATEST,
     Check,

@@ -8,15 +8,22 @@ from dataclasses import dataclass
 from itertools import islice
 
 from treaty.core.answers import Checked, Config
+from treaty.core.compatibility_messages import (
+    EXTERNAL_REFERENCE,
+    OTHER_FORMAT,
+    FailedVersion,
+    closing_message,
+    format_finding,
+    list_messages,
+)
 from treaty.core.finding import Finding
 from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid, Parse
 from treaty.core.law.references import meaning_of
 from treaty.core.law.reserved import reserved_findings
 from treaty.core.law.schemas import Read, answers
 from treaty.core.law.versions import Kept, latest_version, newest_first, ordinal_of, schema_row
-from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
 from treaty.core.names import Subject
-from treaty.core.policy import NONE, STRICTNESS, Level, Range, word_of
+from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
 from treaty.core.schema import Metadata
 from treaty.core.values import PolicyValue, Schema
 from treaty.core.view import View
@@ -72,20 +79,20 @@ def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar
         return PASSED
     told = (
         *(one.sentence for one in first),
-        *(shown(one, new.draft.format, reader="new", writer="old") for one in bar.said),
+        *(format_finding(one, new.draft.format, reader="new", writer="old") for one in bar.said),
         *_last(failed, new.draft.format, bar),
     )
     return Checked(compatible=False, messages=told, findings=(*first, *bar.said, *found))
 
 
-def _last(failed: Failed | None, format_: str, bar: Bar) -> tuple[str, ...]:
+def _last(failed: FailedVersion | None, format_: str, bar: Bar) -> tuple[str, ...]:
     level, validate_fields = (
         word_of(Level(bar.policy.backward, bar.policy.forward, bar.policy.deny)),
         bool(bar.config.validate_fields),
     )
     if failed is None:
-        return (closing(level, validate_fields=validate_fields),)
-    return messages(failed, level=level, format=format_, validate_fields=validate_fields)
+        return (closing_message(level, validate_fields=validate_fields),)
+    return list_messages(failed, level=level, format=format_, validate_fields=validate_fields)
 
 
 def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) -> list[Against]:
@@ -106,7 +113,7 @@ def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) 
     return [one for one in compared if one.backward or one.forward]
 
 
-def _holds(range_: Range, at: int, one: Kept) -> bool:
+def _holds(range_: VersionRange, at: int, one: Kept) -> bool:
     """Whether a range holds a version, which is the `at`-th of its part, the newest first."""
     if range_.kind == "till":
         return ordinal_of(one[0]) >= range_.ordinal
@@ -133,21 +140,23 @@ _Pair = tuple[Answer | None, Answer | None]
 
 def _compared(
     view: View, grammar: Grammar, new: Read, against: list[Against], bar: Bar
-) -> tuple[Failed | None, tuple[Finding, ...]]:
+) -> tuple[FailedVersion | None, tuple[Finding, ...]]:
     """Compare with versions, the first of `against` first: the first that fails, and what was found."""
     olds = [(one, schema_row(view, str(one.version[0][0]), one.version[1].schema_id)) for one in against]
     for (one, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, grammar), strict=True):
         number = one.version[1].number
         if old.format != new.draft.format:
-            return Failed(number, old.text, sentence=OTHER_FORMAT), (_other_format(old.format, new.draft.format),)
+            return FailedVersion(number, old.text, sentence=OTHER_FORMAT), (
+                _other_format(old.format, new.draft.format),
+            )
         if old.format not in grammar.formats:
             opaque = (_opaque(old.format),)
-            return Failed(number, old.text, opaque), opaque
+            return FailedVersion(number, old.text, opaque), opaque
         backward, forward = map(_findings, pair)
         if (backward or forward) and _refers_outside(view, grammar, one.version, old):
-            return Failed(number, old.text, sentence=EXTERNAL_REFERENCE), (*forward, *backward)
+            return FailedVersion(number, old.text, sentence=EXTERNAL_REFERENCE), (*forward, *backward)
         if backward or forward:
-            return Failed(number, old.text, backward, forward), (*forward, *backward)
+            return FailedVersion(number, old.text, backward, forward), (*forward, *backward)
     return None, ()
 
 

@@ -17,7 +17,7 @@ from treaty.core.policy import (
     RANGES,
     STRICTNESS,
     Level,
-    Range,
+    VersionRange,
     in_words,
     partition_of,
     word_of,
@@ -94,7 +94,7 @@ def _refuse_bad_level(view: View, scope: Scope, level: Level, word: str | None, 
         _refuse_missing_version(view, scope, level, at)
 
 
-def _refuse_bad_range(range_: Range, at: str) -> None:
+def _refuse_bad_range(range_: VersionRange, at: str) -> None:
     if range_.kind not in RANGES:
         raise InvalidSetting.of(
             "POLICY_RANGE",
@@ -116,7 +116,7 @@ def _refuse_bad_range(range_: Range, at: str) -> None:
 def _refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> None:
     """A range that begins at a version is one of a subject that has this version."""
     for direction in ("backward", "forward"):
-        range_: Range = getattr(level, direction)
+        range_: VersionRange = getattr(level, direction)
         if range_.kind != "till":
             continue
         if scope.name is None:

@@ -9,6 +9,7 @@ from functools import partial
 
 from treaty.core.answers import Config, Registered
 from treaty.core.command import Command, Decision
+from treaty.core.compatibility_messages import format_list
 from treaty.core.grammar import Grammar, Invalid
 from treaty.core.law.admission import Bar, judge
 from treaty.core.law.associations import refuse_strong_targets
@@ -24,7 +25,6 @@ from treaty.core.law.settings import IMPORTING, config_in_force, mode_in_force, 
 from treaty.core.law.tagging import retagged, tags_in
 from treaty.core.law.versions import Kept, as_sent, found, latest_version, numbered, ordinal_of, schema_row
 from treaty.core.limits import NAME_LENGTH, TIME_AHEAD
-from treaty.core.messages import listed
 from treaty.core.names import Subject, is_subject_name, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason
 from treaty.core.requests import Register, Scope, Visible
@@ -314,7 +314,7 @@ def _refuse_incompatible(view: View, case: Case, new: Read, grammar: Grammar) ->
         Reason(
             first.rule if first else "INCOMPATIBLE",
             "Schema being registered is incompatible with an earlier schema for subject "
-            f'"{subject}", details: {listed(verdict.messages)}',
+            f'"{subject}", details: {format_list(verdict.messages)}',
             path=first.path if first else "",
             old=first.writer if first else "",
             new=first.reader if first else "",

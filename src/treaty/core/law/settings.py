@@ -6,7 +6,16 @@ from functools import lru_cache
 
 from treaty.core.answers import Config
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
-from treaty.core.policy import DEFAULT_LEVEL, LEVELS, Level, exact_level, group_of, partition_of, unnamed, word_of
+from treaty.core.policy import (
+    DEFAULT_LEVEL,
+    LEVELS,
+    Level,
+    exact_level,
+    group_of,
+    nameless_level,
+    partition_of,
+    word_of,
+)
 from treaty.core.refusals import NotPermitted
 from treaty.core.requests import Scope
 from treaty.core.rows import Key
@@ -71,7 +80,7 @@ def config_of(value: ConfigValue) -> Config:
     """Return a row of a config as it is answered: with the words for its level and its partition."""
     return Config(
         level=None if value.level is None else word_of(value.level),
-        exact_level=None if value.level is None else unnamed(value.level),
+        exact_level=None if value.level is None else nameless_level(value.level),
         group=group_of(value.partition),
         partition=None if group_of(value.partition) is not None else value.partition,
         policy=value.strictness,

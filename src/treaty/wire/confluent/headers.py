@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from treaty.core.calls import refuse_bad_call
 from treaty.core.refusals import Invalid
-from treaty.core.registry import Call, Token
+from treaty.core.registry import Call, Token, refuse_bad_call
 
 TOKEN = "Treaty-Sequence"  # noqa: S105 (a place in the log, not a secret)
 """On an answer: the state it was taken from. On a request: the answer must not be older."""

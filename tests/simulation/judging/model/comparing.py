@@ -8,12 +8,19 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import FORMATS, Truth, answer
 from treaty.core.answers import Checked
+from treaty.core.compatibility_messages import (
+    EXTERNAL_REFERENCE,
+    OTHER_FORMAT,
+    FailedVersion,
+    closing_message,
+    format_finding,
+    list_messages,
+)
 from treaty.core.finding import Fault, Finding
 from treaty.core.grammar import Compare, Compared, Inspect, Inspected, Invalid, Parse
 from treaty.core.meaning import Meaning
-from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
 from treaty.core.names import Subject
-from treaty.core.policy import Level, Range
+from treaty.core.policy import Level, VersionRange
 from treaty.core.refusals import InvalidSchema, NotPermitted
 from treaty.core.schema import Metadata
 from treaty.core.values import ConfigValue, PolicyValue
@@ -56,7 +63,7 @@ def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow
     return [pair for pair in pairs if pair.backward or pair.forward]
 
 
-def within(range_: Range, newest_first: list[VersionNow]) -> list[VersionNow]:
+def within(range_: VersionRange, newest_first: list[VersionNow]) -> list[VersionNow]:
     """The versions that lie in a range."""
     if range_.kind == "latest":
         return newest_first[:1]
@@ -65,17 +72,17 @@ def within(range_: Range, newest_first: list[VersionNow]) -> list[VersionNow]:
     return newest_first if range_.kind == "all" else []
 
 
-def compare(past: Past, new: ReadDraft, pair: Pair, strictness: str) -> tuple[Failed | None, list[Finding]]:
+def compare(past: Past, new: ReadDraft, pair: Pair, strictness: str) -> tuple[FailedVersion | None, list[Finding]]:
     """What stands in the way between a new schema and a version that is there."""
     old = pair.old
     text = old.schema.text
     if old.schema.format != new.draft.format:
-        return Failed(old.number, text, sentence=OTHER_FORMAT), [
+        return FailedVersion(old.number, text, sentence=OTHER_FORMAT), [
             Finding("FORMAT_CHANGED", "", OTHER_FORMAT, writer=old.schema.format, reader=new.draft.format)
         ]
     if old.schema.format not in FORMATS:
         opaque = Finding("FORMAT_OPAQUE", "", "")
-        return Failed(old.number, text, (opaque,)), [opaque]
+        return FailedVersion(old.number, text, (opaque,)), [opaque]
     meaning = meaning_of(past, old.context, old.schema)
     backward = _findings(Compare(new.meaning, meaning, strictness)) if pair.backward else ()
     forward = _findings(Compare(meaning, new.meaning, strictness)) if pair.forward else ()
@@ -83,8 +90,8 @@ def compare(past: Past, new: ReadDraft, pair: Pair, strictness: str) -> tuple[Fa
         return None, []
     stored = answer(Parse(meaning))
     if isinstance(stored, Invalid) and any(one.rule == "REF_UNRESOLVED" for one in stored.faults):
-        return Failed(old.number, text, sentence=EXTERNAL_REFERENCE), [*forward, *backward]
-    return Failed(old.number, text, backward, forward), [*forward, *backward]
+        return FailedVersion(old.number, text, sentence=EXTERNAL_REFERENCE), [*forward, *backward]
+    return FailedVersion(old.number, text, backward, forward), [*forward, *backward]
 
 
 def _findings(question: Compare) -> tuple[Finding, ...]:
@@ -143,11 +150,11 @@ def verdict(
     level = word_of(Level(policy.backward, policy.forward, policy.deny))
     fields = bool(config.validate_fields)
     tail = (
-        (closing(level, validate_fields=fields),)
+        (closing_message(level, validate_fields=fields),)
         if failed is None
-        else messages(failed, level=level, format=new.draft.format, validate_fields=fields)
+        else list_messages(failed, level=level, format=new.draft.format, validate_fields=fields)
     )
-    middle = (shown(one, new.draft.format, reader="new", writer="old") for one in said)
+    middle = (format_finding(one, new.draft.format, reader="new", writer="old") for one in said)
     return Checked(compatible=False, messages=() if first else (*middle, *tail), findings=(*first, *said, *found))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from treaty.core import decide, values
 from treaty.core.command import Command, Decision
 from treaty.core.outcomes import record_outcome as original
-from treaty.core.policy import NONE, Level, Range
+from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.rows import Alien, Row
 from treaty.core.view import View
 
@@ -82,8 +82,8 @@ TAMPERS: Mapping[str, Tamper] = {
     "VERSION_MISSING": _with(values.Name, lambda one: replace(one, ordinal=one.ordinal + 100)),
     "GENERATION_WRONG": _of_another,
     "GENERATION_AHEAD": _to_come,
-    "RANGE_UNKNOWN": _with(values.ConfigValue, lambda one: replace(one, level=Level(Range("some"), NONE))),
-    "RANGE_TILL": _with(values.ConfigValue, lambda one: replace(one, level=Level(Range("till", 1), NONE))),
+    "RANGE_UNKNOWN": _with(values.ConfigValue, lambda one: replace(one, level=Level(VersionRange("some"), NONE))),
+    "RANGE_TILL": _with(values.ConfigValue, lambda one: replace(one, level=Level(VersionRange("till", 1), NONE))),
     "OUTCOME_AHEAD": _with(values.Outcome, lambda one: replace(one, sequence=one.sequence + 1_000)),
     "ASSOCIATION_KEY": _with(
         values.Association, lambda one: replace(one, kind="key" if one.kind == "value" else "value")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from treaty.api.confluent.openapi import associations, schemas, server, settings, subjects
 from treaty.api.confluent.openapi.parts import ApiOperation, Parameter, Table
-from treaty.core.calls import CONSISTENCIES
+from treaty.core.registry import CONSISTENCIES
 
 GROUPS: Mapping[str, str] = {
     "subjects": "A subject is a name under which versions of a schema follow each other.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal as Exact
 
-from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Loss, Map, Scalar, Struct
+from treaty.core.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.gathered import KINDS, Gathered, gather, kind_of
@@ -57,7 +57,7 @@ class _Maker:
         self._count = 0
         self._steps = 0
         self._gathered: dict[tuple[tuple[int, str], ...], Gathered] = {}
-        self.losses: list[Loss] = []
+        self.losses: list[ColumnLoss] = []
 
     def type(self, nodes: Iterable[Node], way: str, depth: int) -> Made | None:
         """The type of a column that `way` leads to; None where nothing may stand or recursion is cut."""
@@ -100,7 +100,7 @@ class _Maker:
         return any(loss.rule == "RECURSION_CUT" for loss in self.losses)
 
     def _lose(self, rule: str, way: str, detail: str = "") -> None:
-        self.losses.append(Loss(rule, way, detail))
+        self.losses.append(ColumnLoss(rule, way, detail))
 
     def _chosen(self, found: Gathered, way: str, depth: int) -> Made | None:
         """The type with the first choice that matters settled."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from treaty.core.brokers import Heard
+from treaty.core.kafka import LastBrokerError
 from treaty.log.concurrency import SerialExecutor
 from treaty.log.kafka.broker.tail import consuming
 from treaty.log.kafka.broker.topic import Topic
@@ -32,7 +32,7 @@ class Asker:
         """Connect. A broker answers one request of a connection after the other, so this one is not the reader's."""
         cluster = topic.place.cluster
         self._topic, self._where, self._admin = topic.place.topic, cluster.servers, topic.admin
-        self._heard = Heard()
+        self._heard = LastBrokerError()
         own: dict[str, object] = {"error_cb": self._heard}
         self._consumer = Consumer(consuming(cluster, committed=committed, own=own), logger=LIBRARY)
         self._executor = SerialExecutor("treaty log, asking")

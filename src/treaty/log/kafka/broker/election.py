@@ -6,7 +6,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException
 
-from treaty.core.cluster import Cluster
+from treaty.core.kafka import KafkaCluster
 from treaty.log.kafka.broker.group import CLIENT, Group
 from treaty.log.kafka.broker.place import Place
 from treaty.log.kafka.broker.trouble import JOURNAL, LIBRARY
@@ -37,8 +37,8 @@ class BrokerElection:
         self._thread = threading.Thread(target=self._run, name="treaty log, election", daemon=True)
         self._thread.start()
 
-    def _settings(self, cluster: Cluster) -> dict[str, object]:
-        return cluster.merged(
+    def _settings(self, cluster: KafkaCluster) -> dict[str, object]:
+        return cluster.client_settings(
             {
                 "group.id": self._group.name,
                 "client.id": f"{CLIENT}{self._address}",

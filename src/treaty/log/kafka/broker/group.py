@@ -29,7 +29,7 @@ class Group:
         self._known: str | None = None
         self._asked = float("-inf")
         self._turn = asyncio.Lock()
-        self._settings: dict[str, Any] = place.cluster.merged({})
+        self._settings: dict[str, Any] = place.cluster.client_settings({})
         self._admin: AdminClient | None = None
 
     def forget(self) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from treaty.core.brokers import Heard
-from treaty.core.cluster import Cluster
+from treaty.core.kafka import KafkaCluster, LastBrokerError
 from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
 from treaty.log.log import LogUnavailableError
 
@@ -26,20 +25,20 @@ _NEVER_SENT = frozenset({"_MSG_SIZE_TOO_LARGE", "MSG_SIZE_TOO_LARGE", "_QUEUE_FU
 """Errors that the library tells of a record before it sends it, or that a broker tells of every try."""
 
 
-def producing(cluster: Cluster, own: dict[str, object]) -> dict[str, object]:
+def producing(cluster: KafkaCluster, own: dict[str, object]) -> dict[str, object]:
     """Settings of a producer whose acknowledgement means that all replicas in sync have the record, once."""
     words = {"acks": "all", "enable.idempotence": True, "message.max.bytes": MESSAGE_BYTES}
-    return {**LINGER, **cluster.merged({**words, **own})}
+    return {**LINGER, **cluster.client_settings({**words, **own})}
 
 
 class Sender:
     """Sends records one after the other. After a fatal error of the library another producer takes over."""
 
-    def __init__(self, cluster: Cluster, topic: str, where: str) -> None:
+    def __init__(self, cluster: KafkaCluster, topic: str, where: str) -> None:
         """Start the producer, which asks for its id at once, so that the first record need not wait for that."""
         self._cluster, self._topic, self._where = cluster, topic, where
         self._loop = asyncio.get_running_loop()
-        self._heard = Heard()
+        self._heard = LastBrokerError()
         self._open: dict[asyncio.Future[int | None], Any] = {}
         """What is on its way, and the producer that sends it."""
         self._closed = False

@@ -11,8 +11,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from treaty.core.brokers import Heard
-from treaty.core.cluster import Cluster
+from treaty.core.kafka import KafkaCluster, LastBrokerError
 from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
 from treaty.log.kafka.link import Batch, CutAwayError, Record
 from treaty.log.log import LogUnavailableError
@@ -38,7 +37,7 @@ FETCHING: dict[str, object] = {
 """How a whole log is read quickly: by large pieces, and on again soon after the queue was full."""
 
 
-def consuming(cluster: Cluster, *, committed: bool, own: dict[str, object]) -> dict[str, object]:
+def consuming(cluster: KafkaCluster, *, committed: bool, own: dict[str, object]) -> dict[str, object]:
     """Settings of a consumer without a group, which never jumps to another offset by itself."""
     words = {
         "group.id": "treaty-reads-without-a-group",
@@ -49,7 +48,7 @@ def consuming(cluster: Cluster, *, committed: bool, own: dict[str, object]) -> d
         "allow.auto.create.topics": False,
         "isolation.level": "read_committed" if committed else "read_uncommitted",
     }
-    return cluster.merged({**words, **own})
+    return cluster.client_settings({**words, **own})
 
 
 @dataclass(slots=True)
@@ -70,11 +69,11 @@ class _Stream:
 class Tail:
     """Reads for one caller at a time; who waits for records makes room where somebody else asks."""
 
-    def __init__(self, cluster: Cluster, topic: str, where: str, *, committed: bool) -> None:
+    def __init__(self, cluster: KafkaCluster, topic: str, where: str, *, committed: bool) -> None:
         """Start the thread. The consumer has no group, and needs no rights on one."""
         self._topic, self._where = topic, where
         self._loop = asyncio.get_running_loop()
-        self._heard = Heard()
+        self._heard = LastBrokerError()
         wait = COMMITTED_WAIT if committed else PLAIN_WAIT
         own = {**FETCHING, "fetch.wait.max.ms": wait, "error_cb": self._heard}
         self._settings = consuming(cluster, committed=committed, own=own)

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
-from treaty.core.brokers import GONE, Heard
+from treaty.core.kafka import GONE, LastBrokerError
 from treaty.log.kafka.broker.pins import refusal, wanted, wrong
 from treaty.log.kafka.broker.place import Place
 from treaty.log.kafka.broker.trouble import JOURNAL, LIBRARY, unavailable
@@ -48,8 +48,8 @@ class Topic:
         """Connect; nothing is asked yet."""
         self.place = place
         self._where = place.cluster.servers
-        self._heard = Heard()
-        settings: dict[str, Any] = place.cluster.merged({"error_cb": self._heard})
+        self._heard = LastBrokerError()
+        settings: dict[str, Any] = place.cluster.client_settings({"error_cb": self._heard})
         self.admin = AdminClient(settings, logger=LIBRARY)
         self.settings: Mapping[str, str] = {}
         """The settings in force when they were last looked at."""

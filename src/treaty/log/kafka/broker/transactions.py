@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
-from treaty.core.brokers import Heard
+from treaty.core.kafka import LastBrokerError
 from treaty.log.concurrency import SerialExecutor
 from treaty.log.kafka.broker.place import Place
 from treaty.log.kafka.broker.sender import producing
@@ -44,7 +44,7 @@ class BrokerTransactions:
     def __init__(self, place: Place) -> None:
         """No producer yet: the first `fence` makes one."""
         self._topic, self._where = place.topic, place.cluster.servers
-        self._heard = Heard()
+        self._heard = LastBrokerError()
         milliseconds = int(TRANSACTION_SECONDS * 1000)
         own: dict[str, object] = {
             "transactional.id": f"treaty-{place.topic}",

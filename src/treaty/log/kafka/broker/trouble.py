@@ -7,7 +7,7 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 
-from treaty.core.brokers import Heard, sentence
+from treaty.core.kafka import LastBrokerError, describe_error
 from treaty.log.log import LogUnavailableError
 
 OPTION = "--log-config"
@@ -20,13 +20,13 @@ LIBRARY.addHandler(logging.NullHandler())
 LIBRARY.propagate = False
 
 
-def unavailable(error: Any, where: str, heard: Heard | None = None) -> LogUnavailableError:
+def unavailable(error: Any, where: str, heard: LastBrokerError | None = None) -> LogUnavailableError:
     """An error of the library as one of the log's."""
-    return LogUnavailableError(sentence(error, where, heard, OPTION)[0])
+    return LogUnavailableError(describe_error(error, where, heard, OPTION)[0])
 
 
 @contextmanager
-def told(where: str, heard: Heard | None = None) -> Iterator[None]:
+def told(where: str, heard: LastBrokerError | None = None) -> Iterator[None]:
     """Turn the library's errors into `LogUnavailableError` while the block runs."""
     try:
         yield
