@@ -15,7 +15,7 @@ from tests.facades.twin import Fixed
 from treaty.api.application import application
 from treaty.api.confluent.openapi.document import document, named
 from treaty.api.confluent.openapi.parts import ApiOperation
-from treaty.api.confluent.openapi.table import CONSISTENCY, PAGES, TABLE
+from treaty.api.confluent.openapi.table import CONSISTENCY, EVERYTHING, TABLE
 from treaty.api.confluent.query import Query
 from treaty.cli.main import group
 
@@ -57,7 +57,7 @@ def test_the_page_needs_nothing_from_anywhere(http: TestClient) -> None:
 
 def test_every_route_is_on_the_page(http: TestClient) -> None:
     text = unescape(re.sub(r"<script>.*</script>", "", http.get("/docs").text, flags=re.DOTALL))
-    for path, methods in {**TABLE, **PAGES}.items():
+    for path, methods in EVERYTHING.items():
         for method, one in methods.items():
             assert f"{method}</code> <code>{named(path, one)}</code>" in text
             for each in (*one.path, *one.query):

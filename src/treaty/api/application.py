@@ -10,6 +10,7 @@ from treaty.api.gate import Gate, Inner
 from treaty.api.hot import Memo
 from treaty.api.member import Member
 from treaty.api.metrics import Metrics
+from treaty.api.native import NativeDialect
 from treaty.api.operations import Operations
 from treaty.api.protection import Guards
 from treaty.core.limits import HOT_BLOCKS
@@ -55,5 +56,7 @@ def application(
             memo.seal, memo.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
             guards.admission.forget = memo.forget
     admit = guards.admit if guards is not None else None
-    gate = Gate(Dialect(registry, incompatible), metrics, pages, admit=admit, inner=inner)
+    native = NativeDialect(registry, incompatible)
+    exact = {native.path: native}
+    gate = Gate(Dialect(registry, incompatible), metrics, exact, pages, admit=admit, inner=inner)
     return Application(gate, memo, metrics, member, guards)

@@ -40,10 +40,12 @@ class Inner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The server's ASGI application: pages of the operator by exact path, everything else to a dialect."""
+    """The server's ASGI application: pages of the operator and some dialects by exact path, everything else to a dialect."""
 
     dialect: ASGIApp
     metrics: Metrics
+    exact: Mapping[bytes, ASGIApp] = field(default_factory=dict)
+    """Dialects of one path, by it."""
     pages: Mapping[bytes, Page] = field(default_factory=dict)
     in_flight: int = IN_FLIGHT
     each: int = IN_FLIGHT_EACH
@@ -104,7 +106,7 @@ class Gate:
             raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; come again", retry_after="1")
         self.crowd[who] += 1
         try:
-            await self.dialect(scope, receive, send)
+            await self.exact.get(scope["raw_path"], self.dialect)(scope, receive, send)
         finally:
             self.crowd[who] -= 1
             if not self.crowd[who]:

@@ -145,7 +145,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A verdict: findings of the first version that fails, and the same as the dialects print them."""
+    """Whether a schema is compatible: findings of the first version that fails, and the same as the dialects print them."""
 
     compatible: bool
     messages: tuple[str, ...] = ()

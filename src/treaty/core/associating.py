@@ -152,7 +152,7 @@ class ListAssociations(Request[Associations]):
 
 @dataclass(frozen=True, slots=True)
 class GetAssociations(Request[AssociationResults]):
-    """Several lists at once, each of one resource. `schemas` tells the latest schema of every subject too."""
+    """Several lists at once, each of one resource. `schemas` adds the latest schema of every subject."""
 
     gets: tuple[ListAssociations, ...]
     schemas: bool = False
@@ -219,7 +219,7 @@ class Dissociate(Request[Deleted]):
 
 @dataclass(frozen=True, slots=True)
 class AssociationChange:
-    """One step of a batch. Of a DELETE's wish only the kind counts."""
+    """One step of a batch. For a DELETE only the kind counts."""
 
     op: Op
     wish: Wish
@@ -236,7 +236,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeAssociations(Request[AssociationResults]):
-    """Entries one after the other. What is refused leaves the others as they are; the rest becomes one commit."""
+    """Create, change and delete associations, entry by entry. What is refused leaves the others as they are; the rest becomes one commit."""
 
     changes: tuple[Change, ...]
     dry_run: bool = False

@@ -57,7 +57,7 @@ class Force:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the sender believes to be the last version: its number, its ordinal or its schema id (-1: no version)."""
+    """What the sender takes for the last version: its number, its ordinal or its schema id (-1: no version)."""
 
     by: Literal["number", "ordinal", "schema_id"]
     value: int
@@ -110,7 +110,7 @@ class Register(Request[Registered]):
 class Derive(Request[Registered]):
     """Make a new version out of one that is there: the same schema with other tags inside, metadata or rules.
 
-    `number` guards the new version's number (0: none asked for). `metadata` and `rules` stand in place of what the
+    `number` guards the new version's number (0: none asked for). `metadata` and `rules` replace what the
     version has (None: keep it); or `merge_rules` replace its rules of the same names and are added, after those named in
     `remove_rules` are gone.
     """
@@ -306,7 +306,7 @@ class ListSchemas(Request[Versions]):
 
     `after` is (subject, number) of the last one of the page before; where it is given `offset` does not count.
     `rule_type` keeps versions with a rule of this type. `resource_type`, `kinds` and `lifecycles` keep subjects with such
-    an association, the lifecycle NONE those without one; where one of them is given, associations are told.
+    an association, the lifecycle NONE those without one; where one of them is given, the answer has associations.
     """
 
     prefix: Subject = Subject(".", "")
@@ -362,7 +362,7 @@ class ListSettings(Request[Settings]):
     """What is set at contexts, everywhere, and at subjects that begin with `prefix`, in this order.
 
     With a name in the prefix only subjects are listed, else every context is, be anything set there or not. A page has
-    at most `SETTINGS_PAGE` entries; the next one goes on `after` the last scope of the one before, whatever `offset` says.
+    at most `SETTINGS_PAGE` entries; the next one continues `after` the last scope of the one before, whatever `offset` says.
     """
 
     prefix: Subject = Subject("*", "")

@@ -20,7 +20,7 @@ from treaty.core.associating import (
 from treaty.core.command import Command, Decision
 from treaty.core.grammar import Grammar
 from treaty.core.law.versions import found, shown
-from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED
+from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED, COUNTER
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -126,7 +126,7 @@ def list_associations(view: View, command: Command[ListAssociations], grammar: G
 
 def _asked(view: View, request: ListAssociations) -> list[Tied]:
     """The page of associations that is asked for."""
-    offset = max(0, request.offset)
+    offset = min(max(0, request.offset), COUNTER)
     page = (offset, offset + (request.limit if 1 <= request.limit <= ASSOCIATIONS_LISTED else ASSOCIATIONS_LISTED))
     match request.of:
         case OfName("-", namespace):

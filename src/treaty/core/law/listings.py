@@ -16,7 +16,7 @@ from treaty.core.grammar import Grammar
 from treaty.core.law.associations import told_of_subject
 from treaty.core.law.settings import own_config, own_mode, scope_key
 from treaty.core.law.versions import STATES, Kept, found, latest_version, rows_of, schema_row, subject_of_key
-from treaty.core.limits import SETTINGS_PAGE
+from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.resource import Association
@@ -119,8 +119,8 @@ def _place(entry: Key) -> Key:
 
 
 def _page(entries: Iterable[T], request: Paged, limit: int) -> Iterator[T]:
-    offset = request.offset if request.after is None else 0
-    return islice(entries, offset, offset + limit)
+    offset = min(max(0, request.offset), COUNTER) if request.after is None else 0
+    return islice(entries, offset, offset + min(max(0, limit), COUNTER))
 
 
 def list_schemas(view: View, command: Command[requests.ListSchemas], grammar: Grammar) -> Decision[answers.Versions]:

@@ -1,6 +1,6 @@
 """Changing settings: config and mode."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain
 
 from treaty.core.answers import Config, ConfigStored, ModeStored
@@ -35,12 +35,15 @@ from treaty.core.rows import Row
 from treaty.core.values import Mode
 from treaty.core.view import ALL_KEYS, View, span
 
+_MEMBERS = frozenset(one.name for one in fields(Config))
+
 
 def set_config(view: View, command: Command[SetConfig], grammar: Grammar) -> Decision[ConfigStored]:
     """Change members of the config at a scope; the answer is all of it."""
     request = command.request
     _refuse_bad_scope(request.scope)
     change = request.change
+    _refuse_unknown_members(request.clear)
     refuse_bad_policy(view, request.scope, change, grammar)
     refuse_bad_rules(change.default_rules)
     refuse_bad_rules(change.override_rules)
@@ -49,6 +52,15 @@ def set_config(view: View, command: Command[SetConfig], grammar: Grammar) -> Dec
     new = merged(old, change, request.clear)
     rows = () if new == old else (Row("config", scope_key(request.scope), new),)
     return Decision(rows, ConfigStored(config_of(new)))
+
+
+def _refuse_unknown_members(clear: tuple[str, ...]) -> None:
+    """Raise `InvalidSetting` for a member to forget that no config has."""
+    unknown = min(set(clear) - _MEMBERS, default=None)
+    if unknown is not None:
+        shown, allowed = unknown[:100], ", ".join(sorted(_MEMBERS))
+        message = f"a config has no member {shown!r}"
+        raise InvalidSetting.of("CONFIG_MEMBER", message, path="/clear", new=shown, allowed=allowed)
 
 
 def delete_config(view: View, command: Command[DeleteConfig], grammar: Grammar) -> Decision[ConfigStored]:

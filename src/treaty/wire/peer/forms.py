@@ -65,8 +65,9 @@ def _reader(hint: Any) -> Reader:
     if origin is Literal:
         return _word(inside)
     if origin in {Union, types.UnionType}:
-        (one,) = (each for each in inside if each is not type(None))
-        return lambda json, where: None if json is None else _reader(one)(json, where)
+        kinds = tuple(each for each in inside if each is not type(None))
+        read = _one_of(kinds) if len(kinds) > 1 else _reader(kinds[0])
+        return read if len(kinds) == len(inside) else lambda json, where: None if json is None else read(json, where)
     if origin is frozenset:
         return lambda json, where: frozenset(_all(_reader(inside[0]), json, where))
     if origin is tuple and len(inside) == 2 and inside[1] is Ellipsis:
@@ -96,6 +97,22 @@ def _word(words: tuple[Any, ...]) -> Reader:
         if json not in words:
             raise FormError(f"{where} is {str(json)[:50]!r}, and one of {', '.join(map(str, words))} is expected")
         return json
+
+    return read
+
+
+def _one_of(kinds: tuple[Any, ...]) -> Reader:
+    """The first of several classes that has all members that are there, and lacks none that it needs."""
+
+    def read(json: Json, where: str) -> Any:
+        if isinstance(json, dict):
+            for kind in kinds:
+                shape = _shape(kind)
+                needed = {name for name, default, _ in shape if default is MISSING}
+                if needed <= json.keys() <= {name for name, _, _ in shape}:
+                    return _made(kind, json, where)
+        names = ", ".join(kind.__name__ for kind in kinds)
+        raise FormError(f"{where} has not the members of one of {names}")
 
     return read
 

@@ -1,7 +1,14 @@
-"""Descriptions of the routes of contexts, of the server itself, and of the pages for its operator."""
+"""Descriptions of the routes of contexts, of the server itself, of Treaty's own door, and of the pages for its operator."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from treaty.api.confluent.openapi.parts import PAGE, Answer, ApiOperation, Parameter, Schema, Table
+from treaty.core.operations import NAMED_OPERATIONS
+from treaty.wire.confluent import errors
 from treaty.wire.confluent.listings import ContextBody, OutcomeBody
+from treaty.wire.native import MEDIA, PATH
 
 _EMPTY: Schema = {"type": "object", "maxProperties": 0}
 _ROOT = ApiOperation("server", Answer("An empty object", whole=_EMPTY, example={}))
@@ -91,6 +98,34 @@ TABLE: Table = {
         )
     },
 }
+
+
+class AskBody(Struct, forbid_unknown_fields=True):
+    """An operation and its request."""
+
+    operation: Literal[tuple(sorted(NAMED_OPERATIONS))]  # type: ignore[valid-type]  # the words of a table
+    request: dict[str, Any] = {}
+
+
+class AnswerBody(Struct):
+    """What an operation answers."""
+
+    answer: dict[str, Any]
+
+
+NATIVE: Table = {
+    PATH: {
+        "POST": ApiOperation(
+            "server",
+            Answer("The answer, exactly", AnswerBody, example={"answer": {"mode": "READWRITE"}}, media=MEDIA),
+            sent=AskBody,
+            sent_example={"operation": "get-mode", "request": {"scope": {"name": "orders-value"}, "resolve": True}},
+            errors=tuple(sorted({line.code for line in errors.TABLE})),
+            writes=True,
+        )
+    }
+}
+"""Treaty's own door, which is no part of Confluent's dialect."""
 
 _STATUS = _object(
     server={"type": "object"},

@@ -22,7 +22,9 @@ GROUPS: Mapping[str, str] = {
 TABLE: Table = {**subjects.TABLE, **schemas.TABLE, **settings.TABLE, **server.TABLE, **associations.TABLE}
 """Routes of the dialect."""
 
+NATIVE = server.NATIVE
 PAGES = server.PAGES
+EVERYTHING: Table = {**TABLE, **NATIVE, **PAGES}
 
 CONSISTENCY = Parameter(
     "consistency", "The same as the header `Treaty-Consistency`, which it wins over", choices=CONSISTENCIES

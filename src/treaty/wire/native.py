@@ -1,0 +1,129 @@
+"""Treaty's own door: any operation by one path, as JSON that loses nothing.
+
+    POST /treaty/v1/ask  {"operation": "get-mode", "request": {"scope": {"name": "orders"}}}  ->  {"answer": {"mode": "READWRITE"}}
+
+An error has Confluent's body, with the error itself beside it as the member `error`; that member tells an answer of this
+door from one of a server that has no such path. Position, consistency and command id are headers, as everywhere.
+"""
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import msgspec
+
+from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, operation_name
+from treaty.core.refusals import Invalid, NotOffered, RegistryError, Unavailable
+from treaty.core.registry import Reply, Token
+from treaty.core.requests import Request
+from treaty.wire.confluent.headers import TOKEN
+from treaty.wire.confluent.receiving import NOWHERE, Received
+from treaty.wire.peer.errors import error_form, error_from
+from treaty.wire.peer.forms import FormError, Json, form, unform
+
+A = TypeVar("A")
+
+PATH = "/treaty/v1/ask"
+MEDIA = "application/json"
+"""What is sent and answered."""
+_OPERATION = "OPERATION"
+_MEMBERS = frozenset({"operation", "request"})
+
+
+class UnknownOperationError(Invalid):
+    """An operation that this version does not know."""
+
+
+# --------------------------------------------------------------------------------------------------------- requests
+
+
+def ask_bytes(request: Request[Any]) -> bytes:
+    """Print a request as the body of a POST."""
+    return msgspec.json.encode({"operation": operation_name(request), "request": form(request)})
+
+
+def request_from(data: bytes) -> Request[Any]:
+    """Read the body of a POST.
+
+    Raises `Invalid` with the rule BODY where it is no JSON or no object, MEMBER where a member is unknown, missing or of
+    the wrong type, and `UnknownOperationError` with the rule OPERATION.
+    """
+    body = _object(data)
+    strange = min(body.keys() - _MEMBERS, default=None)
+    if strange is not None:
+        allowed = ", ".join(sorted(_MEMBERS))
+        message = f"the body has a member {strange[:100]!r}; allowed: {allowed}"
+        raise Invalid.of("MEMBER", message, path="", new=strange[:100], allowed=allowed)
+    word = body.get("operation")
+    operation = NAMED_OPERATIONS.get(word) if isinstance(word, str) else None
+    if operation is None:
+        shown, allowed = str(word)[:100], ", ".join(sorted(NAMED_OPERATIONS))
+        message = f"no operation {shown!r}; allowed: {allowed}"
+        raise UnknownOperationError.of(_OPERATION, message, path="/operation", new=shown, allowed=allowed)
+    try:
+        request: Request[Any] = unform(operation.request, body.get("request", {}))
+    except FormError as wrong:
+        allowed = ", ".join(one.name for one in fields(operation.request))
+        message = f"not the request of {word}: {wrong}; its members: {allowed}"
+        raise Invalid.of("MEMBER", message, path="/request", new=str(wrong)[:200], allowed=allowed) from None
+    return request
+
+
+def _object(data: bytes) -> dict[str, Json]:
+    allowed = '{"operation": its name, "request": its members}'
+    try:
+        body = msgspec.json.decode(data)
+    except (ValueError, RecursionError) as wrong:
+        why = "nested too deeply" if isinstance(wrong, RecursionError) else str(wrong)[:200]
+        raise Invalid.of("BODY", f"Malformed JSON: {why}; allowed: {allowed}", new=why, allowed=allowed) from None
+    if not isinstance(body, dict):
+        shown = str(body)[:100]
+        raise Invalid.of("BODY", f"the body is no object; allowed: {allowed}", new=shown, allowed=allowed)
+    return body
+
+
+# ---------------------------------------------------------------------------------------------------------- answers
+
+
+def answer_bytes(answer: object) -> bytes:
+    """Print an answer."""
+    return msgspec.json.encode({"answer": form(answer)})
+
+
+def error_members(error: RegistryError) -> dict[str, Json]:
+    """Return what an error's body has beside Confluent's members."""
+    return {"error": error_form(error)}
+
+
+def read_answer(request: Request[A], http: Received) -> Reply[A] | None:
+    """Return the reply that this door sent; None where somebody else answered, for instance a server without this path.
+
+    Raises the error that the door sent, `NotOffered` for an operation that it does not know, and `Unavailable` for an
+    answer that this version cannot read.
+    """
+    members = _read_members(http.body)
+    try:
+        if "error" in members:
+            error = error_from(members["error"])
+        elif "answer" in members:
+            answer = unform(OPERATIONS[type(request)].answer, members["answer"])
+            return Reply(answer, Token.parse(http.header(TOKEN) or "") or NOWHERE)
+        else:
+            return None
+    except FormError as wrong:
+        raise Unavailable(f"status {http.status} with an answer that this version can't read: {wrong}") from None
+    if isinstance(error, Invalid) and error.reason.rule == _OPERATION:
+        raise NotOffered(str(error))
+    raise error
+
+
+def _read_members(body: bytes) -> dict[str, Json]:
+    """Return the members of an answer of this door; empty for every other body."""
+    try:
+        members = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(members, dict):
+        return {}
+    error = members.get("error")
+    has_error = isinstance(error, dict) and isinstance(error.get("kind"), str)
+    return members if has_error or members.keys() == {"answer"} else {}
