@@ -21,6 +21,7 @@ from treaty.assemble import member
 from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.answers import Config
+from treaty.core.codec import encode_message
 from treaty.core.limits import IN_FLIGHT, REQUEST_BYTES
 from treaty.core.names import Subject, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
@@ -33,7 +34,6 @@ from treaty.wire.confluent.errors import error_body, status_of
 from treaty.wire.confluent.receiving import Received
 from treaty.wire.native import PATH, ask_bytes, read_answer
 from treaty.wire.peer.errors import error_form
-from treaty.wire.peer.forms import form
 
 RECORD = '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":"long"}]}'
 WIDER = RECORD.replace("]}", ',{"name":"n","type":["null","int"],"default":null}]}')
@@ -134,7 +134,7 @@ async def told(node: AsyncRegistry, request: Request[Any], call: Call) -> object
         reply = await node.ask(request, call)
     except RegistryError as error:
         return type(error), error_form(error), status_of(error_body(error, request).error_code)
-    return timeless(form(reply.answer)), reply.token.sequence, 200
+    return timeless(encode_message(reply.answer)), reply.token.sequence, 200
 
 
 def heard(request: Request[Any], got: Received) -> object:
@@ -144,7 +144,7 @@ def heard(request: Request[Any], got: Received) -> object:
     except RegistryError as error:
         return type(error), error_form(error), got.status
     assert reply is not None, got.body
-    return timeless(form(reply.answer)), reply.token.sequence, got.status
+    return timeless(encode_message(reply.answer)), reply.token.sequence, got.status
 
 
 def test_every_operation_answers_as_at_the_node() -> None:

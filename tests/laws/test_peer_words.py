@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treaty.core import refusals
+from treaty.core.codec import DecodeError
 from treaty.core.command import Command
 from treaty.core.finding import Fault, Finding
 from treaty.core.limits import PEER_BATCH
@@ -40,7 +41,6 @@ from treaty.wire.peer.batch import (
     line_bytes,
     line_from,
 )
-from treaty.wire.peer.forms import FormError
 from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Refused, Told
 
 COMMANDS = sorted((kind for kind, operation in OPERATIONS.items() if operation.writes), key=lambda kind: kind.__name__)
@@ -223,22 +223,22 @@ def test_what_is_not_known_is_declined_and_not_passed_over_and_others_are_taken(
     ids=range(7),
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:
-    with pytest.raises(FormError) as refused:
+    with pytest.raises(DecodeError) as refused:
         batch_from(data, Classes())
     assert not isinstance(refused.value, VersionError)
-    with pytest.raises(FormError):
+    with pytest.raises(DecodeError):
         line_from(data)
 
 
 @pytest.mark.parametrize("told", [b"7", b"[7]", b'["7",{}]', b"[7,{},1]", b"[true,{}]"])
 def test_an_answer_has_a_place(told: bytes) -> None:
-    with pytest.raises(FormError, match="a place and what is said"):
+    with pytest.raises(DecodeError, match="a place and what is said"):
         line_from(b'{"version":3,"told":[' + told + b"]}")
 
 
 @pytest.mark.parametrize("said", [None, [], {}, {"done": 1}, {"late": False}, {"moved": "a", "more": 1}], ids=str)
 def test_what_says_nothing_is_refused(said: Any) -> None:
-    with pytest.raises(FormError):
+    with pytest.raises(DecodeError):
         batch.told_from(said, PLAIN.command.request)
 
 
@@ -257,7 +257,7 @@ def test_half_characters_in_one_command_touch_no_other() -> None:
 def test_no_more_commands_than_a_batch_may_have() -> None:
     plain = handed_bytes(PLAIN)
     assert len(batch_from(batch_bytes([plain] * PEER_BATCH), Classes())) == PEER_BATCH
-    with pytest.raises(FormError, match="PEER_BATCH"):
+    with pytest.raises(DecodeError, match="PEER_BATCH"):
         batch_from(batch_bytes([plain] * (PEER_BATCH + 1)), Classes())
 
 
@@ -283,7 +283,7 @@ def test_members_at_their_default_do_not_travel_so_that_an_older_node_can_read_a
 
 def test_what_is_too_large_is_refused_where_it_begins() -> None:
     large = Handed(Command(Register(Subject(".", "s"), Draft("x" * 2**24)), "id", 7), 1.5, 9)
-    with pytest.raises(FormError, match="PEER_BYTES"):
+    with pytest.raises(DecodeError, match="PEER_BYTES"):
         handed_bytes(large)
 
 

@@ -2,15 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import fields, replace
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from treaty.core import answers
 from treaty.core.associating import AssociationResult, AssociationResults, Bound, Refused, ResourceBound
-from treaty.core.codec import decode, dumps, encode
+from treaty.core.codec import decode, dumps, encode, encode_message
 from treaty.core.command import Command, Decision
 from treaty.core.law.versions import found
 from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
@@ -29,7 +29,6 @@ ANSWERS: Mapping[str, type[Any]] = {
 """Every answer that an outcome keeps, by its stored name."""
 _NAMES: Mapping[type, str] = {kind: name for name, kind in ANSWERS.items()}
 REGISTERED = _NAMES[answers.Registered]
-_SCALARS = frozenset({str, int, bool, float, type(None)})
 
 
 def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
@@ -76,24 +75,8 @@ def _members(answer: Any) -> tuple[str, Pairs]:
 def request_digest(request: object) -> str:
     """Return a digest of what a command asks for, by which another request under the same id is found out."""
     operation = OPERATIONS.get(type(request))
-    plain = ["" if operation is None else operation.name, _plain(request)]
+    plain = ["" if operation is None else operation.name, encode_message(request)]
     return hashlib.sha256(dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _plain(value: Any) -> Any:
-    """The JSON form of a request, without members at their default, so that a later version's new ones do not count."""
-    kind: Any = type(value)
-    if kind in _SCALARS:
-        return value
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    kept = {name: member for name, default in _shape(kind) if (member := getattr(value, name)) != default}
-    return {name: _plain(member) for name, member in kept.items()}
-
-
-@cache
-def _shape(kind: Hashable) -> tuple[tuple[str, Any], ...]:
-    return tuple((one.name, one.default) for one in fields(cast("Any", kind)))
 
 
 def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:

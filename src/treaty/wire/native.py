@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from treaty.core.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, operation_name
 from treaty.core.refusals import Invalid, NotOffered, RegistryError, Unavailable
 from treaty.core.registry import Reply, Token
@@ -18,7 +19,6 @@ from treaty.core.requests import Request
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import NOWHERE, Received
 from treaty.wire.peer.errors import error_form, error_from
-from treaty.wire.peer.forms import FormError, Json, form, unform
 
 A = TypeVar("A")
 
@@ -38,7 +38,7 @@ class UnknownOperationError(Invalid):
 
 def ask_bytes(request: Request[Any]) -> bytes:
     """Print a request as the body of a POST."""
-    return msgspec.json.encode({"operation": operation_name(request), "request": form(request)})
+    return msgspec.json.encode({"operation": operation_name(request), "request": encode_message(request)})
 
 
 def request_from(data: bytes) -> Request[Any]:
@@ -60,8 +60,8 @@ def request_from(data: bytes) -> Request[Any]:
         message = f"no operation {shown!r}; allowed: {allowed}"
         raise UnknownOperationError.of(_OPERATION, message, path="/operation", new=shown, allowed=allowed)
     try:
-        request: Request[Any] = unform(operation.request, body.get("request", {}))
-    except FormError as wrong:
+        request: Request[Any] = decode_message(operation.request, body.get("request", {}))
+    except DecodeError as wrong:
         allowed = ", ".join(one.name for one in fields(operation.request))
         message = f"not the request of {word}: {wrong}; its members: {allowed}"
         raise Invalid.of("MEMBER", message, path="/request", new=str(wrong)[:200], allowed=allowed) from None
@@ -86,7 +86,7 @@ def _object(data: bytes) -> dict[str, Json]:
 
 def answer_bytes(answer: object) -> bytes:
     """Print an answer."""
-    return msgspec.json.encode({"answer": form(answer)})
+    return msgspec.json.encode({"answer": encode_message(answer)})
 
 
 def error_members(error: RegistryError) -> dict[str, Json]:
@@ -105,11 +105,11 @@ def read_answer(request: Request[A], http: Received) -> Reply[A] | None:
         if "error" in members:
             error = error_from(members["error"])
         elif "answer" in members:
-            answer = unform(OPERATIONS[type(request)].answer, members["answer"])
+            answer = decode_message(OPERATIONS[type(request)].answer, members["answer"])
             return Reply(answer, Token.parse(http.header(TOKEN) or "") or NOWHERE)
         else:
             return None
-    except FormError as wrong:
+    except DecodeError as wrong:
         raise Unavailable(f"status {http.status} with an answer that this version can't read: {wrong}") from None
     if isinstance(error, Invalid) and error.reason.rule == _OPERATION:
         raise NotOffered(str(error))

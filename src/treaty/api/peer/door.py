@@ -10,10 +10,10 @@ from starlette.types import Receive, Scope, Send
 from treaty.api.bodies import read_body
 from treaty.api.caller import MAX_REQUEST_ID, Caller, answering, enter
 from treaty.api.peer.trust import Trust, refused
+from treaty.core.codec import DecodeError
 from treaty.core.limits import PEER_BYTES, PEER_COMMANDS
 from treaty.node.peers.taking import Take, answer
 from treaty.wire.peer.batch import Classes, batch_from, line_bytes
-from treaty.wire.peer.forms import FormError
 from treaty.wire.peer.headers import PATH
 from treaty.wire.peer.message import Declined, Handed, Told
 
@@ -42,7 +42,7 @@ class InnerDoor:
         data = await read_body(HttpRequest(scope, receive), PEER_BYTES)
         try:
             batch = self._admitted(batch_from(data, self.classes))
-        except FormError as wrong:
+        except DecodeError as wrong:
             raise refused(400, f"HTTP 400 Bad Request: {wrong}") from None
         count = sum(isinstance(one, Handed) for one in batch)
         left, begun = len(batch), False

@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from treaty.core.codec import DecodeError, Json
 from treaty.core.limits import PEER_BATCH, PEER_BATCH_BYTES, PEER_REQUESTS
 from treaty.node.peers.carrier import Carrier
 from treaty.wire.peer.batch import batch_bytes, handed_bytes, line_from, told_from
-from treaty.wire.peer.forms import FormError, Json
 from treaty.wire.peer.message import Declined, Handed, PeerAwayError, Told
 
 log = logging.getLogger("treaty.node")
@@ -81,7 +81,7 @@ class Courier:
         letter = Letter(handed, timeout, leaves, asyncio.get_running_loop().create_future())
         try:
             letter.data = handed_bytes(handed)
-        except FormError as wrong:
+        except DecodeError as wrong:
             letter.lose(PeerAwayError(f"the command can't be sent to {address}: {wrong}", left=False))
             return letter
         way = self._ways.setdefault(address, _Way())
@@ -130,7 +130,7 @@ class Courier:
             await self._listen(address, way, batch)
         except PeerAwayError as error:
             away = error
-        except FormError as wrong:
+        except DecodeError as wrong:
             away = PeerAwayError(f"{address} says what this node does not understand: {wrong}", left=True)
         except Exception as fault:  # a fault must not leave commands waiting for nobody
             log.exception("commands could not be carried to %s", address)
@@ -192,7 +192,7 @@ def _open(letter: Letter, address: str, said: Json) -> None:
         return
     try:
         told = told_from(said, letter.handed.command.request)
-    except FormError as wrong:
+    except DecodeError as wrong:
         letter.lose(PeerAwayError(f"{address} says what this node does not understand: {wrong}", left=True))
         return
     if isinstance(told, Declined):

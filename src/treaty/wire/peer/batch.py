@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from treaty.core.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.command import Command
 from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
 from treaty.core.operations import OPERATIONS
@@ -19,7 +20,6 @@ from treaty.core.registry import Reply, Token
 from treaty.core.requests import Request
 from treaty.core.rights import Access, Rule
 from treaty.wire.peer.errors import error_form, error_from
-from treaty.wire.peer.forms import FormError, Json, form, unform
 from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Passed, ReadBarrier, Refused, Told
 
 VERSION = 3
@@ -32,7 +32,7 @@ LINE_BYTES = PEER_BYTES + 1_000
 """Bytes of one line of answers, at most."""
 
 
-class VersionError(FormError):
+class VersionError(DecodeError):
     """Words of another version."""
 
 
@@ -40,13 +40,13 @@ class VersionError(FormError):
 
 
 def handed_bytes(handed: Handed) -> bytes:
-    """Print a command; raises `FormError` where it is longer than PEER_BYTES."""
+    """Print a command; raises `DecodeError` where it is longer than PEER_BYTES."""
     command = handed.command
-    rules = None if command.access is None else form(command.access.rules)
+    rules = None if command.access is None else [encode_message(one) for one in command.access.rules]
     return _printed(
         {
             "kind": _TAGS[type(command.request)],
-            "request": form(command.request),
+            "request": encode_message(command.request),
             "command": command.command_id,
             "time": command.time,
             "principal": command.principal,
@@ -69,13 +69,13 @@ def batch_bytes(commands: Iterable[bytes]) -> bytes:
 def batch_from(data: bytes, known: "Classes") -> tuple[Handed | Declined, ...]:
     """Read a body, command by command: what this version does not know is `Declined`. `known` are rights seen before.
 
-    Raises `VersionError`, and `FormError` for what is no body or has more than PEER_BATCH commands.
+    Raises `VersionError`, and `DecodeError` for what is no body or has more than PEER_BATCH commands.
     """
     commands = _members(data).get("commands")
     if not isinstance(commands, list):
-        raise FormError("commands are an array")
+        raise DecodeError("commands are an array")
     if len(commands) > PEER_BATCH:
-        raise FormError(f"{len(commands)} commands, and at most {PEER_BATCH} travel at once (limit PEER_BATCH)")
+        raise DecodeError(f"{len(commands)} commands, and at most {PEER_BATCH} travel at once (limit PEER_BATCH)")
     return tuple(_command(one, known) for one in commands)
 
 
@@ -93,19 +93,19 @@ _ANSWERS: Mapping[type, type[Any]] = {
 def _command(json: Json, known: "Classes") -> Handed | Declined:
     try:
         return handed_from(json, known)
-    except FormError as wrong:
+    except DecodeError as wrong:
         return Declined(str(wrong))
 
 
 def handed_from(json: Json, known: "Classes") -> Handed:
-    """Read one command; raises `FormError` for what is none. `known` are the rights seen before."""
+    """Read one command; raises `DecodeError` for what is none. `known` are the rights seen before."""
     if not isinstance(json, dict):
-        raise FormError("a command is an object")
+        raise DecodeError("a command is an object")
     members = dict(json)
     kind = _REQUESTS.get(_take(members, "kind", str))
     if kind is None:
-        raise FormError("this version does not know such a command")
-    request = unform(kind, members.pop("request", None))
+        raise DecodeError("this version does not know such a command")
+    request = decode_message(kind, members.pop("request", None))
     rules = members.pop("rules", None)
     command = Command(
         request,
@@ -119,7 +119,7 @@ def handed_from(json: Json, known: "Classes") -> Handed:
     last, elsewhere = _take(members, "last", int), _take(members, "elsewhere", int)
     place, asked = Token.parse(_take(members, "place", str)), _take(members, "asked", str)
     if members or place is None or not math.isfinite(seconds):
-        raise FormError(f"the command has members that this version does not know: {sorted(members)[:5]}")
+        raise DecodeError(f"the command has members that this version does not know: {sorted(members)[:5]}")
     return Handed(command, seconds, last, elsewhere, place, asked)
 
 
@@ -131,13 +131,13 @@ class Classes:
     most: int = CREDENTIALS_KNOWN // 10
 
     def access(self, rules: Json) -> Access:
-        """Return the class of rights that these rules make; raises `FormError`."""
+        """Return the class of rights that these rules make; raises `DecodeError`."""
         key = json.dumps(rules)
         found = self.known.get(key)
         if found is None:
             if not isinstance(rules, list):
-                raise FormError("rules are an array")
-            found = self.known[key] = Access(tuple(unform(Rule, one) for one in rules))
+                raise DecodeError("rules are an array")
+            found = self.known[key] = Access(tuple(decode_message(Rule, one) for one in rules))
             if len(self.known) > self.most:
                 self.known.popitem(last=False)
         return found
@@ -147,10 +147,10 @@ class Classes:
 
 
 def told_bytes(told: Told) -> bytes:
-    """Print what is said of a command; raises `FormError` where it is longer than PEER_BYTES."""
+    """Print what is said of a command; raises `DecodeError` where it is longer than PEER_BYTES."""
     match told:
         case Done(reply):
-            return _printed({"done": form(reply.answer), "token": str(reply.token)})
+            return _printed({"done": encode_message(reply.answer), "token": str(reply.token)})
         case Refused(error, token):
             return _printed({"refused": error_form(error), "token": str(token)})
         case Moved(address):
@@ -173,7 +173,7 @@ def line_bytes(told: Iterable[tuple[int, Told]]) -> bytes:
     for place, one in told:
         try:
             printed = b"[%d,%s]" % (place, told_bytes(one))
-        except FormError:
+        except DecodeError:
             continue
         size += len(printed) + 1
         if lines[-1] and size > PEER_BYTES:
@@ -184,25 +184,25 @@ def line_bytes(told: Iterable[tuple[int, Told]]) -> bytes:
 
 
 def line_from(data: bytes) -> list[tuple[int, Json]]:
-    """Read a line: what is said, by the place of the command that it is about. Raises `VersionError`, `FormError`."""
+    """Read a line: what is said, by the place of the command that it is about. Raises `VersionError`, `DecodeError`."""
     told = _members(data).get("told")
     if not isinstance(told, list):
-        raise FormError("a line of answers has an array of them")
+        raise DecodeError("a line of answers has an array of them")
     for one in told:
         if not isinstance(one, list) or len(one) != 2 or type(one[0]) is not int:
-            raise FormError("an answer is a place and what is said")
+            raise DecodeError("an answer is a place and what is said")
     return [(place, said) for place, said in told]
 
 
 def told_from(json: Json, request: Request[Any]) -> Told:
-    """Read what is said of a command with this request; raises `FormError` for what is nothing."""
+    """Read what is said of a command with this request; raises `DecodeError` for what is nothing."""
     if not isinstance(json, dict):
-        raise FormError("an answer is an object")
+        raise DecodeError("an answer is an object")
     members = dict(json)
     token = Token.parse(_take(members, "token", str)) if "token" in members else None
     match members:
         case {"done": answer, **rest} if not rest and token is not None:
-            return Done(Reply(unform(_ANSWERS[type(request)], answer), token))
+            return Done(Reply(decode_message(_ANSWERS[type(request)], answer), token))
         case {"refused": error, **rest} if not rest and token is not None:
             return Refused(error_from(error), token)
         case {"moved": str(address), **rest} if not rest:
@@ -213,7 +213,7 @@ def told_from(json: Json, request: Request[Any]) -> Told:
             return Failed(message)
         case {"declined": str(message), **rest} if not rest:
             return Declined(message)
-    raise FormError(f"that is nothing to say of a command: {sorted(members)[:5]}")
+    raise DecodeError(f"that is nothing to say of a command: {sorted(members)[:5]}")
 
 
 # ---------------------------------------------------------------------------------------------------- bytes
@@ -225,7 +225,7 @@ def _printed(members: dict[str, Json]) -> bytes:
     except UnicodeEncodeError:  # half characters: the law refuses them with a sentence of its own, and must see them
         data = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     if len(data) > PEER_BYTES - FRAME_BYTES:
-        raise FormError(f"{len(data)} bytes, and at most {PEER_BYTES} travel between nodes (limit PEER_BYTES)")
+        raise DecodeError(f"{len(data)} bytes, and at most {PEER_BYTES} travel between nodes (limit PEER_BYTES)")
     return data
 
 
@@ -235,7 +235,7 @@ def _members(data: bytes) -> dict[str, Json]:
     except (ValueError, RecursionError):
         members = _slowly(data)
     if not isinstance(members, dict):
-        raise FormError("that is no object")
+        raise DecodeError("that is no object")
     version = members.pop("version", None)
     if version != VERSION:
         raise VersionError(
@@ -249,10 +249,10 @@ def _slowly(data: bytes) -> Json:
     try:
         return json.loads(data.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
-        raise FormError("that is no JSON") from None
+        raise DecodeError("that is no JSON") from None
 
 
 def _take(members: dict[str, Json], name: str, kind: type[Any]) -> Any:
     if type(members.get(name)) is not kind:
-        raise FormError(f"{name} is missing, or no {kind.__name__}")
+        raise DecodeError(f"{name} is missing, or no {kind.__name__}")
     return members.pop(name)

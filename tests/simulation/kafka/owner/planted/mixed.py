@@ -1,8 +1,8 @@
 """Planted: the answers of a batch are given out in the order in which they come, and not to whom they are for."""
 
+from treaty.core.codec import Json
 from treaty.node.peers import courier
 from treaty.wire.peer.batch import line_from
-from treaty.wire.peer.forms import Json
 
 LAWS = {"1", "2", "4", "5"}
 PLACE, NAME = courier, "line_from"
