@@ -15,7 +15,7 @@ from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Call
 from treaty.core.resource import Resource
-from treaty.core.schema import Draft, Metadata, Tagged
+from treaty.core.schema import Draft, Metadata, TaggedPath
 
 TOPIC = Resource("orders", "lkc-1", "id-1")
 OWNED = Draft(V1, metadata=Metadata(properties=(("owner", "ada"),)))
@@ -30,7 +30,7 @@ Step = Callable[[Connection], Any]
 
 
 def derived(it: Connection) -> int:
-    return it.derive("orders", 1, add_tags=(Tagged("shop.Order.id", "sr_field", ("PII",)),)).version.number
+    return it.derive("orders", 1, add_tags=(TaggedPath("shop.Order.id", "sr_field", ("PII",)),)).version.number
 
 
 def made(it: Connection) -> None:

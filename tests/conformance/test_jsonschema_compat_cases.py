@@ -30,7 +30,7 @@ def full(finding: Finding, *, backward: bool) -> dict[str, str]:
     return {
         "rule": finding.rule,
         "path": finding.path,
-        "sentence": finding.told(reader=reader, writer=writer),
+        "sentence": finding.message(reader=reader, writer=writer),
         "detail": finding.detail,
         writer: finding.writer,
         reader: finding.reader,

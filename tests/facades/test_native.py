@@ -29,7 +29,7 @@ from treaty.core.refusals import Forbidden, NotOffered, RegistryError, Unavailab
 from treaty.core.registry import AsyncRegistry, Call
 from treaty.core.requests import Request
 from treaty.core.resource import Resource
-from treaty.core.schema import Draft, Metadata, Reference, Tagged
+from treaty.core.schema import Draft, Metadata, Reference, TaggedPath
 from treaty.wire.confluent.errors import error_body, status_of
 from treaty.wire.confluent.receiving import Received
 from treaty.wire.native import PATH, ask_bytes, read_answer
@@ -49,7 +49,7 @@ STORY: tuple[Request[Any], ...] = (
     q.Register(A, Draft(WIDER), expected=q.Expected("ordinal", 7)),
     q.Register(subject_of("b"), Draft('"no"', references=(Reference("x", "nobody", 1),))),
     q.Register(GONE, Draft('"int"')),
-    q.Derive(A, 1, add_tags=(Tagged("shop.Order.id", "sr_field", ("PII",)),)),
+    q.Derive(A, 1, add_tags=(TaggedPath("shop.Order.id", "sr_field", ("PII",)),)),
     q.Derive(EMPTY, 1),
     q.GetVersion(A, q.LATEST, find_tags=("*",)),
     q.GetVersion(EMPTY, 1),

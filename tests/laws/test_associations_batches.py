@@ -15,7 +15,7 @@ from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_PER_RESOURCE
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.resource import Resource
-from treaty.core.rights import Access, Permission, Rule, complete
+from treaty.core.rights import Access, AccessRule, Permission, with_included
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_lists_by_subject_by_name_and_by_id(bench: Bench) -> None:
 
 
 def access(*may: Permission, subjects: tuple[str, ...] = ("*",)) -> Access:
-    return Access((Rule(("user:a",), complete(may), subjects, (".",)),))
+    return Access((AccessRule(("user:a",), with_included(may), subjects, (".",)),))
 
 
 def asked(bench: Bench, request: q.Request[Any], who: Access) -> Any:

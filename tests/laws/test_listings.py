@@ -34,7 +34,7 @@ from treaty.core.requests import (
     SetMode,
     Visible,
 )
-from treaty.core.rights import Rights, Rule
+from treaty.core.rights import AccessRule, Rights
 from treaty.core.rows import Row, encode_row
 from treaty.core.tables import DictTables
 
@@ -201,7 +201,7 @@ def test_pages_of_settings(settled: Bench, size: int, prefix: Subject) -> None:
 
 
 def test_only_settings_of_what_may_be_read_are_listed(settled: Bench) -> None:
-    rights = Rights((Rule(("user:a",), frozenset({"read"}), ("t*", "n*"), (".a",)),))
+    rights = Rights((AccessRule(("user:a",), frozenset({"read"}), ("t*", "n*"), (".a",)),))
     command = Command(ListSettings(), "c", 1, access=rights.access("user:a"))
     decision = decide(settled.tables, command, settled.grammar)
 

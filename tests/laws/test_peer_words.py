@@ -28,7 +28,7 @@ from treaty.core.refusals import (
 )
 from treaty.core.registry import Reply, Token
 from treaty.core.requests import DeleteSubject, Register
-from treaty.core.rights import Access, Rule
+from treaty.core.rights import Access, AccessRule
 from treaty.core.schema import Draft
 from treaty.wire.peer import batch
 from treaty.wire.peer.batch import (
@@ -71,7 +71,7 @@ def of(hint: Any) -> st.SearchStrategy[Any]:
 @st.composite
 def handed_over(draw: st.DrawFn) -> Handed:
     request = draw(st.sampled_from(COMMANDS).flatmap(of))
-    rules = draw(st.none() | st.lists(of(Rule), max_size=3).map(tuple))
+    rules = draw(st.none() | st.lists(of(AccessRule), max_size=3).map(tuple))
     command = Command(
         request,
         draw(ANYTHING),
@@ -291,7 +291,7 @@ def test_the_same_rules_are_the_same_class_of_rights_and_few_are_kept() -> None:
     known = Classes(most=2)
 
     def of(name: str) -> Access | None:
-        access = Access((Rule((name,), frozenset({"read"})),))
+        access = Access((AccessRule((name,), frozenset({"read"})),))
         command = replace(PLAIN.command, access=access)
         return travelled(replace(PLAIN, command=command), known).command.access
 

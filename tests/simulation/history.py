@@ -27,7 +27,7 @@ from tests.simulation.judging.model.reserving import freed
 from tests.simulation.judging.roots import Place, Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
-from treaty.core.lineage import sealed, unfinished
+from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.names import Subject
 from treaty.core.ordered import Ordered
 from treaty.core.registry import Token
@@ -179,7 +179,7 @@ class History:
         if not commit.command_id:
             self._check_tool(before, commit)
             return self._past_with_tool(past, before, commit, rows)
-        if sealed(before) or unfinished(before):
+        if explain_sealed_log(before) or explain_unfinished_restore(before):
             raise Broken("log", f"{commit.command_id} was written to a log that is not whole, or was moved")
         name = name_in_commit(commit)
         if name in self.landed and (not self.judged or name in past.outcomes):
@@ -198,16 +198,20 @@ class History:
         """The past with what no command asked for: settings that were spoilt are gone, a restore that ends is there."""
         events: list[Event] = []
         for row, encoded in zip(rows, (one for one in commit.rows if one.table != NOVEL), strict=True):
-            if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
+            if (
+                isinstance(row.value, Alien)
+                and (encoded.table, encoded.key) in self.garbage
+                and not explain_unfinished_restore(before)
+            ):
                 scope = scope_of(row.key)
                 events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
-            if unfinished(before) or self.texts[-1].get((encoded.table, encoded.key)) == encoded.value:
+            if explain_unfinished_restore(before) or self.texts[-1].get((encoded.table, encoded.key)) == encoded.value:
                 continue  # what is written as it is already changes nothing: half a transaction is taken back so
             if (encoded.table, encoded.key, encoded.value) in self.by_hand:
                 events.append(_put(row))
             elif row.table == "counter":
                 events += self._freed(past, row)
-        if unfinished(before) and any(
+        if explain_unfinished_restore(before) and any(
             (row.table, row.key, row.value) == ("log_origin", RESTORING, None) for row in rows
         ):
             origin = next(row.value for row in rows if (row.table, row.key) == ("log_origin", ORIGIN))
@@ -224,7 +228,7 @@ class History:
 
     def _check_tool(self, before: DictTables, commit: Commit) -> None:
         """Rows that no command asked for: of a restore, a seal, a repair, or spoilt by somebody."""
-        if before.position == START or unfinished(before):
+        if before.position == START or explain_unfinished_restore(before):
             return
         gone = [row for row in commit.rows if row.table not in {*PLACED, "quarantine"}]
         gone = [row for row in gone if self.texts[-1].get((row.table, row.key)) != row.value]
@@ -288,7 +292,7 @@ class History:
         live = self.states[-1]
         spoilt = {(table, decode_key(key)) for table, key in self.garbage}
         fault = next((one for one in unsound(live) if one.table != NOVEL and (one.table, one.key) not in spoilt), None)
-        if fault is not None and not unfinished(live):
+        if fault is not None and not explain_unfinished_restore(live):
             raise Broken("log", f"rows that no history makes: {fault}")
 
     def check_loads(self) -> None:

@@ -14,17 +14,17 @@ from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, Level, VersionRange
 from treaty.core.requests import Creation, Expected, Force, Request, Scope
 from treaty.core.resource import Resource
-from treaty.core.schema import Draft, Metadata, Pairs, Reference, Tagged
+from treaty.core.schema import Draft, Metadata, Pairs, Reference, TaggedPath
 
 SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"), Subject(".", "a"), Subject(".y", "s"))
 """The fourth is mostly an alias, the context of the fifth is made and deleted again and again."""
 ALIASES = ("s", "t", ":.x:s", "a", "nowhere")
 """What an alias may lead to: itself, another alias and nothing at all among them."""
 MOST_IDS = 6
-TAGGED: Mapping[str, tuple[Tagged, ...]] = {
-    "inner": (Tagged("R.a", "sr_field", ("T",)),),
-    "outer": (Tagged("O.r", "sr_field", ("T", "U")),),
-    "whole": (Tagged("R", "sr_record", ("W",)),),
+TAGGED: Mapping[str, tuple[TaggedPath, ...]] = {
+    "inner": (TaggedPath("R.a", "sr_field", ("T",)),),
+    "outer": (TaggedPath("O.r", "sr_field", ("T", "U")),),
+    "whole": (TaggedPath("R", "sr_record", ("W",)),),
 }
 """Tags by what they are given to."""
 
@@ -71,7 +71,7 @@ class Asker:
     def properties(self) -> Pairs:
         return (("team", self.chance.choice("ab")),) if self.often(0.5) else ()
 
-    def tags(self) -> tuple[Tagged, ...]:
+    def tags(self) -> tuple[TaggedPath, ...]:
         """Mostly none."""
         return TAGGED[self.chance.choice(list(TAGGED))] if self.often(0.06) else ()
 

@@ -60,8 +60,8 @@ from treaty.core.requests import (
     UsesOf,
     Visible,
 )
-from treaty.core.resource import Association, Resource
-from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, Tagged
+from treaty.core.resource import Resource, ResourceAssociation
+from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A")
 
@@ -121,8 +121,8 @@ class Connection:
         subject: str,
         version: int = LATEST,
         *,
-        add_tags: tuple[Tagged, ...] = (),
-        remove_tags: tuple[Tagged, ...] = (),
+        add_tags: tuple[TaggedPath, ...] = (),
+        remove_tags: tuple[TaggedPath, ...] = (),
         metadata: Metadata | None = None,
         rules: RuleSet | None = None,
         number: int = 0,
@@ -263,7 +263,7 @@ class Connection:
         lifecycle: str = "",
         offset: int = 0,
         limit: int = ASSOCIATIONS_LISTED,
-    ) -> tuple[Association, ...]:
+    ) -> tuple[ResourceAssociation, ...]:
         """Return the associations of a subject (a string names one) or of resources; at most `limit` of them."""
         place = OfSubject(subject_of(of)) if isinstance(of, str) else of
         request = ListAssociations(place, kinds=kinds, lifecycle=lifecycle, offset=offset, limit=limit)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from treaty.core.finding import Finding
 from treaty.core.policy import Level
-from treaty.core.resource import Association
-from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, Tagged
+from treaty.core.resource import ResourceAssociation
+from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, TaggedPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class SchemaFound:
     time: int = 0
     deleted: bool = False
     max_id: int | None = None
-    tags: tuple[Tagged, ...] = ()
+    tags: tuple[TaggedPath, ...] = ()
     """What inside the text has tags, where they were asked for."""
 
 
@@ -58,7 +58,7 @@ class VersionFound:
     forced: Forced | None = None
     imported: bool = False
     """Whether it came with its id from another registry, and did not have to pass the policy."""
-    tags: tuple[Tagged, ...] = ()
+    tags: tuple[TaggedPath, ...] = ()
     """What inside the text has tags, where they were asked for."""
 
 
@@ -173,7 +173,7 @@ class Versions:
 
     versions: tuple[VersionFound, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
-    associations: tuple[tuple[Association, ...], ...] = ()
+    associations: tuple[tuple[ResourceAssociation, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from treaty.core.refusals import (
     error_tag,
 )
 from treaty.core.requests import Register, Request
-from treaty.core.resource import TOPIC, Association, Resource
+from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 
 KINDS = ("key", "value")
 """What of a topic a subject describes."""
@@ -40,7 +40,7 @@ ANY = "-"
 class Associations:
     """Associations by namespace and name of their resource, then by kind."""
 
-    associations: tuple[Association, ...]
+    associations: tuple[ResourceAssociation, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def list_messages(
 
 def format_finding(finding: Finding, format: str, *, reader: str, writer: str) -> str:  # noqa: A002 (the word of the protocol)
     """Print one finding as the checker of its format does; `reader` and `writer` are ``new`` and ``old`` or reversed."""
-    sentence = finding.told(reader=reader, writer=writer)
+    sentence = finding.message(reader=reader, writer=writer)
     if format == "JSON":
         return f'{{errorType:"{finding.rule}", description:"{sentence}\'}}'  # the odd closing quote is on the wire so
     if format == "PROTOBUF":

@@ -21,7 +21,7 @@ class Finding:
     reader: str = ""
     remedy: str = ""
 
-    def told(self, *, reader: str, writer: str) -> str:
+    def message(self, *, reader: str, writer: str) -> str:
         """Return the sentence with the words for the two sides filled in, for instance ``new`` and ``old``."""
         return self.sentence.replace("{reader}", reader).replace("{writer}", writer)
 

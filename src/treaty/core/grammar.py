@@ -10,7 +10,7 @@ from typing import Protocol
 
 from treaty.core.finding import Fault, Finding
 from treaty.core.meaning import Meaning
-from treaty.core.schema import Tagged
+from treaty.core.schema import TaggedPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ class Retag:
     """
 
     meaning: Meaning
-    add: tuple[Tagged, ...] = ()
-    remove: tuple[Tagged, ...] = ()
+    add: tuple[TaggedPath, ...] = ()
+    remove: tuple[TaggedPath, ...] = ()
     lenient: bool = False
 
 
@@ -106,7 +106,7 @@ class Inspected:
 class TagsFound:
     """What in a text has tags, in the order of the text."""
 
-    tagged: tuple[Tagged, ...] = ()
+    tagged: tuple[TaggedPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

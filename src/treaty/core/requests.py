@@ -29,7 +29,7 @@ from treaty.core.answers import (
 )
 from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import Subject
-from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, Tagged
+from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A", covariant=True)
 
@@ -99,8 +99,8 @@ class Register(Request[Registered]):
     create_with: Creation = Creation()
     time: int = -1
     """When it was registered, in milliseconds since the epoch, where somebody imports it (0: not known); -1: now."""
-    add_tags: tuple[Tagged, ...] = ()
-    remove_tags: tuple[Tagged, ...] = ()
+    add_tags: tuple[TaggedPath, ...] = ()
+    remove_tags: tuple[TaggedPath, ...] = ()
     propagate_tags: bool = False
     exact: bool = False
     """To this subject itself, even where it is an alias, as importers mean it."""
@@ -118,8 +118,8 @@ class Derive(Request[Registered]):
     subject: Subject
     version: Selector
     number: int = 0
-    add_tags: tuple[Tagged, ...] = ()
-    remove_tags: tuple[Tagged, ...] = ()
+    add_tags: tuple[TaggedPath, ...] = ()
+    remove_tags: tuple[TaggedPath, ...] = ()
     metadata: Metadata | None = None
     rules: RuleSet | None = None
     merge_rules: RuleSet | None = None

@@ -12,7 +12,7 @@ from treaty.core.commit import MODULUS
 from treaty.core.rows import Encoded, Key, decode_key, key_text
 
 
-class Rooted(Protocol):
+class RootedTables(Protocol):
     """Tables that know what they and each of their rows add to the root."""
 
     @property
@@ -49,7 +49,7 @@ class RowDigests:
                 self._shares[place] = row.digest
 
 
-def roots_after(tables: Rooted, rows: Iterable[Encoded]) -> Mapping[str, int]:
+def roots_after(tables: RootedTables, rows: Iterable[Encoded]) -> Mapping[str, int]:
     """Return what each table adds to the root after some rows were applied; of rows that change again the last state counts.
 
     A table that adds nothing is missing.
@@ -57,7 +57,7 @@ def roots_after(tables: Rooted, rows: Iterable[Encoded]) -> Mapping[str, int]:
     return roots_with(tables, ((row, decode_key(row.key)) for row in rows))
 
 
-def roots_with(tables: Rooted, rows: Iterable[tuple[Encoded, Key]]) -> dict[str, int]:
+def roots_with(tables: RootedTables, rows: Iterable[tuple[Encoded, Key]]) -> dict[str, int]:
     """Return the same where the keys have been read."""
     roots, share = dict(tables.roots), tables.share
     for (table, key), row in {(row.table, key): row for row, key in rows}.items():

@@ -150,10 +150,10 @@ def _findings(answer: Answer) -> tuple[Finding, ...]:
 
 
 def _backward(found: Finding) -> Reason:
-    said = found.told(reader="new", writer="old")
+    said = found.message(reader="new", writer="old")
     return Reason("backward", found.rule, found.path, said, found.detail, found.writer, found.reader, found.remedy)
 
 
 def _forward(found: Finding) -> Reason:
-    said = found.told(reader="old", writer="new")
+    said = found.message(reader="old", writer="new")
     return Reason("forward", found.rule, found.path, said, found.detail, found.reader, found.writer, found.remedy)

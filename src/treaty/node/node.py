@@ -10,7 +10,7 @@ from treaty.core.command import Command, Needs
 from treaty.core.commit import as_root
 from treaty.core.decide import decide
 from treaty.core.limits import DECISION_ROUNDS
-from treaty.core.lineage import unfinished
+from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.operations import is_command, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, FRESH, Call, Reply, Token, refuse_bad_call
@@ -182,7 +182,7 @@ class Node:
             await self.follower.look()
         if call.after is not None:
             await self._reach(call.after)  # the look may have shown another history
-        reason = unfinished(self._tables)
+        reason = explain_unfinished_restore(self._tables)
         if reason:
             raise Unavailable(reason, READ_ONLY_SECONDS)
         verdict = await self._verdict(command)

@@ -7,7 +7,7 @@ from typing import TypeVar
 from treaty.core.command import Command
 from treaty.core.grammar import Question
 from treaty.core.limits import DECISION_ROUNDS, HANDED_WITHIN, OUTCOMES, QUEUE
-from treaty.core.lineage import sealed, unfinished
+from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Reply, Token
 from treaty.core.requests import Request
@@ -64,7 +64,7 @@ class Queue:
         tables = self._follower.tables
         quarantine = tables.quarantine
         if not quarantine:
-            return unfinished(tables) or sealed(tables)
+            return explain_unfinished_restore(tables) or explain_sealed_log(tables)
         table, key = next(iter(quarantine))
         first = f"the first in table {table!r}: {quarantine[table, key]}"
         return f"{len(quarantine)} rows can't be read here ({first}), and deciding without them is wrong; upgrade this node"

@@ -12,7 +12,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import Force, GetVersion, ListSubjects, Register
-from treaty.core.rights import Access, Permission, Rule
+from treaty.core.rights import Access, AccessRule, Permission
 from treaty.core.schema import Draft
 from treaty.node.peers import handing
 from treaty.wire.peer.message import Done, Handed, Late, Refused
@@ -66,7 +66,7 @@ async def test_who_asks_and_what_they_may_travels_along() -> None:
         forced = Register(subject_of("mine"), Draft('["a"]', "TOY"), force=Force("user:ada", "why"))
 
         def ada(*may: Permission) -> Call:
-            return Call(principal="user:ada", access=Access((Rule(("user:ada",), frozenset(may), ("mine",)),)))
+            return Call(principal="user:ada", access=Access((AccessRule(("user:ada",), frozenset(may), ("mine",)),)))
 
         with pytest.raises(Forbidden, match="user:ada is not allowed to do this: it needs the permission config"):
             await it.nodes["b"].ask(forced, ada("read", "register"))

@@ -18,7 +18,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListVersions
-from treaty.core.rights import Access, Rule
+from treaty.core.rights import Access, AccessRule
 from treaty.log.kafka.any.log import AnyLog
 from treaty.log.log import AppendResult, Log, LogDelta
 from treaty.log.memory import MemoryLog
@@ -270,7 +270,7 @@ async def test_readers_can_not_make_the_log_grow_faster_than_one_append_at_a_tim
     partition = Partition()
     async with living(log_on(partition, Storm(latency=0.001))) as node:
         await node.ask(post("s"))
-        reading_only = Access((Rule(("reader",), frozenset({"read"})),))
+        reading_only = Access((AccessRule(("reader",), frozenset({"read"})),))
 
         async def reads() -> None:
             for _ in range(10):

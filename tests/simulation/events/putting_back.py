@@ -6,7 +6,7 @@ import random
 from tests.simulation.history import NOVEL
 from tests.simulation.members import Site
 from tests.simulation.runs.table import Sql
-from treaty.core.lineage import unfinished
+from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.tables import DictTables
 from treaty.log.care.restore import ORIGIN
 
@@ -22,7 +22,7 @@ async def put_back(site: Site, chance: random.Random) -> None:
     whole = [
         one
         for one, state in states.items()
-        if not unfinished(state) and not _spoilt(state) and state.get("log_origin", ORIGIN) == origin
+        if not explain_unfinished_restore(state) and not _spoilt(state) and state.get("log_origin", ORIGIN) == origin
     ]
     if not whole:
         return

@@ -10,7 +10,7 @@ from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import START
 from treaty.core.counters import IDS_SPARED
 from treaty.core.limits import RESTORE_GAP
-from treaty.core.lineage import unfinished
+from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.rows import Key
 from treaty.core.tables import DictTables
 from treaty.core.values import Counter
@@ -56,7 +56,7 @@ async def _read(site: Site, log: Log) -> LogDelta | None:
 
 def check_restored(before: DictTables, now: DictTables, *, gap: int) -> None:
     """All rows of the dump are there, and no others; counters of ids are raised."""
-    if unfinished(now):
+    if explain_unfinished_restore(now):
         raise Broken("log", "a restore ended, and the log says that it is not whole")
     told, wanted = _plain(now), _plain(before)
     if told.keys() != wanted.keys():

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from treaty.core.root import Rooted
+from treaty.core.root import RootedTables
 from treaty.core.rows import Encoded, Key
 from treaty.node import writer
 
@@ -10,5 +10,5 @@ LAWS = {"root"}
 PLACE, NAME = writer, "roots_with"
 
 
-def planted(tables: Rooted, rows: Iterable[tuple[Encoded, Key]]) -> dict[str, int]:
+def planted(tables: RootedTables, rows: Iterable[tuple[Encoded, Key]]) -> dict[str, int]:
     return dict(tables.roots)

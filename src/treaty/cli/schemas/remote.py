@@ -138,7 +138,7 @@ def _named(registry: Connection, references: Sequence[str]) -> tuple[Reference, 
 
 def _sentence(finding: Finding, level: str | None) -> str:
     reader, writer = SIDES.get((level or "").removesuffix("_TRANSITIVE"), ("reading", "writing"))
-    return finding.told(reader=reader, writer=writer)
+    return finding.message(reader=reader, writer=writer)
 
 
 def _in_force(told: Told) -> dict[str, Any]:

@@ -161,7 +161,7 @@ class Writer(Generic[C]):
         findings = form.compare(form.parse(meaning, False), form.parse(own, False), "STRICT")
         findings = tuple(filter(self._own.concerns, findings))
         if findings:
-            message = f"{what} can't read what this serializer's own schema writes: {findings[0].told(reader='found', writer='own')}"
+            message = f"{what} can't read what this serializer's own schema writes: {findings[0].message(reader='found', writer='own')}"
             raise BadValue(f"{message} (at {findings[0].path}); strict=False writes all the same")
 
     def _by_id(self, choose: UseId) -> Pen[C]:

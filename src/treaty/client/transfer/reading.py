@@ -25,7 +25,7 @@ from treaty.core.requests import (
     ListVersions,
     Scope,
 )
-from treaty.core.resource import Association
+from treaty.core.resource import ResourceAssociation
 
 Told = Callable[[str, int, int], None]
 """Is told what is done, how much of it, and of how much (0: not known)."""
@@ -105,13 +105,13 @@ def _with_associations(registry: Registry, prefix: Subject, snapshot: Snapshot) 
     return replace(snapshot, associations=tuple(sorted(inside, key=resource_order)))
 
 
-def _of_subject(registry: Registry, subject: str) -> list[Association]:
+def _of_subject(registry: Registry, subject: str) -> list[ResourceAssociation]:
     return _listed(registry, OfSubject(subject_of(subject)))
 
 
-def _listed(registry: Registry, of: OfName | OfSubject) -> list[Association]:
-    found: list[Association] = []
-    page: tuple[Association, ...] | None = None
+def _listed(registry: Registry, of: OfName | OfSubject) -> list[ResourceAssociation]:
+    found: list[ResourceAssociation] = []
+    page: tuple[ResourceAssociation, ...] | None = None
     while page is None or len(page) == ASSOCIATIONS_LISTED:
         page = registry.ask(ListAssociations(of, offset=len(found))).answer.associations
         found += page

@@ -27,7 +27,7 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
-from treaty.core.resource import Association
+from treaty.core.resource import ResourceAssociation
 from treaty.core.schema import Draft
 
 THREADS = 16
@@ -135,7 +135,7 @@ class _Writing:
         subject = Subject(scope.context, scope.name or "")
         return self.registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer.ordinal
 
-    def _associate(self, one: Association) -> Request[object]:
+    def _associate(self, one: ResourceAssociation) -> Request[object]:
         given = Given(one.guid, one.created, one.updated) if self.plan.native and one.guid else None
         wish = Wish(one.kind, subject_of(one.subject), one.lifecycle, one.frozen or None, given=given)
         return Associate(one.resource, (wish,))
@@ -164,7 +164,7 @@ def _name(version: VersionFound) -> str:
     return f"{version.subject} version {version.number}"
 
 
-def _tie(one: Association) -> str:
+def _tie(one: ResourceAssociation) -> str:
     return f"{one.kind} of {one.resource.name} in {one.resource.namespace}"
 
 

@@ -31,7 +31,7 @@ from treaty.core.refusals import (
     Refusal,
     SubjectAssociated,
 )
-from treaty.core.resource import TOPIC, Association, Resource
+from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 from treaty.core.rows import Key
 from treaty.core.values import Association as Value
 from treaty.core.values import Used
@@ -95,15 +95,15 @@ def resource_of(one: Tied) -> Resource:
     return Resource(value.resource, value.namespace, str(key[0]), value.type)
 
 
-def told_of_subject(view: View, subject: Subject) -> tuple[Association, ...]:
+def told_of_subject(view: View, subject: Subject) -> tuple[ResourceAssociation, ...]:
     """Return what is told of a subject's associations."""
     return tuple(told(one) for one in _rows(view, of_subject(view, subject)))
 
 
-def told(one: Tied) -> Association:
+def told(one: Tied) -> ResourceAssociation:
     """Return what is told of an association."""
     value = one[1]
-    return Association(
+    return ResourceAssociation(
         subject=value.subject,
         guid=value.guid,
         resource=resource_of(one),

@@ -19,7 +19,7 @@ from treaty.core.law.versions import STATES, Kept, found, latest_version, rows_o
 from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
-from treaty.core.resource import Association
+from treaty.core.resource import ResourceAssociation
 from treaty.core.rows import Key
 from treaty.core.schema import RuleSet
 from treaty.core.values import Counter
@@ -155,7 +155,7 @@ def _asks_who_is_tied(request: requests.ListSchemas) -> bool:
     return bool(request.resource_type or request.kinds or request.lifecycles)
 
 
-def _associated(view: View, subject: Subject, request: requests.ListSchemas) -> tuple[Association, ...]:
+def _associated(view: View, subject: Subject, request: requests.ListSchemas) -> tuple[ResourceAssociation, ...]:
     """Associations of a subject that a list asks for."""
     return tuple(
         one

@@ -11,7 +11,7 @@ from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
 from treaty.core.requests import Visible
-from treaty.core.schema import Draft, Tagged
+from treaty.core.schema import Draft, TaggedPath
 from treaty.core.values import Schema
 from treaty.core.view import View
 
@@ -25,8 +25,8 @@ def retagged(
     draft: Draft,
     grammar: Grammar,
     *,
-    add: tuple[Tagged, ...],
-    remove: tuple[Tagged, ...] = (),
+    add: tuple[TaggedPath, ...],
+    remove: tuple[TaggedPath, ...] = (),
     visible: Visible = "live",
     lenient: bool = False,
 ) -> Draft:
@@ -50,7 +50,7 @@ def retagged(
     return replace(draft, text=told.text)
 
 
-def tags_in(view: View, context: str, schema: Schema, grammar: Grammar) -> tuple[Tagged, ...]:
+def tags_in(view: View, context: str, schema: Schema, grammar: Grammar) -> tuple[TaggedPath, ...]:
     """Return what in a stored schema has tags; nothing for a format that nobody here can read."""
     if schema.format not in grammar.formats:
         return ()
@@ -62,7 +62,7 @@ def tags_in(view: View, context: str, schema: Schema, grammar: Grammar) -> tuple
 
 def tags_told(
     view: View, context: str, schema_id: int, grammar: Grammar, wanted: tuple[str, ...]
-) -> tuple[Tagged, ...]:
+) -> tuple[TaggedPath, ...]:
     """Return what in a schema has one of the wanted tags, with all its tags; ``*`` wants every tag."""
     if not wanted:
         return ()

@@ -18,7 +18,7 @@ from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
 from treaty.core.operations import OPERATIONS
 from treaty.core.registry import Reply, Token
 from treaty.core.requests import Request
-from treaty.core.rights import Access, Rule
+from treaty.core.rights import Access, AccessRule
 from treaty.wire.peer.errors import error_form, error_from
 from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Passed, ReadBarrier, Refused, Told
 
@@ -137,7 +137,7 @@ class Classes:
         if found is None:
             if not isinstance(rules, list):
                 raise DecodeError("rules are an array")
-            found = self.known[key] = Access(tuple(decode_message(Rule, one) for one in rules))
+            found = self.known[key] = Access(tuple(decode_message(AccessRule, one) for one in rules))
             if len(self.known) > self.most:
                 self.known.popitem(last=False)
         return found

@@ -33,7 +33,7 @@ from treaty.core.refusals import (
     SubjectAssociated,
     TooManyAssociations,
 )
-from treaty.core.resource import Association, Resource
+from treaty.core.resource import Resource, ResourceAssociation
 from treaty.core.values import Association as Value
 
 Key = tuple[str, str, str]
@@ -292,9 +292,11 @@ def _take_apart(
 # -------------------------------------------------------------------------------------------------------- queries
 
 
-def told_association(key: Key, one: Value) -> Association:
+def told_association(key: Key, one: Value) -> ResourceAssociation:
     resource = Resource(one.resource, one.namespace, key[0], one.type)
-    return Association(one.subject, one.guid, resource, one.kind, one.lifecycle, one.frozen, one.created, one.updated)
+    return ResourceAssociation(
+        one.subject, one.guid, resource, one.kind, one.lifecycle, one.frozen, one.created, one.updated
+    )
 
 
 def _asked(past: Past, request: t.ListAssociations) -> list[tuple[Key, Value]]:
@@ -349,7 +351,7 @@ def _one_resource(past: Past, request: t.ListAssociations, *, schemas: bool) -> 
     return t.ResourceBound(resources.pop(), tuple(bound))
 
 
-def listed_associations(past: Past, subject: Subject, request: q.ListSchemas) -> tuple[Association, ...]:
+def listed_associations(past: Past, subject: Subject, request: q.ListSchemas) -> tuple[ResourceAssociation, ...]:
     """Associations of a subject that a list of schemas asks for."""
     return tuple(
         told_association(key, one)

@@ -13,7 +13,7 @@ from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, TAGGED
 from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidSchema, TooLarge
-from treaty.core.schema import Draft, Metadata, Reference, RuleSet, Tagged
+from treaty.core.schema import Draft, Metadata, Reference, RuleSet, TaggedPath
 from treaty.core.values import Schema, Used
 
 VERSION_PROPERTY = "confluent:version"
@@ -154,8 +154,8 @@ def change_tags(
     past: Past,
     subject: Subject,
     draft: Draft,
-    add: tuple[Tagged, ...],
-    remove: tuple[Tagged, ...] = (),
+    add: tuple[TaggedPath, ...],
+    remove: tuple[TaggedPath, ...] = (),
     *,
     visible: str = "live",
     lenient: bool = False,
@@ -173,7 +173,7 @@ def change_tags(
     return replace(draft, text=told.text)
 
 
-def tags_in(past: Past, context: str, schema: Schema) -> tuple[Tagged, ...]:
+def tags_in(past: Past, context: str, schema: Schema) -> tuple[TaggedPath, ...]:
     """What inside a stored schema has tags."""
     if schema.format not in FORMATS:
         return ()

@@ -23,7 +23,7 @@ from treaty.core import requests as q
 from treaty.core.grammar import Invalid
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
-from treaty.core.schema import Draft, Tagged
+from treaty.core.schema import Draft, TaggedPath
 
 
 def homes(past: Past, subject: Subject) -> list[Subject]:
@@ -85,7 +85,7 @@ def _schema_found(past: Past, context: str, schema_id: int, subject: Subject | N
     )
 
 
-def _tags(past: Past, context: str, schema_id: int, wanted: tuple[str, ...]) -> tuple[Tagged, ...]:
+def _tags(past: Past, context: str, schema_id: int, wanted: tuple[str, ...]) -> tuple[TaggedPath, ...]:
     if not wanted:
         return ()
     schema = past.schema(context, schema_id)

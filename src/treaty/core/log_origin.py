@@ -4,7 +4,7 @@ from treaty.core.values import LogOrigin
 from treaty.core.view import View
 
 
-def unfinished(view: View) -> str:
+def explain_unfinished_restore(view: View) -> str:
     """Return why nothing may be read from this log yet; empty where it is whole."""
     mark = view.get("log_origin", ("restoring",))
     if not isinstance(mark, LogOrigin):
@@ -15,7 +15,7 @@ def unfinished(view: View) -> str:
     )
 
 
-def sealed(view: View) -> str:
+def explain_sealed_log(view: View) -> str:
     """Return why nothing may be written to this log any more; empty where it may."""
     mark = view.get("log_origin", ("successor",))
     if not isinstance(mark, LogOrigin):
