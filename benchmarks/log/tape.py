@@ -11,9 +11,9 @@ from treaty.core.rows import Encoded
 from treaty.core.schema import Draft
 from treaty.log.log import AppendResult
 from treaty.log.memory import MemoryLog
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import process_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_process_service
 
 NUMBER = 7_000_000
 """The number of the recorded registration; others have another one in its place."""
@@ -39,7 +39,7 @@ class _Recorded(MemoryLog):
 
 async def _record() -> Commit:
     log = _Recorded()
-    node = Node(log, process_desk(), real_world())
+    node = Node(log, make_process_service(), real_environment())
     await node.start()
     await node.ask(registration(NUMBER - 1))  # the first one makes rows that others find there
     await node.ask(registration(NUMBER))

@@ -11,19 +11,18 @@ import uvicorn
 
 from treaty.api.application import application
 from treaty.api.hot import protocol
-from treaty.api.peer.door import InnerDoor
-from treaty.api.peer.trust import Trust
+from treaty.api.peer import PeerAuthenticator, PeerEndpoint
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
 from treaty.log.urls import open_log
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_thread_service
 
 
 async def node_on(url: str) -> Node:
     """A node on the log that a URL names, not yet started."""
-    return Node(await open_log(url), thread_desk(), real_world())
+    return Node(await open_log(url), make_thread_service(), real_environment())
 
 
 class Served:
@@ -35,7 +34,7 @@ class Served:
         make: Callable[[str], Awaitable[Node]] = node_on,
         *,
         at: Callable[[str], Awaitable[Node]] | None = None,
-        trust: Trust | None = None,
+        trust: PeerAuthenticator | None = None,
     ) -> None:
         """`at` makes a node that knows its own URL; `trust` opens the door of other nodes."""
         self.socket = socket.create_server(("127.0.0.1", 0))
@@ -52,7 +51,7 @@ class Served:
         node = await making
         await node.start()
         self.node, self.loop = node, asyncio.get_running_loop()
-        inner = None if self._trust is None else InnerDoor(node.take, self._trust)
+        inner = None if self._trust is None else PeerEndpoint(node.take, self._trust)
         app = application(node, inner=inner)
         config = uvicorn.Config(app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
         config.load()

@@ -38,9 +38,9 @@ from treaty.core.requests import (
 from treaty.core.schema import Draft
 from treaty.log.log import Log, LogDelta, StoreStats
 from treaty.log.urls import open_log
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_thread_service
 
 ORDERS = subject_of("orders")
 EVENTUAL = Call(consistency="eventual")
@@ -199,7 +199,7 @@ class Lagging:
 
 async def lagging(url: str) -> Node:
     log: Log = Lagging(await open_log(url))  # type: ignore[assignment]  # it is one by its methods
-    return Node(log, thread_desk(), real_world())
+    return Node(log, make_thread_service(), real_environment())
 
 
 def test_a_client_reads_its_own_writes_at_a_node_that_lags(door: Door, log: str) -> None:

@@ -22,7 +22,7 @@ from treaty.cli.journal import JsonLines, TextLines
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.limits import GZIP_BYTES, REQUEST_BYTES
-from treaty.node.status import Kept
+from treaty.node.status import StoredCounts
 
 NAMES = tuple(f"orders-{number}-value" for number in range(1000))
 FEW = NAMES[: GZIP_BYTES // 32]
@@ -244,4 +244,4 @@ def test_what_is_kept_is_counted() -> None:
         def get(self, table: str, key: tuple[str]) -> object:
             return key if key in self.rows[table] else None
 
-    assert Kept.of(Tables()) == Kept(2, 3, 0, 2)  # type: ignore[arg-type]  # as much of tables as is asked
+    assert StoredCounts.of(Tables()) == StoredCounts(2, 3, 0, 2)  # type: ignore[arg-type]  # as much of tables as is asked

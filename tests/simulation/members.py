@@ -25,13 +25,13 @@ from treaty.core.rows import Alien, Key, Row
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables, View
 from treaty.log.log import Log
-from treaty.node.chain import Decide
-from treaty.node.grammar import Desk
+from treaty.node.batch import Decide
+from treaty.node.environment import Environment
 from treaty.node.node import Node
+from treaty.node.schema_service import SchemaService
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
-from treaty.node.world import World
 from treaty.wire.peer.batch import Classes, batch_from
 from treaty.wire.peer.message import Handed, Told
 
@@ -77,18 +77,18 @@ class Knowing:
         return getattr(self.inner, name)
 
 
-class _Carrier(Way):
+class _Transport(Way):
     """A node's way to others: what it hands over may be open from then on."""
 
     def __init__(self, site: "Site") -> None:
         super().__init__(site.net)
         self._sent = site.sent
 
-    async def carry(
+    async def send(
         self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
         self._sent.update(one.command.command_id for one in batch_from(body, Classes()) if isinstance(one, Handed))
-        await super().carry(address, body, heard, timeout=timeout, request_id=request_id)
+        await super().send(address, body, heard, timeout=timeout, request_id=request_id)
 
 
 class Site:
@@ -141,7 +141,7 @@ class Site:
             sends=lambda append: self._sends(append, newer=newer),
         )
         log = self.store.open(door)
-        world = World(loop.time, self._clock(chance), chance.randbytes, asyncio.sleep)
+        world = Environment(loop.time, self._clock(chance), chance.randbytes, asyncio.sleep)
 
         async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
             await asyncio.sleep(self.weather.latency * 2 * chance.expovariate(1.0))
@@ -149,8 +149,8 @@ class Site:
 
         held = self._tables(member, chance)
         tables: Tables = Knowing(held) if newer else held
-        desk = Desk(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES)
-        node = Node(log, desk, world, tables, carrier=None if log.lockable else _Carrier(self))
+        desk = SchemaService(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES)
+        node = Node(log, desk, world, tables, transport=None if log.lockable else _Transport(self))
         self.net.nodes[member.name] = node
         if newer:
             node._writer._decide = self._novel(node._writer._decide, chance)

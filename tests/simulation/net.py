@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from treaty.node.node import Node
-from treaty.node.peers.taking import answer
+from treaty.node.peer_batches import answer_batch
 from treaty.wire.peer.batch import Classes, batch_from, line_bytes
 from treaty.wire.peer.message import Handed, PeerAwayError, Told
 
@@ -55,7 +55,7 @@ class Net:
                 say(line)
 
         try:
-            await answer(batch_from(body, Classes()), lambda handed: self.within(node, handed), said)
+            await answer_batch(batch_from(body, Classes()), lambda handed: self.within(node, handed), said)
         finally:
             say(b"")
 
@@ -66,11 +66,11 @@ def unheard(_: bytes) -> None:
 
 @dataclass
 class Way:
-    """A `Carrier` over a net."""
+    """A `PeerTransport` over a net."""
 
     net: Net
 
-    async def carry(
+    async def send(
         self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
         net, count = self.net, len(batch_from(body, Classes()))

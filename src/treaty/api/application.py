@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from treaty.api.confluent.dialect import Dialect
 from treaty.api.confluent.openapi import served as described
 from treaty.api.confluent.server import LEVEL
-from treaty.api.gate import Gate, Inner
+from treaty.api.gate import Gate, Inner, RunningNode
 from treaty.api.hot import Memo
-from treaty.api.member import Member
 from treaty.api.metrics import Metrics
 from treaty.api.native import NativeDialect
 from treaty.api.operations import Operations
@@ -25,12 +24,12 @@ class Application:
     gate: Gate
     memo: Memo
     metrics: Metrics
-    member: Member = field(repr=False)
+    member: RunningNode = field(repr=False)
     guards: Guards | None = None
 
 
 def application(
-    member: Member,
+    member: RunningNode,
     metrics: Metrics | None = None,
     memo: Memo | None = None,
     guards: Guards | None = None,

@@ -1,6 +1,6 @@
 """Where the rooms meet: a URL becomes a running member, a member becomes a server.
 
-Nothing else builds a node or a server; what a deployment decides (which log, which desk, which clock) is decided here.
+Nothing else builds a node or a server; what a deployment decides (which log, which schema service, which clock) is decided here.
 """
 
 import asyncio
@@ -26,14 +26,13 @@ from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, open_log
 from treaty.node.embedded import AsyncEmbedded, Embedded
+from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, read_keys
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.peers.carrier import Carrier
-from treaty.node.pool import process_desk, thread_desk
-from treaty.node.sealing.keys import KeyFileError, read_keys
-from treaty.node.sealing.vault import NO_KEYS, Vault
+from treaty.node.peer_batches import PeerTransport
+from treaty.node.schema_service import make_process_service, make_thread_service
 from treaty.node.segment.keeper import Keeper, Write
 from treaty.node.segment.layered import LayeredTables
-from treaty.node.world import real_world
 
 journal = logging.getLogger("treaty.node")
 
@@ -114,30 +113,30 @@ async def member(
     writes_state: bool = False,
     metadata_keys: Path | None = None,
     terms: LogOptions = DEFAULT_OPTIONS,
-    carrier: Carrier | None = None,
+    transport: PeerTransport | None = None,
     alone: bool = False,
 ) -> AsyncIterator[Node]:
     """Run a node over the log that a URL names, while the block runs.
 
     It stands on the state file, and where it `writes_state` has a new one written when much has changed.
     Sensitive metadata is sealed with the keys of a file, if there is one.
-    The log is opened on `terms`; a `carrier` reaches other nodes, unless this one is `alone`.
+    The log is opened on `terms`; a `transport` reaches other nodes, unless this one is `alone`.
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used,
     `KeyFileError` where the file of keys can't be, `PeeringError` where other nodes must be reached and can't be.
     """
-    vault = vault_of(metadata_keys)
+    cipher = cipher_of(metadata_keys)
     try:
         log = await open_log(url, terms)
     except OSError as reason:
         raise LogUnavailableError(f"{url}: {reason}") from reason
-    if log.single_writer and not alone and (carrier is None or not terms.address):
+    if log.single_writer and not alone and (transport is None or not terms.address):
         await log.close()
-        raise PeeringError(_NEEDS_PEERS if carrier is None else _NEEDS_ADDRESS)
+        raise PeeringError(_NEEDS_PEERS if transport is None else _NEEDS_ADDRESS)
     tables = LayeredTables()
     writer = state_writer(url, state, terms) if state is not None and writes_state else None
     keeper = Keeper(state, tables, writer, waits=state is not None)
     keeper.open()
-    node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault, carrier=carrier)
+    node = Node(log, make_process_service(), real_environment(), tables, keeper, cipher=cipher, transport=transport)
     await node.start()
     try:
         yield node
@@ -145,9 +144,9 @@ async def member(
         await node.close()
 
 
-def vault_of(metadata_keys: Path | None) -> Vault:
+def cipher_of(metadata_keys: Path | None) -> MetadataCipher:
     """The keys of a file; none where there is no file. Raises `KeyFileError`."""
-    return NO_KEYS if metadata_keys is None else Vault(read_keys(metadata_keys))
+    return NO_KEYS if metadata_keys is None else MetadataCipher(read_keys(metadata_keys))
 
 
 Where = str | Mapping[str, Any] | Settings | None
@@ -170,9 +169,9 @@ def connect(
     if isinstance(found, Settings):
         remote = HttpRegistry(found)
         return Connection(remote if found.keep is None else Cached(remote, found.keep))
-    vault = vault_of(metadata_keys)
+    cipher = cipher_of(metadata_keys)
     terms = LogOptions(tuple((log_config or {}).items()))
-    return Connection(Embedded(lambda: _node(found, terms, vault)))
+    return Connection(Embedded(lambda: _node(found, terms, cipher)))
 
 
 def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None = None) -> AsyncConnection:
@@ -189,9 +188,9 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
     return AsyncConnection(AsyncEmbedded(lambda: _node(found, terms)))
 
 
-async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, vault: Vault = NO_KEYS) -> Node:
+async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataCipher = NO_KEYS) -> Node:
     """A node of this program. It stands on the state file that servers have written, and writes none."""
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
     keeper = Keeper(state, tables)
     keeper.open()
-    return Node(log, thread_desk(), real_world(), tables, keeper, vault=vault)
+    return Node(log, make_thread_service(), real_environment(), tables, keeper, cipher=cipher)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from treaty.core.refusals import Unavailable
 from treaty.node.follower import Follower
-from treaty.node.pending import MovedError
+from treaty.node.queued_command import NotLeaderError
 
 BARRIER_TRIES = 40
 """Appends that may come second before the strict reads that waited for all of them are sent away (503)."""
@@ -57,7 +57,7 @@ class Barriers:
     async def wait(self, *, taken: bool = False) -> None:
         """Return when the tables show everything that was acknowledged before this call.
 
-        `taken`: it is for another node, and will not be passed on: `MovedError` says who might do it. Raises
+        `taken`: it is for another node, and will not be passed on: `NotLeaderError` says who might do it. Raises
         `Unavailable` where appends came second too often, and `LogUnavailableError`.
         """
         key = self._follower.next_look, taken
@@ -122,7 +122,7 @@ class Barriers:
     def send_away(self, address: str) -> None:
         """Tell other nodes that a third one might help them."""
         for key in [key for key, one in self._waiting.items() if one.taken]:
-            self._waiting.pop(key).passed.set_exception(MovedError(address))
+            self._waiting.pop(key).passed.set_exception(NotLeaderError(address))
 
     def close(self) -> None:
         """Send everybody away."""

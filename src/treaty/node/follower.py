@@ -11,8 +11,8 @@ from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row
 from treaty.core.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
+from treaty.node.environment import Environment, trim_memory
 from treaty.node.status import Counts
-from treaty.node.world import World, give_back
 
 log = logging.getLogger("treaty.node")
 
@@ -38,7 +38,7 @@ class Follower:
     can't prove that the answer is as new as the request.
     """
 
-    def __init__(self, source: Log, tables: Tables, world: World, counts: Counts) -> None:
+    def __init__(self, source: Log, tables: Tables, environment: Environment, counts: Counts) -> None:
         """Follow nothing yet; `look` reads everything there is."""
         self.tables = tables
         self.begun = 0
@@ -60,7 +60,7 @@ class Follower:
         """Whether the tables come to the root that the log states for their place. Nobody is answered from others."""
         self._wrong_at = 0.0
         self._log = source
-        self._world = world
+        self._environment = environment
         self._counts = counts
         self._next: asyncio.Future[None] | None = None
         self._looker: asyncio.Task[None] | None = None
@@ -77,7 +77,7 @@ class Follower:
     @property
     def trouble(self) -> str:
         """Why the log can't be looked at: what the last look met, or that the one on its way takes too long."""
-        waited = 0.0 if self._looks_since is None else self._world.now() - self._looks_since
+        waited = 0.0 if self._looks_since is None else self._environment.now() - self._looks_since
         if waited > SLOW_SECONDS and not self._trouble:
             return f"{self._log.url} has not answered for {waited:.0f} seconds"
         return self._trouble
@@ -87,7 +87,7 @@ class Follower:
         """How far the log is known here, and since when nothing newer is; for messages."""
         if self.looked_at is None:
             return "this node has not read it yet"
-        ago = self._world.now() - self.looked_at
+        ago = self._environment.now() - self.looked_at
         return f"this node shows sequence {self.position.sequence}, as of {ago:.0f} seconds ago"
 
     @property
@@ -118,7 +118,7 @@ class Follower:
         while self._next is not None:
             waiters, self._next = self._next, None
             number = self.begin()
-            self._looks_since = self._world.now()
+            self._looks_since = self._environment.now()
             try:
                 await self._look()
             except asyncio.CancelledError:
@@ -141,7 +141,11 @@ class Follower:
         before = self.position
         self._counts.looks += 1
         tip = await self._log.tip()
-        if self.wrong is not None and self.wrong.tip.agrees(tip) and self._world.now() - self._wrong_at < WRONG_SECONDS:
+        if (
+            self.wrong is not None
+            and self.wrong.tip.agrees(tip)
+            and self._environment.now() - self._wrong_at < WRONG_SECONDS
+        ):
             raise WrongRootError(self._log.url, tip, self.wrong.found)
         if (
             self.tables.damaged
@@ -151,14 +155,14 @@ class Follower:
         ):
             await self._read()  # nothing is proven yet, or the log has lost what was read from it
         await self.reach(tip)
-        self.tip, self.looked_at = tip, self._world.now()
+        self.tip, self.looked_at = tip, self._environment.now()
 
     async def look_held(self) -> None:
         """Look while this node holds the log: one read shows the tip, and nobody else moves it. Raises as `look`."""
         number = self.begin()
         self._counts.looks += 1
         await self._read()
-        self.tip, self.looked_at = self.position, self._world.now()
+        self.tip, self.looked_at = self.position, self._environment.now()
         self.finish(number)
 
     def hear_of(self, error: LogDamagedError) -> None:
@@ -221,7 +225,7 @@ class Follower:
         delta = await self._log.read(START)
         if not await self._take(LogDelta(delta.tip, delta.rows, reload=True)):
             self.wrong = WrongRootError(self._log.url, delta.tip, as_root(roots_of(delta.rows)))
-            self._wrong_at = self._world.now()
+            self._wrong_at = self._environment.now()
             log.error("%s", self.wrong)
             raise self.wrong
 
@@ -248,7 +252,7 @@ class Follower:
             self._announce()
         if delta.reload and many:
             del delta, put
-            await asyncio.to_thread(give_back)
+            await asyncio.to_thread(trim_memory)
         return True
 
     def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
@@ -313,14 +317,14 @@ class Follower:
                 await self._log.wait(self.position, TAIL_SECONDS)
             except LogUnavailableError as error:
                 self._trouble = str(error)  # waiting for news may meet it too
-                await self._world.sleep(pause)
+                await self._environment.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError:
-                await self._world.sleep(LONGEST_PAUSE)
+                await self._environment.sleep(LONGEST_PAUSE)
             except Exception as error:
                 log.exception("the tail of the log could not be followed; trying again")
                 self._trouble = f"{type(error).__name__}: {error}"
-                await self._world.sleep(LONGEST_PAUSE)
+                await self._environment.sleep(LONGEST_PAUSE)
 
     async def close(self) -> None:
         """Stop a look that is on its way."""

@@ -18,17 +18,16 @@ from treaty.core.requests import Request
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.node.encryption import NO_KEYS, MetadataCipher, encrypt_decisions
+from treaty.node.environment import Environment
 from treaty.node.follower import Follower
-from treaty.node.grammar import Desk
-from treaty.node.peers.carrier import Carrier
-from treaty.node.peers.handing import Handing
-from treaty.node.pending import LateError, MovedError, foreign
-from treaty.node.queue import READ_ONLY_SECONDS, Queue
-from treaty.node.sealing.opened import behind
-from treaty.node.sealing.vault import NO_KEYS, Vault
+from treaty.node.forwarder import Forwarder
+from treaty.node.peer_batches import PeerTransport
+from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
+from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
+from treaty.node.schema_service import SchemaService
 from treaty.node.segment.keeper import Keeper
-from treaty.node.status import Counts, Kept, Status
-from treaty.node.world import World
+from treaty.node.status import Counts, Status, StoredCounts
 from treaty.node.writer import Writer
 from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, Passed, ReadBarrier, Refused, Told
 
@@ -51,33 +50,39 @@ class Node:
     def __init__(
         self,
         log: Log,
-        desk: Desk,
-        world: World,
+        schemas: SchemaService,
+        environment: Environment,
         tables: Tables | None = None,
         keeper: Keeper | None = None,
         *,
-        vault: Vault = NO_KEYS,
-        carrier: Carrier | None = None,
+        cipher: MetadataCipher = NO_KEYS,
+        transport: PeerTransport | None = None,
     ) -> None:
-        """Take a log, a desk for questions about schemas, and the outside world; a keeper looks after a state file, a
-        vault has the keys of sensitive metadata, a carrier reaches other nodes.
+        """Take a log, a service for questions about schemas, and the environment; a keeper looks after a state file, a
+        cipher has the keys of sensitive metadata, a transport reaches other nodes.
         """
         self.counts = Counts()
         self._log = log
-        self._desk = desk
-        self._world = world
+        self._schemas = schemas
+        self._environment = environment
         self._tables: Tables = DictTables() if tables is None else tables
         self._keeper = keeper
-        self._vault = vault
-        self._decide = behind(vault, decide)
-        self.follower = Follower(log, self._tables, world, self.counts)
-        self._queue = Queue(self.follower, desk, world, self.counts)
-        self._carrier = carrier
-        self._handing = Handing(
-            self._queue, self.follower, log=log, carrier=carrier, counts=self.counts, decide=self._decide
+        self._cipher = cipher
+        self._decide = encrypt_decisions(cipher, decide)
+        self.follower = Follower(log, self._tables, environment, self.counts)
+        self._queue = CommandQueue(self.follower, schemas, environment, self.counts)
+        self._transport = transport
+        self._forwarder = Forwarder(
+            self._queue, self.follower, log=log, transport=transport, counts=self.counts, decide=self._decide
         )
         self._writer = Writer(
-            self._queue, self.follower, self._handing, log=log, world=world, counts=self.counts, decide=self._decide
+            self._queue,
+            self.follower,
+            self._forwarder,
+            log=log,
+            environment=environment,
+            counts=self.counts,
+            decide=self._decide,
         )
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -95,29 +100,29 @@ class Node:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._handing.close()
+        await self._forwarder.close()
         await self._queue.close()
         await self.follower.close()
         await self._log.close()
-        await self._desk.leave()
+        await self._schemas.close()
 
     # ---------------------------------------------------------------------------------------------------- asking
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         """Answer a request (see `Registry` for what it raises)."""
-        command_id = call.command_id or self._world.random(16).hex()
+        command_id = call.command_id or self._environment.random(16).hex()
         refuse_bad_call(call)
-        command = Command(request, command_id, self._world.wall(), call.principal, call.access, call.again)
+        command = Command(request, command_id, self._environment.wall(), call.principal, call.access, call.again)
         if not is_command(request):
             self.counts.queries += 1
             return await self._in_time(self._query(command, call), call)
         self.counts.commands += 1
-        begun = self._world.now()
+        begun = self._environment.now()
         if call.after is not None:
             await self._in_time(self._reach(call.after), call)
-        request_id = self._carrier.request_id() if self._carrier is not None else ""
+        request_id = self._transport.request_id() if self._transport is not None else ""
         try:
-            left = call.timeout - (self._world.now() - begun)
+            left = call.timeout - (self._environment.now() - begun)
             return await self._queue.submit(command, left, request_id=request_id, after=call.after)
         except RegistryError as error:
             self.counts.count(error)
@@ -126,18 +131,18 @@ class Node:
     async def take(self, handed: Handed) -> Told:
         """Decide a command that another node has handed over, or say who might. Whoever calls this vouches for the node."""
         self.counts.taken += 1
-        begun = self._world.now()
+        begun = self._environment.now()
         try:
             if not self._known(handed.place):
                 await self._in_time(self._same_log(handed.place), Call(timeout=handed.seconds))
-            left = handed.seconds - (self._world.now() - begun)
+            left = handed.seconds - (self._environment.now() - begun)
             if isinstance(handed.command.request, ReadBarrier):
                 await self._in_time(self._barrier(taken=True), Call(timeout=left))
                 return Done(Reply(Passed(), self.follower.position.token))
             return Done(await self._queue.submit(handed.command, left, handed))
-        except MovedError as moved:
+        except NotLeaderError as moved:
             return Moved(moved.address)
-        except LateError:
+        except SequenceExceededError:
             return Late()
         except RegistryError as error:
             self.counts.count(error)
@@ -185,15 +190,15 @@ class Node:
         reason = explain_unfinished_restore(self._tables)
         if reason:
             raise Unavailable(reason, READ_ONLY_SECONDS)
-        verdict = await self._verdict(command)
-        if isinstance(verdict, NotFound) and not fresh and not consistency:
+        result = await self._decide_query(command)
+        if isinstance(result, NotFound) and not fresh and not consistency:
             await self.follower.look()
             if call.after is not None:
                 await self._reach(call.after)
-            verdict = await self._verdict(command)
-        if isinstance(verdict, Refusal):
-            raise verdict
-        return verdict
+            result = await self._decide_query(command)
+        if isinstance(result, Refusal):
+            raise result
+        return result
 
     async def _barrier(self, *, taken: bool = False) -> None:
         """Wait until an append that was sent after this call is accepted and read back: no old leader can take that.
@@ -206,19 +211,19 @@ class Node:
             )
         await self._queue.barriers.wait(taken=taken)
 
-    async def _verdict(self, command: Command[Request[A]]) -> Reply[A] | Refusal:
+    async def _decide_query(self, command: Command[Request[A]]) -> Reply[A] | Refusal:
         """Decide a query on the tables as they are, with the token of that state."""
-        sitting = self._desk.sitting()
-        for rounds in range(DECISION_ROUNDS + 1):
-            sitting.patient = rounds < DECISION_ROUNDS
-            verdict = self._decide(self._tables, command, sitting)
-            if isinstance(verdict, Refusal):
-                return verdict
-            if not isinstance(verdict, Needs):
-                return Reply(verdict.answer, self.follower.position.token)
+        session = self._schemas.open_session()
+        for _ in range(DECISION_ROUNDS + 1):
+            result = self._decide(self._tables, command, session)
+            if isinstance(result, Refusal):
+                return result
+            if not isinstance(result, Needs):
+                return Reply(result.answer, self.follower.position.token)
             self.counts.parked += 1
-            await self._desk.settle(sitting, verdict.questions)
-        raise AssertionError("an impatient sitting answers everything")
+            session.defer()
+            await self._schemas.answer_questions(session, result.questions)
+        raise AssertionError("an impatient session answers everything")
 
     # ---------------------------------------------------------------------------------------------------- tokens
 
@@ -239,7 +244,7 @@ class Node:
                     raise
                 here = self.follower.position
                 if here.sequence == 0:  # a log begun anew never gets there
-                    raise foreign(token, here) from None
+                    raise refuse_token(token, here) from None
                 message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"
                 raise Unavailable(message) from None
 
@@ -256,7 +261,7 @@ class Node:
         if here.sequence == 0 or (token.sequence > here.sequence and token.identity == here.token.identity):
             return False
         if token.identity != here.token.identity or (digest is not None and digest.hex() != token.digest):
-            raise foreign(token, here)
+            raise refuse_token(token, here)
         return True
 
     # ---------------------------------------------------------------------------------------------------- showing
@@ -268,12 +273,12 @@ class Node:
     @property
     def halted(self) -> str:
         """Why no change is written here now; empty where changes are."""
-        return self._queue.read_only or self._queue.refusing
+        return self._queue.read_only or self._queue.write_failure
 
     def status(self) -> Status:
         """What this node knows of itself and of its log."""
         here, follower = self.follower.position, self.follower
-        looked = -1.0 if follower.looked_at is None else round(self._world.now() - follower.looked_at, 3)
+        looked = -1.0 if follower.looked_at is None else round(self._environment.now() - follower.looked_at, 3)
         written = None if self._keeper is None else self._keeper.written
         rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
         return Status(
@@ -289,14 +294,14 @@ class Node:
             looked=looked,
             queue=self._queue.waiting,
             read_only=self._queue.read_only,
-            refusing=self._queue.refusing,
+            refusing=self._queue.write_failure,
             trouble=follower.trouble,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
             strangers=self._log.foreign_records,
-            sealed_with=self._vault.missing(self._tables),
-            state_file_age=None if written is None else round(max(0, self._world.wall() - written) / 1000, 1),
-            kept=Kept.of(self._tables),
+            sealed_with=self._cipher.missing(self._tables),
+            state_file_age=None if written is None else round(max(0, self._environment.wall() - written) / 1000, 1),
+            kept=StoredCounts.of(self._tables),
             counts=self.counts,
         )
 

@@ -13,7 +13,7 @@ from tests.simulation.net import Net
 from treaty.core.commit import Append, Commit, Position
 from treaty.log.log import AppendResult, Leader, Log, LogDelta, StoreStats
 from treaty.node.node import Node
-from treaty.node.peers.carrier import Carrier
+from treaty.node.peer_batches import PeerTransport
 
 
 @dataclass
@@ -35,13 +35,13 @@ class Crown:
 class CrownedLog:
     """A way to the log for one node; the crown says whose appends count."""
 
-    exclusive = False
+    lockable = False
     linearizable = False
-    strangers = 0
+    foreign_records = 0
 
     def __init__(self, log: Log, crown: Crown, address: str) -> None:
         self.log, self.crown, self.address = log, crown, address
-        self.url, self.owned = log.url, crown.owned
+        self.url, self.single_writer = log.url, crown.owned
 
     async def leader(self) -> Leader | None:
         address = self.crown.believed.get(self.address, self.crown.holder)
@@ -96,12 +96,12 @@ class Realm:
     nodes: dict[str, Node] = field(default_factory=dict)
     weather: dict[str, Weather] = field(default_factory=dict)
 
-    async def start(self, name: str, *, carrier: bool = True) -> Node:
+    async def start(self, name: str, *, transport: bool = True) -> Node:
         """Start a node, with a way to the others or none."""
         weather = self.weather.setdefault(name, Weather(0.01))
         log = CrownedLog(way(self.disk, weather, seed=ord(name)), self.crown, name)
-        reach: Carrier | None = self.net.way() if carrier else None
-        node = Node(log, desk(), world(ord(name)), carrier=reach)  # type: ignore[arg-type]  # nobody holds it
+        reach: PeerTransport | None = self.net.way() if transport else None
+        node = Node(log, desk(), world(ord(name)), transport=reach)  # type: ignore[arg-type]  # nobody holds it
         self.nodes[name] = self.net.nodes[name] = node
         await node.start()
         return node

@@ -11,8 +11,8 @@ from tests.behaviours.nodes.lives import post, virtual
 from treaty.core.refusals import Incompatible, InvalidSchema, OutcomeUnknown, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import ListSubjects
+from treaty.node import peer_batches
 from treaty.node.node import Node
-from treaty.node.peers import courier
 from treaty.wire.peer.message import Failed, Handed, Told
 
 
@@ -63,8 +63,8 @@ async def test_who_comes_while_a_batch_is_on_its_way_waits_for_company_and_not_f
 
 @virtual
 async def test_a_batch_is_bounded_in_commands_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courier, "PEER_BATCH", 10)
-    monkeypatch.setattr(courier, "PEER_BATCH_BYTES", 3_000)
+    monkeypatch.setattr(peer_batches, "PEER_BATCH", 10)
+    monkeypatch.setattr(peer_batches, "PEER_BATCH_BYTES", 3_000)
     async with realm("ab") as it:
         await asyncio.gather(*together(it, "b", 30))
         assert it.net.count["batches"] >= 3
@@ -78,7 +78,7 @@ async def test_a_batch_is_bounded_in_commands_and_bytes(monkeypatch: pytest.Monk
 async def test_requests_that_hang_are_bounded_and_who_never_left_has_left_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(courier, "PEER_REQUESTS", 1)
+    monkeypatch.setattr(peer_batches, "PEER_REQUESTS", 1)
     async with realm("ab") as it:
         it.weather["a"].latency = 1_000.0
         first = asyncio.create_task(it.nodes["b"].ask(post("first"), Call(timeout=20)))
@@ -198,7 +198,7 @@ async def test_who_was_told_that_nothing_was_left_does_not_leave_afterwards() ->
         first = asyncio.create_task(it.nodes["b"].ask(post("first"), Call(timeout=60)))
         await asyncio.sleep(1)
         with pytest.raises(Unavailable, match="has left nothing"):
-            await it.nodes["b"].ask(post("second"), Call(timeout=courier.GATHER_SECONDS / 2))
+            await it.nodes["b"].ask(post("second"), Call(timeout=peer_batches.GATHER_SECONDS / 2))
         assert (await first).answer.created
         await asyncio.sleep(60)
         assert (written(it), it.net.count["handed"]) == (1, 1)

@@ -20,10 +20,9 @@ from treaty.core.requests import ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.log.urls import LogUrlError, open_log
 from treaty.node.embedded import Embedded
-from treaty.node.grammar import Desk
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import process_desk, thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import SchemaService, make_process_service, make_thread_service
 
 
 def record(*names: str, kind: str = "long") -> str:
@@ -80,10 +79,10 @@ def test_a_log_that_can_not_be_opened_leaves_no_thread() -> None:
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize("desk", [thread_desk, process_desk])
-def test_large_schemas_are_read_beside_the_loop(desk: Callable[[], Desk]) -> None:
+@pytest.mark.parametrize("desk", [make_thread_service, make_process_service])
+def test_large_schemas_are_read_beside_the_loop(desk: Callable[[], SchemaService]) -> None:
     async def make() -> Node:
-        return Node(await open_log("memory:"), desk(), real_world())
+        return Node(await open_log("memory:"), desk(), real_environment())
 
     large = record(*(f"a_rather_long_name_of_a_field_{number}" for number in range(3_000)))
     assert len(large) > 150_000
@@ -97,7 +96,7 @@ def test_large_schemas_are_read_beside_the_loop(desk: Callable[[], Desk]) -> Non
 
 def test_a_pool_whose_process_dies_is_made_anew() -> None:
     async def make() -> Node:
-        return Node(await open_log("memory:"), process_desk(), real_world())
+        return Node(await open_log("memory:"), make_process_service(), real_environment())
 
     def large(word: str) -> Register:
         names = (f"{word}_{number}_of_a_very_long_row_of_fields" for number in range(3_000))
@@ -126,7 +125,7 @@ def test_a_program_that_forgets_to_close_ends_quietly(url: str) -> None:
 
 def test_closing_does_not_wait_for_a_large_schema() -> None:
     async def make() -> Node:
-        return Node(await open_log("memory:"), process_desk(), real_world())
+        return Node(await open_log("memory:"), make_process_service(), real_environment())
 
     names = (f"another_rather_long_name_of_a_field_{number}" for number in range(10_000))
     with Embedded(make) as registry, ThreadPoolExecutor(1) as thread:

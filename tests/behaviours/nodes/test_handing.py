@@ -14,7 +14,7 @@ from treaty.core.registry import Call
 from treaty.core.requests import Force, GetVersion, ListSubjects, Register
 from treaty.core.rights import Access, AccessRule, Permission
 from treaty.core.schema import Draft
-from treaty.node.peers import handing
+from treaty.node import forwarder
 from treaty.wire.peer.message import Done, Handed, Late, Refused
 
 EVENTUAL = Call(consistency="eventual")
@@ -98,7 +98,7 @@ async def test_an_owner_that_stays_unknown_is_a_clear_no_and_nothing_is_written(
 @virtual
 async def test_a_node_without_a_way_to_the_owner_says_so_at_once() -> None:
     async with realm("a") as it:
-        alone = await it.start("b", carrier=False)
+        alone = await it.start("b", transport=False)
         with pytest.raises(Unavailable, match=r"owned by another node \(a\), and this one has no way to it"):
             await alone.ask(post("s"), Call(timeout=30))
         it.crown.holder = "b"
@@ -139,7 +139,7 @@ async def test_nodes_that_each_believe_in_the_next_one_do_not_send_a_command_rou
         it.crown.believed = {"a": "b", "b": "c", "c": "a"}
         with pytest.raises(Unavailable):
             await it.nodes["a"].ask(post("s"), Call(timeout=10))
-        assert it.net.count["handed"] <= (handing.HOPS + 1) * 14
+        assert it.net.count["handed"] <= (forwarder.HOPS + 1) * 14
         assert written(it) == 0
 
 
@@ -222,7 +222,7 @@ async def test_a_refusal_whose_word_is_lost_is_open_until_the_log_is_past_it() -
         it.net.deaf = 0.5
         with pytest.raises(Incompatible):
             await it.nodes["b"].ask(post("s", '["b"]'), Call(timeout=60))
-        assert written(it) > handing.HANDED_WITHIN  # type: ignore[attr-defined]  # passed with empty commits
+        assert written(it) > forwarder.HANDED_WITHIN  # type: ignore[attr-defined]  # passed with empty commits
 
 
 @virtual
@@ -279,7 +279,7 @@ async def test_a_node_of_another_log_is_found_out() -> None:
 @virtual
 async def test_a_deposed_owner_that_reaches_nobody_tells_what_the_log_tells(fate: str) -> None:
     async with realm("b", holder="a") as it:
-        alone = await it.start("a", carrier=False)
+        alone = await it.start("a", transport=False)
         it.crown.open = fate
         asked = asyncio.create_task(alone.ask(post("s"), Call(timeout=20)))
         await asyncio.sleep(5)

@@ -12,7 +12,7 @@ from treaty.core.answers import Config
 from treaty.core.refusals import NotPermitted
 from treaty.core.schema import SEALED, Draft, Metadata
 from treaty.node.embedded import Embedded
-from treaty.node.sealing.keys import KeyFileError
+from treaty.node.encryption import KeyFileError
 from treaty.node.status import Status
 
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'

@@ -113,7 +113,7 @@ async def test_while_others_write_all_strict_readers_are_answered_and_see_what_w
 class Gated(LogModel):
     """A way to a log whose tip is not to be trusted: appends wait at a gate, and looks may show an older place."""
 
-    exclusive = False
+    lockable = False
     linearizable = False
     gate: asyncio.Event | None = None
     arrived: asyncio.Queue[Append]

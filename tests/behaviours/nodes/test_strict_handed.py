@@ -57,7 +57,7 @@ async def test_a_strict_read_goes_to_the_new_owner_where_the_old_one_is_gone() -
 async def test_where_no_owner_can_be_asked_a_strict_read_is_refused_and_says_why() -> None:
     async with realm("a") as it:
         await it.nodes["a"].ask(post("s"))
-        alone = await it.start("z", carrier=False)
+        alone = await it.start("z", transport=False)
         with pytest.raises(Unavailable, match="owned by another node"):
             await read(alone)
         it.crown.holder = ""

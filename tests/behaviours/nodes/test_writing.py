@@ -25,7 +25,7 @@ from treaty.core.values import Outcome
 from treaty.core.view import View
 from treaty.log.care.restore import put
 from treaty.log.log import AppendResult
-from treaty.node import chain, queue, writer
+from treaty.node import batch, queue, queued_command, writer
 from treaty.node.node import Node
 
 
@@ -162,7 +162,7 @@ async def test_what_was_sent_and_not_settled_in_time_is_unknown_and_told_later()
 @virtual
 async def test_what_is_no_longer_remembered_is_unknown_and_never_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcomes, "OUTCOMES", 5)
-    monkeypatch.setattr(writer, "OUTCOMES", 5)
+    monkeypatch.setattr(queued_command, "OUTCOMES", 5)
     disk, weather = Disk(99), Weather(FAIR)
     async with living(way(disk, weather), 1) as one, living(way(disk, seed=2), 2) as two:
         await one.ask(ListSubjects())
@@ -202,7 +202,7 @@ async def test_a_full_queue_sends_away_and_says_when_to_come_again(monkeypatch: 
 
 @virtual
 async def test_a_commit_that_can_never_fit_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain, "COMMIT_BYTES", 3_000)
+    monkeypatch.setattr(batch, "COMMIT_BYTES", 3_000)
     async with living(way(Disk(9))) as node:
         large = post("large", "[" + ",".join(f'"f{number}"' for number in range(600)) + "]")
         replies = await asyncio.gather(
@@ -214,7 +214,7 @@ async def test_a_commit_that_can_never_fit_is_refused_by_name(monkeypatch: pytes
 
 @virtual
 async def test_a_chain_stays_below_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain, "CHAIN_BYTES", 3_000)
+    monkeypatch.setattr(batch, "CHAIN_BYTES", 3_000)
     disk = Disk(99)
     async with living(way(disk)) as node:
         await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(40)))
@@ -313,13 +313,13 @@ async def test_no_text_is_read_while_the_log_is_held() -> None:
 
     async def write(node: Node, who: str) -> None:
         held = node._log._holding  # type: ignore[attr-defined]  # it is a model
-        answer = node._desk.answer
+        answer = node._schemas.answer
 
         def counted(question: Question) -> Answer:
             read[held.mine] += isinstance(question, Parse)
             return answer(question)
 
-        node._desk.answer = counted
+        node._schemas.answer = counted
         for number in range(30):
             await node.ask(post(f"{who}{number}", f'["{who}{number}"]'))
 
@@ -354,7 +354,7 @@ async def test_while_others_write_the_log_is_held_from_the_first_and_no_longer()
 async def test_clocks_that_are_years_apart_change_no_order() -> None:
     disk = Disk(9)
     async with living(way(disk, seed=1), 1) as now, living(way(disk, seed=2), 2) as past:
-        past._world = replace(past._world, wall=lambda: 1)
+        past._environment = replace(past._environment, wall=lambda: 1)
         fields = ['["a"]', '["a", "b?"]', '["a", "b?", "c?"]']
         told = [await node.ask(post("s", text)) for node, text in zip((now, past, now), fields, strict=True)]
         assert [one.answer.version.number for one in told] == [1, 2, 3]

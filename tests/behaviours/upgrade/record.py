@@ -44,9 +44,9 @@ from treaty.log.kafka.owner.forms import transaction
 from treaty.log.log import AppendResult, Log
 from treaty.log.sqlite.log import SqliteLog
 from treaty.node.embedded import Embedded
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_thread_service
 
 TIME = 1_790_000_000_000
 FEW = 5_000
@@ -74,7 +74,7 @@ class Registry:
 
         log.append = append  # type: ignore[method-assign]
         self.log = log
-        return Node(log, thread_desk(), real_world())
+        return Node(log, make_thread_service(), real_environment())
 
     def ask(self, request: Request[Any]) -> Any:
         self._commands += 1

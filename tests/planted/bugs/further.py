@@ -95,7 +95,7 @@ FURTHER = (
     Bug(
         "limit: a commit of any size is sent",
         "A command whose commit is larger than the limit is not refused, and holds up the others.",
-        (Edit("treaty.node.chain:_add", "if size > COMMIT_BYTES:", "if size < 0:"),),
+        (Edit("treaty.node.batch:_add_commit", "if size > COMMIT_BYTES:", "if size < 0:"),),
         by_tests("behaviours/nodes/test_writing.py::test_a_commit_that_can_never_fit_is_refused_by_name"),
     ),
     Bug(

@@ -11,7 +11,9 @@ NODES = (
         "A command whose outcome may be forgotten by now is decided once more, and may run twice.",
         (
             Edit(
-                "treaty.node.writer:Writer._sort_out", "if forgotten and pending.sent:", "if forgotten and not tables:"
+                "treaty.node.queued_command:UnseenCommit.is_forgotten",
+                "self.after + OUTCOMES",
+                "self.after + 99 * OUTCOMES",
             ),
         ),
         by_tests("behaviours/nodes/test_writing.py::test_what_is_no_longer_remembered_is_unknown_and_never_run_again"),
@@ -44,7 +46,7 @@ NODES = (
             Edit(
                 "treaty.node.writer:Writer._round",
                 "self._counts.unknown += 1",
-                "self._counts.unknown += 1; self._queue.barriers.accepted(flight.look)",
+                "self._counts.unknown += 1; self._queue.barriers.accepted(sent.look)",
             ),
         ),
         by_tests("behaviours/nodes/test_strict.py::test_an_append_whose_fate_is_not_known_proves_nothing"),
@@ -89,8 +91,8 @@ NODES = (
         (
             Edit(
                 "treaty.node.writer:Writer._round",
-                "elif flight.fate is AppendResult.ACCEPTED:",
-                "elif flight.fate in {AppendResult.ACCEPTED, AppendResult.UNKNOWN}:",
+                "elif sent.fate is AppendResult.ACCEPTED:",
+                "elif sent.fate in {AppendResult.ACCEPTED, AppendResult.UNKNOWN}:",
             ),
         ),
         by_tests(
@@ -118,9 +120,10 @@ NODES = (
         "A refusal that was decided on commits of a chain is told before they are durable.",
         (
             Edit(
-                "treaty.node.chain:_without_rows",
-                "chain.riders.append((pending, verdict))",
-                "(chain.ready if chain.commits and isinstance(verdict, Refusal) else chain.riders).append((pending, verdict))",
+                "treaty.node.batch:_add_without_rows",
+                "batch.members.append((command, result, MemberReason.FOLLOWS))",
+                "batch.proven.append((command, result)) if batch.commits and isinstance(result, Refusal) else "
+                "batch.members.append((command, result, MemberReason.FOLLOWS))",
             ),
         ),
         by_lives(0, ANY),
@@ -134,7 +137,13 @@ NODES = (
     Bug(
         "deadline: an open append is told as nothing left",
         "At its deadline a command whose append may still land is told that it has left nothing.",
-        (Edit("treaty.node.pending:Pending.expire", "if self.sent:", "if self.sent and self.over:"),),
+        (
+            Edit(
+                "treaty.node.queued_command:QueuedCommand.may_be_in_log",
+                "if unseen is None:",
+                "if unseen is None or isinstance(self.state, SentState):",
+            ),
+        ),
         by_lives(0, "2"),
     ),
     Bug(
@@ -169,7 +178,7 @@ NODES = (
         "Answers about compatibility are remembered without who reads and who writes.",
         (
             Edit(
-                "treaty.node.grammar:key_of",
+                "treaty.node.schema_service:key_of",
                 "return (policy, reader.digest, writer.digest, ())",
                 "return (policy, min(reader.digest, writer.digest), max(reader.digest, writer.digest), ())",
             ),
@@ -179,7 +188,7 @@ NODES = (
     Bug(
         "forwarding: a command whose node went away counts as not sent",
         "When another node breaks off, a command that it has is taken for one that never left.",
-        (Edit("treaty.node.peers.handing:Handing._asked", "if not away.left:", "if away:"),),
+        (Edit("treaty.node.forwarder:Forwarder._asked", "if not away.left:", "if away:"),),
         by_lives(0, "1 2", log="owner"),
     ),
 )

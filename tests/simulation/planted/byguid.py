@@ -2,10 +2,10 @@
 
 from treaty.core.grammar import Compare, Inspect, Parse, Question, Retag, Tags
 from treaty.core.meaning import Meaning
-from treaty.node import grammar
+from treaty.node import schema_service
 
 LAWS = {"1", "3", "5"}
-PLACE, NAME = grammar, "key_of"
+PLACE, NAME = schema_service, "key_of"
 
 
 def guid(meaning: Meaning) -> bytes:

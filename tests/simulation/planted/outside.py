@@ -3,12 +3,12 @@
 from typing import Any
 
 from treaty.core.law import register
-from treaty.node.grammar import Sitting
+from treaty.node.schema_service import SchemaSession
 
 LAWS = {"5"}
 PLACE, NAME = register, "_refuse_incompatible"
 original = register._refuse_incompatible
-checked: list[Sitting] = []
+checked: list[SchemaSession] = []
 
 
 def planted(view: Any, case: Any, new: Any, grammar: Any) -> None:

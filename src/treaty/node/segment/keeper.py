@@ -13,13 +13,13 @@ from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
 from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.node.environment import trim_memory
 from treaty.node.follower import Follower
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.release import KIND
 from treaty.node.segment.statefile import StateFile, StateFileError, open_state
-from treaty.node.world import give_back
 
 log = logging.getLogger("treaty.node")
 
@@ -112,7 +112,7 @@ class Keeper:
                 return
             position, built = await scan_rows(source, partial(build, level=QUICK))
             self._tables.stand_on(open_built(built), position)
-            await asyncio.to_thread(give_back)
+            await asyncio.to_thread(trim_memory)
         except (LogUnavailableError, LogDamagedError, Unavailable, OSError) as reason:
             log.warning("the log is read row by row: %s", reason)
         finally:

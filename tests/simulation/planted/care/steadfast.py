@@ -12,4 +12,4 @@ async def planted(self: Follower) -> None:
     tip = await self._log.tip()
     if self.position.sequence < tip.sequence or self.position.identity != tip.identity:
         await self.reach(tip)
-    self.tip, self.looked_at = tip, self._world.now()
+    self.tip, self.looked_at = tip, self._environment.now()

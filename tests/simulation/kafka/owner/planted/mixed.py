@@ -1,11 +1,11 @@
 """Planted: the answers of a batch are given out in the order in which they come, and not to whom they are for."""
 
 from treaty.core.codec import Json
-from treaty.node.peers import courier
+from treaty.node import peer_batches
 from treaty.wire.peer.batch import line_from
 
 LAWS = {"1", "2", "4", "5"}
-PLACE, NAME = courier, "line_from"
+PLACE, NAME = peer_batches, "line_from"
 
 
 def planted(line: bytes) -> list[tuple[int, Json]]:

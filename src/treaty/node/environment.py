@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class Environment:
     """Clocks, randomness and sleep; a simulation gives its own, so that a seed decides everything.
 
     `now` is monotonic seconds, `wall` milliseconds since the epoch, `random` gives that many bytes. Timers are those of
@@ -23,12 +23,12 @@ class World:
     sleep: Callable[[float], Awaitable[None]]
 
 
-def real_world() -> World:
-    """The world as it is."""
-    return World(time.monotonic, lambda: time.time_ns() // 1_000_000, os.urandom, asyncio.sleep)
+def real_environment() -> Environment:
+    """Return the clocks and the randomness of this machine."""
+    return Environment(time.monotonic, lambda: time.time_ns() // 1_000_000, os.urandom, asyncio.sleep)
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Give memory that was freed back to the system, where the C library can be told so (glibc): it keeps as much as a
     start once needed. Takes a moment, on any thread.
     """

@@ -1,10 +1,15 @@
-"""Answers to the law's questions about schemas: at once when small, in a pool when large, remembered by meaning."""
+"""The schema service: answers to questions about schemas, at once when small, in a pool when large, and remembered by meaning."""
 
 import asyncio
 import hashlib
+import os
+import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
+from multiprocessing import get_context, parent_process
 
 from treaty.core.finding import Fault, Finding
 from treaty.core.grammar import (
@@ -22,9 +27,11 @@ from treaty.core.grammar import (
     Tags,
     TagsFound,
 )
-from treaty.core.limits import DECISION_ANSWERS, INLINE_BYTES, MEMO_BYTES
-from treaty.core.refusals import TooLarge
+from treaty.core.limits import DECISION_ANSWERS, DECISION_ROUNDS, INLINE_BYTES, MEMO_BYTES
+from treaty.core.refusals import TooLarge, Unavailable
+from treaty.formats.answer import Parser
 from treaty.formats.memo import weight as reach
+from treaty.formats.table import table
 
 Key = tuple[str, bytes, bytes, tuple[str, ...]]
 """What an answer depends on, and nothing else: digests of meanings. Never a guid: it covers a reference's subject and
@@ -84,7 +91,7 @@ def _finding_size(one: Finding) -> int:
 
 
 @dataclass(slots=True)
-class Desk:
+class SchemaService:
     """Where all decisions of a node have their questions answered.
 
     `answer` answers one question, blocking; `run` answers many without blocking, for what is large. `memo_bytes` bounds
@@ -96,7 +103,7 @@ class Desk:
     run: Run
     inline_bytes: int = INLINE_BYTES
     memo_bytes: int = MEMO_BYTES
-    close: Callable[[], None] = lambda: None
+    release: Callable[[], None] = lambda: None
     """Gives back what `run` uses."""
     validators: Callable[[], frozenset[str]] = frozenset
     """Names of the validators here; a function, because all formats must be loaded to know them."""
@@ -106,13 +113,13 @@ class Desk:
     """Questions that are being answered: who asks one of them again waits for the same answer."""
     _running: dict[asyncio.Task[None], None] = field(default_factory=dict, repr=False)
 
-    def sitting(self) -> "Sitting":
+    def open_session(self) -> "SchemaSession":
         """A grammar for one decision, however often it is made anew."""
-        return Sitting(self)
+        return SchemaSession(self)
 
-    async def settle(self, sitting: "Sitting", questions: tuple[Question, ...]) -> None:
+    async def answer_questions(self, session: "SchemaSession", questions: tuple[Question, ...]) -> None:
         """Have questions answered for a decision. Raises `TooLarge` past the limit of answers for one."""
-        if len(sitting.pinned) + len(questions) > DECISION_ANSWERS:
+        if len(session.pinned) + len(questions) > DECISION_ANSWERS:
             raise TooLarge.of(
                 "DECISION_ANSWERS",
                 f"This needs more than {DECISION_ANSWERS} comparisons of schemas",
@@ -123,7 +130,7 @@ class Desk:
         for question in questions:
             key, known = key_of(question), self.recall(question)
             if known is not None:
-                sitting.pinned[key] = known
+                session.pinned[key] = known
                 continue
             if key not in self._open:
                 self._open[key] = asyncio.get_running_loop().create_future()
@@ -134,7 +141,7 @@ class Desk:
             self._running[task] = None
             task.add_done_callback(lambda done: self._running.pop(done, None))
         for key, future in waits:
-            sitting.pinned[key] = await asyncio.shield(future)
+            session.pinned[key] = await asyncio.shield(future)
 
     async def _have_answered(self, questions: tuple[Question, ...]) -> None:
         """Answer for all who wait, also for those who come meanwhile; it goes on when the first one has left."""
@@ -151,13 +158,13 @@ class Desk:
                 self.keep(question, answer)
                 self._open.pop(key).set_result(answer)
 
-    async def leave(self) -> None:
+    async def close(self) -> None:
         """Stop answering, and give back what `run` uses."""
         tasks = list(self._running)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self.close()
+        self.release()
 
     def recall(self, question: Question) -> Answer | None:
         """An answer given before, if it is still remembered."""
@@ -181,35 +188,114 @@ class Desk:
 
 
 @dataclass(slots=True)
-class Sitting:
+class SchemaSession:
     """The `Grammar` of one decision: what was answered for it stays answered until it ends."""
 
-    desk: Desk
+    service: SchemaService
     pinned: dict[Key, Answer] = field(default_factory=dict)
     patient: bool = True
     """Whether large questions may wait; a decision that waited too often has them answered on the spot."""
+    rounds: int = 0
+    """How often the decision has waited for answers."""
     _read: int = 0
 
     @property
     def formats(self) -> tuple[str, ...]:
         """Names of the formats with a plug-in here."""
-        return self.desk.formats
+        return self.service.formats
 
     @property
     def validators(self) -> frozenset[str]:
         """Names of the validators that are here."""
-        return self.desk.validators()
+        return self.service.validators()
+
+    def defer(self) -> None:
+        """The decision waits for answers, once more."""
+        self.rounds += 1
+        self.patient = self.rounds < DECISION_ROUNDS
 
     def ask(self, question: Question) -> Answer | None:
         """Return the answer if it is known or quickly found; what a decision reads on the spot is bounded."""
-        answer = self.pinned.get(key_of(question)) or self.desk.recall(question)
+        answer = self.pinned.get(key_of(question)) or self.service.recall(question)
         if answer is None:
             size = weight(question)
-            if self.patient and self._read + size > self.desk.inline_bytes:
+            if self.patient and self._read + size > self.service.inline_bytes:
                 return None
             self._read += size
-            answer = self.desk.answer(question)
-            self.desk.keep(question, answer)
+            answer = self.service.answer(question)
+            self.service.keep(question, answer)
         if len(self.pinned) < DECISION_ANSWERS:
             self.pinned[key_of(question)] = answer
         return answer
+
+
+# ------------------------------------------------------------------------------------- services over the installed formats
+
+
+def make_thread_service() -> SchemaService:
+    """Return a service with one thread for large questions: right for a node inside somebody else's program."""
+    return _make_service(lambda: ThreadPoolExecutor(1, "treaty-grammar"))
+
+
+def make_process_service(processes: int = 1) -> SchemaService:
+    """Return a service with processes for large questions: right for a server, whose loop must not share its interpreter.
+
+    The processes are started when they are first needed.
+    """
+    return _make_service(lambda: ProcessPoolExecutor(processes, get_context("spawn"), initializer=_end_with_parent))
+
+
+def _end_with_parent() -> None:
+    """Have this process of the pool end when the server is gone: one that was killed has told nobody."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(0)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+@dataclass(slots=True)
+class AnswerPool:
+    """An executor that is made anew when it has broken."""
+
+    make: Callable[[], Executor]
+    executor: Executor | None = None
+
+    async def run(self, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+        """Answer questions away from the event loop. Raises `Unavailable` where a process died over them."""
+        if self.executor is None:
+            self.executor = self.make()
+        mine = self.executor
+        try:
+            return await asyncio.get_running_loop().run_in_executor(mine, answer_all, questions)
+        except BrokenExecutor:
+            if self.executor is mine:
+                self.close()
+            raise Unavailable("the process that was reading this schema died; nothing was written") from None
+
+    def close(self) -> None:
+        """Give processes and threads back."""
+        if self.executor is not None:
+            self.executor.shutdown(wait=False, cancel_futures=True)
+            self.executor = None
+
+
+def _make_service(make: Callable[[], Executor]) -> SchemaService:
+    formats, pool = table(), AnswerPool(make)
+    return SchemaService(
+        formats.names, Parser(formats).answer, pool.run, release=pool.close, validators=formats.validators
+    )
+
+
+@cache
+def _parser() -> Parser:
+    """The parser of this process's pool side: it shares no model with the event loop's, which runs beside it."""
+    return Parser(table())
+
+
+def answer_all(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+    """Answer questions, in a process or thread of a pool."""
+    return tuple(_parser().answer(question) for question in questions)

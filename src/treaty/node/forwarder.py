@@ -1,4 +1,4 @@
-"""Handing over: commands that wait here go to the node that had best decide them, and their answers come back.
+"""The forwarder: commands that wait here go to the node that had best decide them, and their answers come back.
 
 A command may be decided by whoever has it, up to a sequence that travels with it; its id makes twice once. What came
 back counts when the tables here show the place of the answer. Whoever is asked never passes a command on: it says who
@@ -15,12 +15,11 @@ from treaty.core.limits import HANDED_WITHIN
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Token
 from treaty.log.log import Leader, Log, LogDamagedError, LogUnavailableError
-from treaty.node.chain import Decide, repeated
+from treaty.node.batch import Decide, answer_from_outcome
 from treaty.node.follower import FIRST_PAUSE, Follower
-from treaty.node.peers.carrier import Carrier
-from treaty.node.peers.courier import Courier, GivenUpError, Letter
-from treaty.node.pending import MovedError, Pending
-from treaty.node.queue import Queue
+from treaty.node.peer_batches import GivenUpError, OutgoingCommand, PeerBatcher, PeerTransport
+from treaty.node.queue import CommandQueue
+from treaty.node.queued_command import NotLeaderError, QueuedCommand
 from treaty.node.status import Counts
 from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, PeerAwayError, ReadBarrier, Refused, Told
 
@@ -45,33 +44,40 @@ LONGEST_SECONDS = 3600.0
 HERE = Leader("", mine=True)
 
 
-class Handing:
-    """Decides where commands are decided, and carries those that are for others."""
+class Forwarder:
+    """Chooses where commands are decided, and forwards those that are for others."""
 
     def __init__(
-        self, queue: Queue, follower: Follower, *, log: Log, carrier: Carrier | None, counts: Counts, decide: Decide
+        self,
+        queue: CommandQueue,
+        follower: Follower,
+        *,
+        log: Log,
+        transport: PeerTransport | None,
+        counts: Counts,
+        decide: Decide,
     ) -> None:
-        """Carry nothing yet; without a carrier nobody else can be asked."""
+        """Forward nothing yet; without a transport no other node can be asked."""
         self._queue = queue
         self._follower = follower
         self._log = log
-        self._courier = None if carrier is None else Courier(carrier)
+        self._batcher = None if transport is None else PeerBatcher(transport)
         self._counts = counts
         self._decide = decide
         self._until = 0.0
         """Until when the last winner is asked; loop time."""
         self._rests: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._out: dict[Letter, tuple[Callable[[], bool], str]] = {}
+        self._out: dict[OutgoingCommand, tuple[Callable[[], bool], str]] = {}
         """What is with other nodes: whether nobody waits for it any more, and with whom it is."""
         self._watcher: asyncio.Task[None] | None = None
 
-    async def where(self, conflicts: int) -> Leader | None:
-        """Say who decides what waits here; None while nobody knows. Raises `LogUnavailableError`."""
-        self._queue.hindrance = ""
+    async def target(self, conflicts: int) -> Leader | None:
+        """Return the node that decides what waits here; None while nobody knows. Raises `LogUnavailableError`."""
+        self._queue.blocked_reason = ""
         if self._log.single_writer:
             return await self._log.leader()
-        if self._courier is None or self._log.lockable:
+        if self._batcher is None or self._log.lockable:
             return HERE
         now = asyncio.get_running_loop().time()
         if conflicts >= HAND_AFTER:
@@ -91,63 +97,55 @@ class Handing:
         leader = await self._log.leader()
         return leader is not None and not leader.mine
 
-    def send(self, batch: Iterable[Pending], leader: Leader | None) -> list[Pending]:
-        """Send commands to who decides them; those that have to wait are returned."""
-        waiting: list[Pending] = []
+    def forward(self, commands: Iterable[QueuedCommand], leader: Leader | None) -> list[QueuedCommand]:
+        """Send commands to the node that decides them; those that have to wait are returned."""
+        waiting: list[QueuedCommand] = []
         address = "" if leader is None else leader.address
-        self._queue.hindrance = _hindrance(leader, self._courier)
-        for pending in batch:
-            if self._settled(pending):
+        self._queue.blocked_reason = _blocked_reason(leader, self._batcher)
+        for command in commands:
+            if self._answered_by_log(command):
                 continue
-            if pending.taken and pending.own > self._follower.tables.sequence:
-                pending.fail(OutcomeUnknown(pending.command.command_id))  # "ask there" would say that it is not here
-            elif pending.taken:
-                pending.fail(MovedError(address))
-            elif leader is not None and self._courier is None and not self._queue.is_open(pending):
-                pending.fail(Unavailable(self._queue.hindrance, YIELD_SECONDS))
-            elif not address or self._courier is None:
-                waiting.append(pending)
+            if command.from_peer and command.may_land_later(self._follower.tables):
+                command.fail(OutcomeUnknown(command.command.command_id))  # "ask there" would say that it is not here
+            elif command.from_peer:
+                command.fail(NotLeaderError(address))
+            elif leader is not None and self._batcher is None and not command.may_be_in_log(self._follower.tables):
+                command.fail(Unavailable(self._queue.blocked_reason, YIELD_SECONDS))
+            elif not address or self._batcher is None:
+                waiting.append(command)
             else:
-                task = asyncio.create_task(self._carry(pending, address, self._courier), name="hand")
+                command.forward()
+                task = asyncio.create_task(self._carry(command, address, self._batcher), name="forward")
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
         return waiting
 
-    def _settled(self, pending: Pending) -> bool:
-        """Answer a command that has been with another node from the log, where that has its outcome.
+    def _answered_by_log(self, command: QueuedCommand) -> bool:
+        """Answer a command that another node may have written from the log, where that has its outcome.
 
         Before the first look the tables may be those of a state file of another log.
         """
-        tables = self._follower.tables
-        if (
-            self._follower.looked_at is None
-            or not pending.elsewhere
-            or tables.get("outcome", pending.command.outcome_key) is None
-        ):
+        if self._follower.looked_at is None or not command.open_until:
             return False
-        verdict = repeated(tables, pending, self._decide)
-        if verdict is not None:
-            self._counts.repeated += 1
-            pending.tell(verdict, tables.position)
-        return True
+        return answer_from_outcome(self._follower.tables, command, self._decide, self._counts)
 
-    # ---------------------------------------------------------------------------------------------------- carrying
+    # ---------------------------------------------------------------------------------------------------- forwarding
 
-    async def _carry(self, pending: Pending, address: str, courier: Courier) -> None:
-        """Carry one command until it is answered, or has to go back into the line here."""
+    async def _carry(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> None:
+        """Forward one command until it is answered, or has to go back into the line here."""
         hops = 0
         while True:
             try:
-                told = await self._asked(pending, address, courier)
+                told = await self._asked(command, address, batcher)
             except Exception as fault:  # a fault must not leave the command waiting for nobody
-                log.exception("a command could not be handed to %s", address)
-                pending.fail(fault)
+                log.exception("a command could not be forwarded to %s", address)
+                command.fail(fault)
                 return
             match told:
-                case Done() | Refused() if await self._answered(pending, told):
+                case Done() | Refused() if await self._answered(command, told):
                     return
                 case Failed(message):
-                    pending.fail(RuntimeError(f"{address}: {message}"))
+                    command.fail(RuntimeError(f"{address}: {message}"))
                     return
                 case Moved(other) if self._log.single_writer and other not in {"", address} and hops < HOPS:
                     hops, address = hops + 1, other
@@ -157,48 +155,46 @@ class Handing:
         if not late:
             self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
         if self._log.single_writer or late:
-            await asyncio.sleep(min(FIRST_PAUSE * 2**pending.journeys, LONGEST_PAUSE))
-        pending.journeys = min(pending.journeys + 1, 10)
-        self._queue.put_back(pending)
+            await asyncio.sleep(min(FIRST_PAUSE * 2**command.forward_attempts, LONGEST_PAUSE))
+        command.forward_attempts = min(command.forward_attempts + 1, 10)
+        self._queue.requeue_last(command)
 
-    async def _asked(self, pending: Pending, address: str, courier: Courier) -> Told | None:
+    async def _asked(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> Told | None:
         """Ask a node once; None where its word did not come."""
         loop, here = asyncio.get_running_loop(), self._follower.position
-        left = min(pending.deadline - loop.time(), LONGEST_SECONDS)
-        last, before = here.sequence + HANDED_WITHIN, pending.elsewhere
+        left = min(command.deadline - loop.time(), LONGEST_SECONDS)
+        last = here.sequence + HANDED_WITHIN
         handed = Handed(
-            pending.command,
+            command.command,
             max(0.0, left - min(MARGIN_SECONDS, left / 10)),
             last,
-            before,
+            command.open_until,
             here.token,
-            pending.request_id,
+            command.request_id,
         )
 
         def leaves() -> bool:
-            if pending.over:
-                return False  # it was told that it has left nothing
-            pending.elsewhere = max(before, last)
-            self._counts.handed += 1
-            return True
+            departed = command.depart(here.sequence, last)
+            self._counts.handed += departed
+            return departed
 
-        letter = courier.hand(address, handed, max(0.0, left), leaves)
-        self._out[letter] = (lambda: pending.over), address
+        outgoing = batcher.add(address, handed, max(0.0, left), leaves)
+        self._out[outgoing] = (lambda: command.is_over), address
         self._watch()
         try:
-            told = await letter.told
+            told = await outgoing.told
         except GivenUpError:
             return None
         except PeerAwayError as away:
             self._counts.lost += 1
-            self._queue.hindrance = str(away)
+            self._queue.blocked_reason = str(away)
             if not away.left:
-                pending.elsewhere = before
+                command.stay()
             return None
         finally:
-            del self._out[letter]
+            del self._out[outgoing]
         if not isinstance(told, Done) and not (isinstance(told, Refused) and isinstance(told.error, OutcomeUnknown)):
-            pending.elsewhere = before  # whatever it said, it will not be written by that node
+            command.stay()  # whatever it said, it will not be written by that node
         return told
 
     def _watch(self) -> None:
@@ -210,9 +206,9 @@ class Handing:
         while self._out:
             await asyncio.sleep(WATCH_SECONDS)
             moved = {address: await self._has_moved(address) for address in {each for _, each in self._out.values()}}
-            for letter, (over, address) in self._out.items():
+            for outgoing, (over, address) in self._out.items():
                 if over() or moved.get(address):
-                    letter.lose(GivenUpError())
+                    outgoing.lose(GivenUpError())
         self._watcher = None
 
     async def _has_moved(self, address: str) -> bool:
@@ -223,22 +219,26 @@ class Handing:
             return False
         return leader is not None and leader.address != address
 
-    async def _answered(self, pending: Pending, told: Done | Refused) -> bool:
+    async def _answered(self, command: QueuedCommand, told: Done | Refused) -> bool:
         """Answer with what a node said, once the tables here show its place; False where its word settles nothing."""
         if isinstance(told, Refused):
             if isinstance(told.error, OutcomeUnknown):
                 return False
-            if isinstance(told.error, Unavailable) and (not self._log.single_writer or self._queue.is_open(pending)):
+            if isinstance(told.error, Unavailable) and (
+                not self._log.single_writer or command.may_be_in_log(self._follower.tables)
+            ):
                 return False  # it says what that node did, and not what others may do
-        await self._wait_until_shown(told.reply.token if isinstance(told, Done) else told.token, lambda: pending.over)
-        if pending.over:
+        await self._wait_until_shown(
+            told.reply.token if isinstance(told, Done) else told.token, lambda: command.is_over
+        )
+        if command.is_over:
             return True
         if isinstance(told, Done):
-            pending.answered.set_result(told.reply)
+            command.answered.set_result(told.reply)
         else:
             if isinstance(told.error, Refusal):
                 self._counts.refused += 1
-            pending.fail(told.error)
+            command.fail(told.error)
         return True
 
     async def _wait_until_shown(self, token: Token, over: Callable[[], bool]) -> bool:
@@ -259,21 +259,21 @@ class Handing:
         """Have the leader pass a barrier for the strict reads that wait here; one at a time."""
         barriers, address = self._queue.barriers, "" if leader is None else leader.address
         barriers.send_away(address)
-        if leader is not None and self._courier is None:
-            barriers.fail(Unavailable(_hindrance(leader, self._courier), YIELD_SECONDS))
-        elif address and self._courier is not None and barriers.due:
-            task = asyncio.create_task(self._pass_barrier(address, self._courier), name="barrier")
+        if leader is not None and self._batcher is None:
+            barriers.fail(Unavailable(_blocked_reason(leader, self._batcher), YIELD_SECONDS))
+        elif address and self._batcher is not None and barriers.due:
+            task = asyncio.create_task(self._pass_barrier(address, self._batcher), name="barrier")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _pass_barrier(self, address: str, courier: Courier) -> None:
+    async def _pass_barrier(self, address: str, batcher: PeerBatcher) -> None:
         barriers, number, reloads = self._queue.barriers, self._follower.begin(), self._counts.reloads
 
         def over() -> bool:
             return self._counts.reloads != reloads or not barriers.waits(number)
 
         with barriers.asking():
-            told = await self._barrier_passed(address, courier, number)
+            told = await self._barrier_passed(address, batcher, number)
             if isinstance(told, Done):
                 token = told.reply.token
                 if await self._wait_until_shown(token, over) and self._is_remembered(token):
@@ -289,7 +289,7 @@ class Handing:
         digest = self._follower.remembers(token.sequence)
         return digest is None or digest.hex() == token.digest
 
-    async def _barrier_passed(self, address: str, courier: Courier, number: int) -> Told | None:
+    async def _barrier_passed(self, address: str, batcher: PeerBatcher, number: int) -> Told | None:
         """Ask a node once; None where its word did not come."""
 
         def over() -> bool:
@@ -297,36 +297,36 @@ class Handing:
 
         command = Command(ReadBarrier(), f"barrier {number}", 0)
         handed = Handed(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
-        letter = courier.hand(address, handed, BARRIER_SECONDS, lambda: not over())
-        self._out[letter] = over, address
+        outgoing = batcher.add(address, handed, BARRIER_SECONDS, lambda: not over())
+        self._out[outgoing] = over, address
         self._watch()
         try:
-            return await letter.told
+            return await outgoing.told
         except GivenUpError:
             return None
         except PeerAwayError as away:
             self._counts.lost += 1
-            self._queue.hindrance = str(away)
+            self._queue.blocked_reason = str(away)
             self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
             return None
         finally:
-            del self._out[letter]
+            del self._out[outgoing]
 
     async def close(self) -> None:
-        """Stop carrying; what is on its way may be decided all the same."""
+        """Stop forwarding; what is on its way may be decided all the same."""
         tasks = [*self._tasks, *([self._watcher] if self._watcher is not None else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._courier is not None:
-            await self._courier.close()
+        if self._batcher is not None:
+            await self._batcher.close()
 
 
-def _hindrance(leader: Leader | None, courier: Courier | None) -> str:
+def _blocked_reason(leader: Leader | None, batcher: PeerBatcher | None) -> str:
     """Why commands can't be decided now."""
     if leader is None:
         return "no node is known to own the log"
-    if courier is None:
+    if batcher is None:
         return f"the log is owned by another node ({leader.address or 'which says no address'}), and this one has no way to it"
     if not leader.address:
         return "the log is owned by a node that says no address"

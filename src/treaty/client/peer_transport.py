@@ -1,4 +1,4 @@
-"""`HttpCarrier`: commands to other nodes over HTTP, with connections kept open."""
+"""How a node asks another one of its registry: commands over HTTP, with connections kept open."""
 
 import asyncio
 import ipaddress
@@ -22,13 +22,13 @@ _NEVER_LEFT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolT
 _LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, TimeoutError, OSError)
 
 
-def nameless() -> str:
-    """No request that could be named."""
+def no_request_id() -> str:
+    """Return the id where no request has one: an empty text."""
     return ""
 
 
 @dataclass(frozen=True, slots=True)
-class Passport:
+class PeerCredentials:
     """What this node shows to others, and whom it believes."""
 
     secret: str = field(default="", repr=False)
@@ -36,25 +36,25 @@ class Passport:
     tls: ssl.SSLContext | None = None
     """None: the system's authorities, and no certificate of one's own."""
     plaintext: bool = False
-    request_id: Callable[[], str] = nameless
+    request_id: Callable[[], str] = no_request_id
     """Id of the request that is being answered, for the other node's log lines."""
 
 
-class HttpCarrier:
-    """Carries commands to the inner doors of other nodes. Belongs to the loop that first uses it."""
+class HttpPeerTransport:
+    """Carries commands to the endpoints of other nodes. Belongs to the loop that first uses it."""
 
-    def __init__(self, passport: Passport) -> None:
+    def __init__(self, credentials: PeerCredentials) -> None:
         """Connect to nobody yet."""
-        self._passport = passport
+        self._credentials = credentials
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=passport.tls, max_connections=CONNECTIONS, keepalive_expiry=30.0
+            ssl_context=credentials.tls, max_connections=CONNECTIONS, keepalive_expiry=30.0
         )
 
     def request_id(self) -> str:
         """Id of the request that is being answered; may be empty."""
-        return self._passport.request_id()
+        return self._credentials.request_id()
 
-    async def carry(
+    async def send(
         self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
         """Send a body to the node at an address, and call `heard` with each line of its answer as it comes.
@@ -85,11 +85,11 @@ class HttpCarrier:
         headers = [("host", parts.netloc.rpartition("@")[2]), ("content-type", "application/json")]
         if request_id:
             headers.append(("x-request-id", request_id))
-        if self._passport.secret:
-            if not (parts.scheme == "https" or self._passport.plaintext or _is_this_machine(parts)):
+        if self._credentials.secret:
+            if not (parts.scheme == "https" or self._credentials.plaintext or _is_this_machine(parts)):
                 message = f"the secret is not sent to {address}: everybody on the way could read it (serve with TLS)"
                 raise PeerAwayError(message, left=False)
-            headers.append((SECRET, self._passport.secret))
+            headers.append((SECRET, self._credentials.secret))
         return headers
 
     async def close(self) -> None:
