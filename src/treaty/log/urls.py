@@ -81,13 +81,13 @@ async def _open_postgres(url: str, _: LogOptions) -> Log:
 
 async def _open_kafka(url: str, terms: LogOptions) -> Log:
     try:
-        module = import_module("treaty.log.kafka.opening")
+        module = import_module("treaty.log.kafka.broker.client")
     except ModuleNotFoundError as missing:
         if missing.name != "confluent_kafka":
             raise
         raise LogUrlError("a log on Kafka needs confluent-kafka: pip install 'treaty[kafka]'") from missing
     try:
-        log: Log = await module.opened(
+        log: Log = await module.open_kafka_log(
             url, terms.settings, address=terms.address, create=terms.create, is_command=terms.is_command
         )
     except KafkaSettingsError as wrong:

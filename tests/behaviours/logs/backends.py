@@ -21,7 +21,7 @@ from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import FOLD_RECORDS
 from treaty.core.root import roots_after, roots_of
 from treaty.core.rows import Encoded, Key, decode_key
-from treaty.log.kafka.any.log import AnyLog, Bounds
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.log import AppendResult, Log
 from treaty.log.memory import MemoryLog
 from treaty.log.postgres.log import PostgresLog
@@ -103,11 +103,11 @@ def _any(*, records: int) -> Backend:
 
     def place(_: Path) -> Node:
         partition = Partition()
-        bounds = Bounds(kept=KEPT, records=records, margin=KEPT)
+        bounds = SnapshotPolicy(kept=KEPT, records=records, margin=KEPT)
 
         async def node() -> Log:
             link = LinkModel(partition, Storm(twice=0.1, slow=0.2), random.Random(1), fetched=500)
-            return AnyLog(link, bounds=bounds, attempt=attempt)
+            return MultiWriterLog(link, policy=bounds, attempt=attempt)
 
         return node
 

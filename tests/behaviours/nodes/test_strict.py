@@ -19,7 +19,7 @@ from treaty.core.refusals import Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListVersions
 from treaty.core.rights import Access, AccessRule
-from treaty.log.kafka.any.log import AnyLog
+from treaty.log.kafka.multi_writer.log import MultiWriterLog
 from treaty.log.log import AppendResult, Log, LogDelta
 from treaty.log.memory import MemoryLog
 from treaty.node.barriers import BARRIER_TRIES
@@ -30,8 +30,8 @@ STRICT = Call("strict")
 MANY = 100
 
 
-def log_on(partition: Partition, storm: Storm, seed: int = 1) -> AnyLog:
-    return AnyLog(LinkModel(partition, storm, random.Random(seed)), attempt=attempt, work=here)
+def log_on(partition: Partition, storm: Storm, seed: int = 1) -> MultiWriterLog:
+    return MultiWriterLog(LinkModel(partition, storm, random.Random(seed)), attempt=attempt, work=here)
 
 
 def any_log() -> Callable[[int], Log]:

@@ -39,8 +39,8 @@ from treaty.core.resource import Resource
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.log.care.dump import head_of, write_dump
-from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.kafka.owner.forms import transaction
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
+from treaty.log.kafka.single_writer.records import make_transaction
 from treaty.log.log import AppendResult, Log
 from treaty.log.sqlite.log import SqliteLog
 from treaty.node.embedded import Embedded
@@ -295,8 +295,8 @@ def answers(registry: Registry) -> Iterator[dict[str, object]]:
 async def topic_of_any(appends: list[Append]) -> list[tuple[int, bytes | None, bytes | None]]:
     """The partition of a log with any writer: with a fold in the midst, whose prefix is deleted, a loser and a stranger."""
     partition = Partition()
-    bounds = Bounds(records=10**9, margin=50)
-    log: Log = AnyLog(LinkModel(partition, Storm(), random.Random(1), fetched=500), bounds=bounds)
+    bounds = SnapshotPolicy(records=10**9, margin=50)
+    log: Log = MultiWriterLog(LinkModel(partition, Storm(), random.Random(1), fetched=500), bounds=bounds)
     half = len(appends) * 2 // 3
     for one in appends[:half]:
         assert await log.append(one) is AppendResult.ACCEPTED
@@ -326,7 +326,7 @@ def topic_of_owner(appends: list[Append]) -> list[tuple[int, bytes | None, bytes
     records: list[tuple[int, bytes | None, bytes | None]] = []
     offset = 0
     for one in appends:
-        for key, value in transaction(one):
+        for key, value in make_transaction(one):
             records.append((offset, key, value))
             offset += 1
         offset += 1

@@ -20,7 +20,7 @@ from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.core.limits import RESTORE_GAP
 from treaty.log.care.restore import RestoreError
-from treaty.log.kafka.link import Record
+from treaty.log.kafka.partition import PartitionRecord
 from treaty.log.log import LogUnavailableError
 from treaty.log.memory import MemoryLog
 from treaty.log.upgrade import compacted, partition
@@ -117,7 +117,7 @@ async def topic(partition_: Partition) -> OldAny:
 def a_topic() -> Partition:
     found = Partition()
     for at, key, value in records("any"):
-        found.records.append(Record(at, key, value))
+        found.records.append(PartitionRecord(at, key, value))
         found.first, found.end = found.first or at, at + 1
     return found
 

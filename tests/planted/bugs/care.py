@@ -30,19 +30,19 @@ CARED = (
     Bug(
         "repair: any commit states rows that were changed past the log",
         "Who moves rows aside, or seals a log, makes its changed rows true without a word.",
-        (Edit(RESTORE + "refuse_changed", "if not adds_up(delta):", "if delta is None:"),),
+        (Edit(RESTORE + "refuse_changed", "if not has_stated_root(delta):", "if delta is None:"),),
         by_tests(CARE + "test_a_state_that_does_not_add_up_is_accepted_by_one_commit[sqlite]"),
     ),
     Bug(
         "verify: what a log keeps of its tables is not looked at",
         "A state that does not add up is found, and no table is named.",
-        (Edit(ADDING + "disagreements", "if says != adds:", "if says is None:"),),
+        (Edit(ADDING + "find_root_mismatches", "if says != adds:", "if says is None:"),),
         by_tests(ROOT + "test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy[a row by hand]"),
     ),
     Bug(
         "verify: the root that the last append states is not looked at",
         "A log whose last append states another root than its rows come to is called sound.",
-        (Edit(ADDING + "disagreements", "if as_root(found) != root:", "if root is None:"),),
+        (Edit(ADDING + "find_root_mismatches", "if as_root(found) != root:", "if root is None:"),),
         by_tests(CARE + "test_what_is_stated_is_compared_with_what_rows_come_to"),
     ),
     Bug(

@@ -17,8 +17,8 @@ from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core.commit import START, Commit, Position, as_root, make_append
 from treaty.core.root import RowDigests, roots_of
 from treaty.core.rows import Encoded
-from treaty.log.kafka.any.chunks import ChunkError, read_chunk
-from treaty.log.kafka.any.log import AnyLog, Bounds
+from treaty.log.kafka.multi_writer.chunks import ChunkError, read_chunk
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.log import AppendResult, LogDamagedError, LogDelta, LogUnavailableError
 
 SEEDS = 60
@@ -38,10 +38,10 @@ class Written:
     """Whether the last append may state another root than its rows come to."""
 
 
-def opened(partition: Partition, chance: random.Random, bounds: Bounds) -> AnyLog:
+def opened(partition: Partition, chance: random.Random, bounds: SnapshotPolicy) -> MultiWriterLog:
     storm = Storm(lost=0.05, twice=0.1, slow=0.1)
     link = LinkModel(partition, storm, chance, fetched=chance.choice([5, 200]))
-    return AnyLog(link, bounds=bounds, attempt=lambda: chance.randbytes(16), work=here)
+    return MultiWriterLog(link, policy=bounds, attempt=lambda: chance.randbytes(16), work=here)
 
 
 async def write(chance: random.Random) -> Written:
@@ -49,8 +49,10 @@ async def write(chance: random.Random) -> Written:
     written = Written()
     partition = written.partition
     if chance.random() < 0.5:
-        vars(partition)["cut"] = lambda before: None
-    bounds = Bounds(kept=chance.choice([3, 100]), records=chance.choice([6, 15, 10**9]), margin=chance.choice([0, 3]))
+        vars(partition)["delete_records"] = lambda before: None
+    bounds = SnapshotPolicy(
+        kept=chance.choice([3, 100]), records=chance.choice([6, 15, 10**9]), margin=chance.choice([0, 3])
+    )
     nodes = [opened(partition, chance, bounds) for _ in range(2)]
     count, wrong = chance.randint(5, 40), chance.random() < 0.2
     for number in range(count):
@@ -63,7 +65,7 @@ async def write(chance: random.Random) -> Written:
     return written
 
 
-async def append(written: Written, log: AnyLog, chance: random.Random, *, wrong: bool) -> None:
+async def append(written: Written, log: MultiWriterLog, chance: random.Random, *, wrong: bool) -> None:
     """An append on what the log shows, or on an older place; what it leads to is remembered."""
     base = await log.tip() if chance.random() < 0.8 else chance.choice([*written.states])
     known = next((state for place, state in written.states.items() if place == base), None)
@@ -87,7 +89,7 @@ async def append(written: Written, log: AnyLog, chance: random.Random, *, wrong:
         written.wrong = wrong
 
 
-async def state_of(log: AnyLog) -> State:
+async def state_of(log: MultiWriterLog) -> State:
     return played(await log.read(START))
 
 
@@ -123,7 +125,7 @@ def fits(delta: LogDelta) -> bool:
 async def start(partition: Partition, chance: random.Random) -> LogDelta | None:
     """What somebody reads who starts; None where it is said that the log is damaged."""
     link = LinkModel(partition, Storm(), chance, fetched=200)
-    log = AnyLog(link, work=here)
+    log = MultiWriterLog(link, work=here)
     try:
         return await log.read(START)
     except LogDamagedError:

@@ -13,7 +13,7 @@ from treaty.core.tables import DictTables
 from treaty.core.values import QuarantinedRow
 from treaty.log.capabilities import OrphanRow, OrphanRowFinder
 from treaty.log.care.restore import put, put_on, roots_with
-from treaty.log.kafka.owner.forms import STRANGE
+from treaty.log.kafka.single_writer.records import FOREIGN_TABLE
 from treaty.log.log import Log, LogDelta
 from treaty.log.state_roots import differing_tables, read_with_table_roots
 
@@ -105,7 +105,7 @@ class Judged:
 
 def judged(delta: LogDelta, stated: Mapping[str, int] | None, unmarked: tuple[OrphanRow, ...] = ()) -> Judged:
     """Compare the rows of a whole log with the root that it states, and with those of its tables (None: it keeps none)."""
-    foreign = tuple(one for one in strange(row for row in delta.rows if row.table == STRANGE))
+    foreign = tuple(one for one in strange(row for row in delta.rows if row.table == FOREIGN_TABLE))
     roots = roots_of(delta.rows)
     tables = () if stated is None else differing_tables(stated, roots)
     return Judged(delta.tip, as_root(roots), foreign, tables, unmarked)

@@ -4,11 +4,17 @@ import os
 from collections.abc import AsyncIterator
 
 from treaty.core.schema import Pairs
-from treaty.log.kafka.broker.link import BrokerLink
-from treaty.log.kafka.broker.place import place_of
-from treaty.log.kafka.broker.topic import Topic
-from treaty.log.kafka.broker.transactions import BrokerTransactions
-from treaty.log.kafka.link import CutAwayError, FencedError, Link, Record, Transactions
+from treaty.log.kafka.broker.client import KafkaPartitionClient
+from treaty.log.kafka.broker.topic import LogTopic
+from treaty.log.kafka.broker.topic_config import parse_topic_url
+from treaty.log.kafka.broker.transactions import KafkaTransactionalProducer
+from treaty.log.kafka.partition import (
+    OffsetOutOfRangeError,
+    PartitionClient,
+    PartitionRecord,
+    ProducerFencedError,
+    TransactionalProducer,
+)
 from treaty.log.log import LogUnavailableError
 from treaty.log.upgrade import compacted, partition
 from treaty.log.upgrade.old import OldLogError, OldPlace, OldRow, OldState, make_append, overtaken
@@ -20,15 +26,15 @@ TRIES = 5
 
 
 async def open_topic(url: str, settings: Pairs) -> "OldAny | OldOwner":
-    """Reach the topic that a URL names. Raises `ClusterError`, `LogUnavailableError` or `LogDamagedError`."""
-    place = place_of(url, settings)
-    topic = Topic(place)
-    await topic.ready(make=False, visit=True)
-    link = BrokerLink(topic)
-    return OldOwner(link, BrokerTransactions(place)) if place.writers == "owner" else OldAny(link)
+    """Reach the topic that a URL names. Raises `KafkaSettingsError`, `LogUnavailableError` or `LogDamagedError`."""
+    place = parse_topic_url(url, settings)
+    topic = LogTopic(place)
+    await topic.prepare(create=False, is_command=True)
+    link = KafkaPartitionClient(topic)
+    return OldOwner(link, KafkaTransactionalProducer(place)) if place.writers == "owner" else OldAny(link)
 
 
-async def _records(link: Link, first: int, end: int) -> AsyncIterator[Record]:
+async def _records(link: PartitionClient, first: int, end: int) -> AsyncIterator[PartitionRecord]:
     offset = first
     while offset < end:
         batch = await link.fetch(offset, FETCH_SECONDS)
@@ -44,17 +50,17 @@ class OldAny:
 
     living = True
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: PartitionClient) -> None:
         """Take the way to the topic."""
         self.url, self._link = link.url, link
 
     async def read(self) -> OldState:
         """The state at the end as it is when this call begins, or later."""
         for _ in range(TRIES):
-            ends = await self._link.ends()
+            ends = await self._link.fetch_offset_range()
             try:
                 records = [(one.offset, one.value or b"") async for one in _records(self._link, ends.first, ends.end)]
-            except CutAwayError:
+            except OffsetOutOfRangeError:
                 continue
             place, rows = partition.state_of(records, ends.first)
             return OldState(self.url, place, rows)
@@ -82,7 +88,7 @@ class OldOwner:
 
     living = True
 
-    def __init__(self, link: Link, transactions: Transactions) -> None:
+    def __init__(self, link: PartitionClient, transactions: TransactionalProducer) -> None:
         """Take the ways to the topic."""
         self.url, self._link, self._transactions = link.url, link, transactions
 
@@ -92,8 +98,8 @@ class OldOwner:
         Records that compaction takes meanwhile have later ones with the same key, which lie before an end that is asked for
         afterwards: so it reads on until the end stays where it is.
         """
-        records: dict[int, Record] = {}
-        ends, at = await self._link.ends(), 0
+        records: dict[int, PartitionRecord] = {}
+        ends, at = await self._link.fetch_offset_range(), 0
         if ends.first:
             raise OldLogError(
                 f"{self.url} has lost its front: it begins at offset {ends.first}; restore a dump with the old version"
@@ -101,7 +107,7 @@ class OldOwner:
         while at < ends.end:
             async for one in _records(self._link, at, ends.end):
                 records[one.offset] = one
-            at, ends = ends.end, await self._link.ends()
+            at, ends = ends.end, await self._link.fetch_offset_range()
         place, rows = compacted.state_of((one.key or b"", one.value) for _, one in sorted(records.items()))
         return OldState(self.url, place, rows)
 
@@ -111,10 +117,10 @@ class OldOwner:
             await self._transactions.fence()
             if (await self.read()).place != base:
                 raise overtaken(self.url)
-            at = (await self._link.ends()).end
+            at = (await self._link.fetch_offset_range()).end
             append = make_append(base, os.urandom(16), [row], time)
             told = await self._transactions.commit(compacted.transaction(base, append, row), at)
-        except FencedError as fenced:
+        except ProducerFencedError as fenced:
             raise overtaken(self.url) from fenced
         if not told and (await self._settled()) != append.place:
             raise LogUnavailableError(f"{self.url}: nobody knows whether it is sealed; run the command again")

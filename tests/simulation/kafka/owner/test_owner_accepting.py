@@ -23,7 +23,7 @@ from treaty.core.root import roots_of
 from treaty.core.rows import Row, encode_row
 from treaty.core.values import Mode
 from treaty.log.care.repair import accept_state, judged, unmarked_rows
-from treaty.log.kafka.owner.forms import MARK, transaction
+from treaty.log.kafka.single_writer.records import END_KEY, make_transaction
 from treaty.log.log import Log
 from treaty.node.node import Node
 
@@ -55,7 +55,7 @@ class Place:
     async def half(self, log: Log) -> None:
         """The first two records of an append, which a request to commit has committed that came late."""
         append = chain(await log.tip(), [row("a", "2"), row("c", "2"), row("d", "2")])
-        for key, value in transaction(append)[:2]:
+        for key, value in make_transaction(append)[:2]:
             assert self.partition.write(0, self.store.coordinator.epoch, key, value)
         self.partition.mark(0, self.store.coordinator.epoch, commit=True)
 
@@ -177,7 +177,7 @@ def test_marks_alone_are_no_state() -> None:
         log = place.node()
         await put(log, row("a", "1"), row("b", "1"))
         await put(log, row("c", "1"))
-        last = [one for one in place.partition.entries if one.key == MARK][-1]
+        last = [one for one in place.partition.entries if one.key == END_KEY][-1]
         place.partition.entries = [replace(one, key=b"?") if one is last else one for one in place.partition.entries]
         tool = place.node()
         found, _ = await accept_state(tool, time=9)
@@ -208,7 +208,7 @@ def test_nodes_show_nothing_of_half_a_transaction() -> None:
             place.store.elect("node", 1)
             await one.ask(post("s"))
             append = make_append(place.store.tip, b"h" * 16, (Commit(2, (HALF, row("x", "1"))),), {})
-            for key, value in transaction(append)[:1]:
+            for key, value in make_transaction(append)[:1]:
                 assert place.partition.write(0, place.store.coordinator.epoch, key, value)
             place.partition.mark(0, place.store.coordinator.epoch, commit=True)
             assert await shown(one) == await shown(other) == "READWRITE"

@@ -4,8 +4,7 @@ from functools import cache
 
 from tests.simulation.kafka.small.law import Law
 from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, Position, Prefix
-from treaty.log.kafka.any.beginning import Named
-from treaty.log.kafka.any.rule import History, Verdict
+from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 IDENTITY = bytes([1]) * 16
 LATE = bytes([254]) * 16
@@ -44,9 +43,9 @@ def stranger(first: int) -> Prefix:
 
 
 @cache
-def named(claim: Prefix, fold: int) -> Named:
+def named(claim: Prefix, fold: int) -> NamedAppend:
     """An append that names a fold, or none (-1)."""
-    return Named(claim, b"" if fold < 0 else told(fold))
+    return NamedAppend(claim, b"" if fold < 0 else told(fold))
 
 
 def told(fold: int) -> bytes:
@@ -73,9 +72,9 @@ def place(at: list[int], lengths: bytes, folded: int, *, inside: bool) -> Positi
     return Position(IDENTITY, at[folded] - part, digest(at[folded]), _root(at[folded]))
 
 
-def follow(law: Law, history: History, claim: Prefix) -> Verdict:
+def follow(law: Law, history: AppendHistory, claim: Prefix) -> RecordValidity:
     """Read a record as the law says."""
     verdict = law.judge(history, claim)
-    if verdict is Verdict.VALID:
-        history.move(claim)
+    if verdict is RecordValidity.VALID:
+        history.advance(claim)
     return verdict

@@ -1,8 +1,8 @@
 """Rows of the topic that belong to no transaction: half of one, or what somebody else wrote. Pure.
 
-A mark says how many rows stand before it. Where two marks follow each other and more rows lie between them, some of these are
-nobody's; which ones is told by the state root: without them the rows come to it. Where compaction took a mark or a row away this
-can't be told any more.
+An end record says how many rows stand before it. Where two end records follow each other and more rows lie between them, some of these are
+nobody's; the state root says which ones: without them the rows come to it. Where compaction took an end record or a row away this
+can't be known any more.
 """
 
 from collections import defaultdict
@@ -14,16 +14,16 @@ from treaty.core.commit import MODULUS, Position
 from treaty.core.limits import UNMARKED_COMPARED
 from treaty.core.root import roots_of
 from treaty.log.capabilities import OrphanRow
-from treaty.log.kafka.owner.forms import Pair, read_row
+from treaty.log.kafka.single_writer.records import KeyedValue, read_row
 
 
 @dataclass
-class Run:
-    """Records between two marks of which the second follows the first, and that are more than it says."""
+class SurplusRun:
+    """Records between two end records of which the second follows the first, and that are more than it says."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[KeyedValue, ...]
     rows: int
-    """How many the mark says."""
+    """How many the end record says."""
     before: Mapping[bytes, bytes | None]
     """Values of their keys before them."""
     replaced: set[bytes] = field(default_factory=set)
@@ -35,7 +35,7 @@ class Run:
         return len(self.pairs) - self.rows
 
     def without(self, start: int) -> dict[bytes, tuple[bytes | None, bytes | None]]:
-        """What the state has of the keys of the surplus, where that begins so far behind the first mark, and what it would have
+        """What the state has of the keys of the surplus, where that begins so far behind the first end record, and what it would have
         without it.
         """
         end = start + self.surplus
@@ -56,39 +56,39 @@ class Run:
         return places
 
 
-class Watch:
+class OrphanRowCollector:
     """What a load sees that looks for such rows."""
 
     def __init__(self) -> None:
         """Nothing was seen yet."""
-        self.runs: list[Run] = []
-        self._pairs: list[Pair] = []
+        self.runs: list[SurplusRun] = []
+        self._pairs: list[KeyedValue] = []
 
-    def record(self, key: bytes, value: bytes | None) -> None:
-        """A record that is no mark."""
+    def add_record(self, key: bytes, value: bytes | None) -> None:
+        """A record that is no end record."""
         self._pairs.append((key, value))
 
-    def mark(self, rows: int, whole: Mapping[bytes, bytes | None], *, follows: bool) -> None:
-        """A mark; `whole` is the state before it, `follows` whether it is the next one after the mark before."""
+    def add_end_record(self, rows: int, values: Mapping[bytes, bytes | None], *, follows: bool) -> None:
+        """An end record; `values` is the state before it, `follows` whether it is the next one after the end record before."""
         pairs = tuple(self._pairs)
         for run in self.runs:
             run.replaced.update(key for key, _ in pairs)
         if follows and len(pairs) > rows:
-            self.runs.append(Run(pairs, rows, {key: whole.get(key) for key, _ in pairs}))
+            self.runs.append(SurplusRun(pairs, rows, {key: values.get(key) for key, _ in pairs}))
         self._pairs = []
 
-    def find_orphan_rows(self, whole: Mapping[bytes, bytes | None], place: Position) -> tuple[OrphanRow, ...]:
-        """Return the rows that belong to no transaction, at the end of a load that shows a place with a state."""
+    def find_orphan_rows(self, values: Mapping[bytes, bytes | None], place: Position) -> tuple[OrphanRow, ...]:
+        """Return the rows that belong to no transaction, at the end of a load that shows a position with a state."""
         behind = [
-            OrphanRow(read_row(key, value), read_row(key, whole.get(key)), visible=False)
+            OrphanRow(read_row(key, value), read_row(key, values.get(key)), visible=False)
             for key, value in dict(self._pairs).items()
         ]
-        found = sum(roots_of(read_row(*pair) for pair in whole.items() if pair[1] is not None).values())
+        found = sum(roots_of(read_row(*pair) for pair in values.items() if pair[1] is not None).values())
         wanted = (int.from_bytes(place.root, "big") - found) % MODULUS
-        return (*_surplus(self.runs, wanted), *behind)
+        return (*_find_surplus(self.runs, wanted), *behind)
 
 
-def _surplus(runs: Sequence[Run], wanted: int) -> list[OrphanRow]:
+def _find_surplus(runs: Sequence[SurplusRun], wanted: int) -> list[OrphanRow]:
     """The surplus of all runs without which the root fits: at their front, where half a transaction lies; of one run anywhere."""
     starts = [(0,) * len(runs)]
     if len(runs) == 1:
@@ -97,12 +97,15 @@ def _surplus(runs: Sequence[Run], wanted: int) -> list[OrphanRow]:
         changes: dict[bytes, tuple[bytes | None, bytes | None]] = {}
         for run, start in zip(runs, each, strict=True):
             changes.update(run.without(start))
-        if sum(_digest(key, new) - _digest(key, old) for key, (old, new) in changes.items()) % MODULUS == wanted:
+        if (
+            sum(_digest_row(key, new) - _digest_row(key, old) for key, (old, new) in changes.items()) % MODULUS
+            == wanted
+        ):
             return [
                 OrphanRow(read_row(key, old), read_row(key, new), visible=True) for key, (old, new) in changes.items()
             ]
     return []
 
 
-def _digest(key: bytes, value: bytes | None) -> int:
+def _digest_row(key: bytes, value: bytes | None) -> int:
     return read_row(key, value).digest

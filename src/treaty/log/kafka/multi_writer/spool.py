@@ -6,11 +6,11 @@ import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LEAST = 65_536
+MIN_SPOOLED_BYTES = 65_536
 """Bytes of a payload from which on it is worth a file."""
 
 
-class _File:
+class _OpenFile:
     """An open file, closed when nobody knows it any more."""
 
     def __init__(self, descriptor: int) -> None:
@@ -18,21 +18,21 @@ class _File:
         weakref.finalize(self, os.close, descriptor)
 
 
-def _nameless() -> _File:
+def _open_unnamed() -> _OpenFile:
     """A file that ends with who knows it."""
     descriptor, path = tempfile.mkstemp(prefix="treaty-")
     Path(path).unlink()
-    return _File(descriptor)
+    return _OpenFile(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SpooledBytes:
     """Bytes in such a file."""
 
     size: int
     start: int
     """Where in the file they begin."""
-    _file: _File = field(repr=False)
+    _file: _OpenFile = field(repr=False)
 
     def __len__(self) -> int:
         """How many they are."""
@@ -40,9 +40,9 @@ class Kept:
 
     def __bytes__(self) -> bytes:
         """Read them. Raises `OSError`."""
-        return self.piece(self.size)
+        return self.read_first(self.size)
 
-    def piece(self, most: int) -> bytes:
+    def read_first(self, most: int) -> bytes:
         """Read the first of them, at most so many. Raises `OSError`."""
         found, size = bytearray(), min(most, self.size)
         while len(found) < size:
@@ -53,41 +53,41 @@ class Kept:
         return bytes(found)
 
 
-Payload = bytes | Kept
+Payload = bytes | SpooledBytes
 """What `bytes` reads, and `len` measures."""
 
 
-def pieces(path: Path, size: int) -> list[Kept]:
+def split_file(path: Path, size: int) -> list[SpooledBytes]:
     """The bytes of a file in pieces of some size; they are those of this file, even if its name is given to another."""
-    file = _File(os.open(path, os.O_RDONLY))
+    file = _OpenFile(os.open(path, os.O_RDONLY))
     end = os.fstat(file.descriptor).st_size
-    return [Kept(min(size, end - at), at, file) for at in range(0, end, size)]
+    return [SpooledBytes(min(size, end - at), at, file) for at in range(0, end, size)]
 
 
-class Spool:
+class PayloadSpool:
     """Keeps what is large in one file; where none can be made or it is full, in memory."""
 
     def __init__(self) -> None:
         """Make no file yet."""
-        self._file: _File | None = None
+        self._file: _OpenFile | None = None
         self._end = 0
 
-    def keep(self, payload: bytes, *, least: int | None = None) -> Payload:
+    def store(self, payload: bytes, *, least: int | None = None) -> Payload:
         """Keep some bytes: in the file, if they are as many as `least` (LEAST where it is not said)."""
-        if len(payload) < (LEAST if least is None else least):
+        if len(payload) < (MIN_SPOOLED_BYTES if least is None else least):
             return payload
         try:
             if self._file is None:
-                self._file = _nameless()
+                self._file = _open_unnamed()
             if os.pwrite(self._file.descriptor, payload, self._end) != len(payload):
                 return payload
         except OSError:
             return payload
-        kept = Kept(len(payload), self._end, self._file)
+        kept = SpooledBytes(len(payload), self._end, self._file)
         self._end += len(payload)
         return kept
 
-    def at(self, start: int, size: int) -> Kept:
+    def at(self, start: int, size: int) -> SpooledBytes:
         """Bytes that were kept in the file."""
         assert self._file is not None
-        return Kept(size, start, self._file)
+        return SpooledBytes(size, start, self._file)

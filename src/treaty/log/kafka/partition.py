@@ -8,7 +8,7 @@ from treaty.log.log import Leader, LogUnavailableError
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PartitionRecord:
     """One record as it lies in the partition. Markers of transactions and what was compacted away leave gaps."""
 
     offset: int
@@ -18,26 +18,26 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Records from an offset on, in order, and where to go on: `next` is past gaps at their end, where that is known."""
+class RecordBatch:
+    """Records from an offset on, in order, and where to continue: `next` is past gaps at their end, where that is known."""
 
-    records: tuple[Record, ...]
+    records: tuple[PartitionRecord, ...]
     next: int
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class OffsetRange:
     """The first offset that is still there, and the offset after the last one that readers of this link may see."""
 
     first: int
     end: int
 
 
-class CutAwayError(Exception):
+class OffsetOutOfRangeError(Exception):
     """The offset asked for is before the first one that is still there, or after the end: the log was cut or lost data."""
 
 
-class Link(Protocol):
+class PartitionClient(Protocol):
     """Reading from the partition, and producing to it outside transactions.
 
     All methods raise `LogUnavailableError` where the brokers can't be reached, `LogDamagedError` where the topic is gone,
@@ -59,20 +59,20 @@ class Link(Protocol):
         """
         ...
 
-    async def ends(self) -> Ends:
+    async def fetch_offset_range(self) -> OffsetRange:
         """Ask the leader of the partition, with a request that begins after this call."""
         ...
 
-    async def fetch(self, offset: int, timeout: float) -> Batch:
+    async def fetch(self, offset: int, timeout: float) -> RecordBatch:
         """Return records from an offset on, as soon as there are any, at the latest after `timeout` seconds (then none).
 
         A gap up to the end is news too: after the last record of a transaction lies the marker of its commit, and who
         asks for that offset is sent on at once (no records, `next` past the marker) and does not wait for the next commit.
-        Raises `CutAwayError` for an offset before the first or after the end.
+        Raises `OffsetOutOfRangeError` for an offset before the first or after the end.
         """
         ...
 
-    async def cut(self, before: int) -> None:
+    async def delete_records(self, before: int) -> None:
         """Delete the prefix up to an offset, which itself stays; what is deleted already stays so."""
         ...
 
@@ -85,22 +85,22 @@ class Link(Protocol):
         ...
 
 
-class FencedError(Exception):
+class ProducerFencedError(Exception):
     """Another node has taken the transactional id: nothing of this producer's open work will ever be seen."""
 
 
-class HiddenError(LogUnavailableError):
+class HangingTransactionError(LogUnavailableError):
     """Something lies before a transaction that could not be read; the transaction was given up."""
 
 
-class Transactions(Protocol):
-    """A transactional producer; after `FencedError` it is dead until the next `fence`."""
+class TransactionalProducer(Protocol):
+    """A transactional producer; after `ProducerFencedError` it is dead until the next `fence`."""
 
     async def fence(self) -> None:
         """Take the transactional id: from now on no older owner can commit, and its open transaction is aborted.
 
-        A transaction that was being committed is over too when this returns: `ends` tells what became of it.
-        Raises `FencedError` where yet another node took the id meanwhile.
+        A transaction that was being committed is over too when this returns: `fetch_offset_range` tells what became of it.
+        Raises `ProducerFencedError` where yet another node took the id meanwhile.
         """
         ...
 
@@ -108,11 +108,11 @@ class Transactions(Protocol):
         """Write records (key, value) as one transaction. True: committed. False: it may be, or may become so.
 
         The first record has to lie at the offset `at`, or before: else something lies between what was read and what is
-        written, whatever brokers said of the end, and the transaction is aborted: `HiddenError`.
+        written, whatever brokers said of the end, and the transaction is aborted: `HangingTransactionError`.
 
         A committed one may be hidden for another moment: brokers acknowledge before the marker lies in the partition.
         After anything but True the producer is dead until the next `fence`.
-        Raises `FencedError` or `LogUnavailableError` where it surely was not and never will be committed.
+        Raises `ProducerFencedError` or `LogUnavailableError` where it surely was not and never will be committed.
         """
         ...
 
@@ -121,7 +121,7 @@ class Transactions(Protocol):
         ...
 
 
-class Election(Protocol):
+class OwnerElection(Protocol):
     """Membership in the group whose one partition says who is the owner. What it says may be stale: fencing decides."""
 
     async def leader(self) -> Leader | None:
@@ -130,7 +130,7 @@ class Election(Protocol):
 
     @property
     def generation(self) -> int:
-        """Counts how often the assignment has changed: an owner that sees another number fences and reads anew."""
+        """Counts how often the assignment has changed: an owner that sees another number fences and reads again."""
         ...
 
     async def close(self) -> None:
