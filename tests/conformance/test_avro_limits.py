@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracle.avro_treaty import meaning, model
 from treaty.core import limits
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import columns
@@ -21,7 +21,7 @@ from treaty.formats.format import InvalidSchemaError
 MEGABYTE = 1_000_000
 
 
-def faults(text: str, bindings: tuple[Binding, ...] = ()) -> tuple[Fault, ...]:
+def faults(text: str, bindings: tuple[Binding, ...] = ()) -> tuple[Diagnostic, ...]:
     """The faults of a text that is not valid."""
     with pytest.raises(InvalidSchemaError) as refused:
         parse(Meaning("AVRO", text, bindings), strict=True)

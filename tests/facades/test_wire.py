@@ -12,7 +12,7 @@ from treaty.core import associating
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.compatibility_messages import OTHER_FORMAT, FailedVersion, list_messages
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.wire.confluent import receiving, sending
@@ -268,7 +268,7 @@ def test_texts_of_errors(error: r.Refusal, request_: q.Request[object], code: in
 
 
 def test_faults_and_findings_travel_with_the_details() -> None:
-    invalid = r.InvalidSchema(r.Reason("R", "m"), (Fault("F", "/x", "bad", "good", 1, 2),))
+    invalid = r.InvalidSchema(r.Reason("R", "m"), (Diagnostic("F", "/x", "bad", "good", 1, 2),))
     back = error_of(through(error_body(invalid, details=True)))
     assert isinstance(back, r.InvalidSchema)
     assert back.faults == invalid.faults

@@ -36,8 +36,7 @@ ROOMS = (
     "cli",
     "testing",
 )
-# A request is a command and has the name of one; a refusal is an answer.
-REQUESTS = "treaty.core.requests"
+# A refusal is an answer and needs no suffix.
 REFUSALS = "treaty.core.refusals"
 
 EMPTY = frozenset({"maker", "walk", "run", "work", "look", "way", "reader", "writer"})
@@ -185,9 +184,11 @@ def _height(module: Module) -> int:
 def vague_classes(modules: Iterable[Module], glossary: Glossary) -> Iterator[str]:
     """A class name of one word is a term of the glossary, or a request; a private one is not an empty word."""
     for module in modules:
-        if module.dotted in (REQUESTS, REFUSALS):
+        if module.dotted == REFUSALS:
             continue
         for node in _classes(module):
+            if any(ast.unparse(base).startswith("Request[") for base in node.bases):
+                continue
             words = split_words(node.name)
             if len(words) == 1 and (
                 words[0] in EMPTY if node.name.startswith("_") else not is_term(words[0], glossary)

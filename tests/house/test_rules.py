@@ -95,7 +95,7 @@ GLOSSARY = names.Glossary(
 CLEAN = module(
     "src/treaty/core/framing.py",
     '"""Framing."""\n'
-    "class Commits: ...\nclass _Entry: ...\nclass StateError(Exception): ...\n"
+    "class Commits: ...\nclass _Entry: ...\nclass Register(Request[int]): ...\nclass StateError(Exception): ...\n"
     "class LateError(StateError): ...\n"
     "def seed(folder): ...\ndef is_shown(): ...\ndef fail(): raise StateError(fold, 'the lawn: `x`')\n",
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treaty.core import refusals
 from treaty.core.codec import DecodeError
 from treaty.core.command import Command
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import PEER_BATCH
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
@@ -142,7 +142,7 @@ def test_every_kind_of_answer_travels_exactly(kind: type) -> None:
 def errors() -> st.SearchStrategy[Any]:
     reasons, texts = of(Reason), ANYTHING
     special: dict[type, st.SearchStrategy[Any]] = {
-        InvalidSchema: st.builds(InvalidSchema, reasons, st.lists(of(Fault), max_size=2).map(tuple)),
+        InvalidSchema: st.builds(InvalidSchema, reasons, st.lists(of(Diagnostic), max_size=2).map(tuple)),
         Incompatible: st.builds(Incompatible, reasons, st.lists(of(Finding), max_size=2).map(tuple)),
         Unauthenticated: st.builds(Unauthenticated, reasons, st.lists(texts, max_size=2).map(tuple)),
         OutcomeUnknown: st.builds(OutcomeUnknown, texts),

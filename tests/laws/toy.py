@@ -13,7 +13,7 @@ from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.decide import decide
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
 from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
@@ -69,18 +69,20 @@ def toy_answer(question: Question) -> Answer:
         try:
             names = json.loads(question.meaning.text)
         except ValueError as error:
-            return Invalid((Fault("JSON", "", str(error), "a list of names"),))
+            return Invalid((Diagnostic("JSON", "", str(error), "a list of names"),))
         if question.strict and any(name.startswith("-") for name in names):
-            return Invalid((Fault("NAME", "/0", "a name begins with a dash", "a letter"),))
+            return Invalid((Diagnostic("NAME", "/0", "a name begins with a dash", "a letter"),))
         canonical = json.dumps(sorted(names) if question.normalize else names, separators=(",", ":"))
         resolved = json.dumps(fields_of(Meaning("TOY", canonical, question.meaning.bindings)))
         return Parsed(canonical, resolved, fields=tuple(n.rstrip("?!^") for n in names))
     if isinstance(question, Inspect):
         assert question.validators == ("NAME_SHORT",)
         long = [(at, name) for at, name in enumerate(fields_of(question.meaning)) if len(name) > 8]
-        return Inspected(tuple(Fault("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long))
+        return Inspected(
+            tuple(Diagnostic("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long)
+        )
     if not isinstance(question, Compare):
-        return Invalid((Fault("TAGS_UNSUPPORTED", "", "a toy has no place for tags"),))
+        return Invalid((Diagnostic("TAGS_UNSUPPORTED", "", "a toy has no place for tags"),))
     names = lacking(fields_of(question.reader), fields_of(question.writer), question.policy)
     sentence = "the {reader} schema needs a field that the {writer} schema lacks"
     return Compared(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))

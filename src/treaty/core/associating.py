@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treaty.core.answers import Deleted, VersionFound
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import Subject
 from treaty.core.refusals import (
@@ -68,7 +68,7 @@ class Refused:
 
     kind: str
     reason: Reason
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     @staticmethod

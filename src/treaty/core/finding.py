@@ -27,7 +27,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Diagnostic:
     """One reason why a text is not a valid schema: where it is, what stands there, what was expected.
 
     `path` is a JSON pointer into the text (``""`` is the root); `line` and `column` count from 1 and are 0 where

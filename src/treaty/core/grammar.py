@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.meaning import Meaning
 from treaty.core.schema import TaggedPath
 
@@ -85,7 +85,7 @@ class Parsed:
 class Invalid:
     """Not a valid schema; at least one fault."""
 
-    faults: tuple[Fault, ...]
+    faults: tuple[Diagnostic, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Compared:
 class Inspected:
     """What the validators found; nothing means that all are content."""
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.grammar import (
     Answer,
     Compare,
@@ -52,7 +52,7 @@ class Parser:
         form = self.table.find(meaning.format)
         if form is None:
             known = ", ".join(self.table.names)
-            unknown = Fault("FORMAT_UNKNOWN", "", f"there is no format {meaning.format!r} here", f"one of {known}")
+            unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {meaning.format!r} here", f"one of {known}")
             raise InvalidSchemaError((unknown,))
         judged, stored = ((meaning.format, meaning.digest, strictly) for strictly in (True, False))
         found = self.memo.get(judged)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.meaning import Binding, Meaning
 from treaty.formats.format import Format, InvalidSchemaError, ReferenceName
@@ -39,40 +39,40 @@ class _Walk:
         name, way = one.name, (*chain, one.name)
         if name in chain:
             told = f"references go in a circle: {' -> '.join(way[chain.index(name) :])}"
-            raise InvalidSchemaError((Fault("REFERENCE_CYCLE", one.path, told, "references without a way back"),))
+            raise InvalidSchemaError((Diagnostic("REFERENCE_CYCLE", one.path, told, "references without a way back"),))
         if len(way) > REFERENCE_DEPTH:
             told = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
             allowed = f"at most {REFERENCE_DEPTH} links in a chain"
-            raise InvalidSchemaError((Fault("REFERENCES_TOO_DEEP", one.path, told, allowed),))
+            raise InvalidSchemaError((Diagnostic("REFERENCES_TOO_DEEP", one.path, told, allowed),))
         if name not in self.known:
             if len(self.known) >= REFERENCES:
                 told = f"more references than the limit REFERENCES of {REFERENCES}"
                 allowed = f"at most {REFERENCES}, those of references included"
-                raise InvalidSchemaError((Fault("TOO_MANY_REFERENCES", one.path, told, allowed),))
+                raise InvalidSchemaError((Diagnostic("TOO_MANY_REFERENCES", one.path, told, allowed),))
             self.known[name] = self.meaning(self.given[name], way)
         return self.known[name]
 
-    def _missing(self, one: ReferenceName, chain: tuple[str, ...]) -> Fault:
+    def _missing(self, one: ReferenceName, chain: tuple[str, ...]) -> Diagnostic:
         where = f" (needed by {chain[-1]!r})" if chain else ""
         known = ", ".join(sorted(self.given)[:10]) or "none"
         told = f"the name {one.name!r} leads nowhere{where}"
-        return Fault("REFERENCE_MISSING", one.path, told, f"a reference under that name; given are: {known}")
+        return Diagnostic("REFERENCE_MISSING", one.path, told, f"a reference under that name; given are: {known}")
 
 
-def conflicts(meaning: Meaning) -> tuple[Fault, ...]:
+def conflicts(meaning: Meaning) -> tuple[Diagnostic, ...]:
     """Names under which one schema and its references need different texts, each told once.
 
     Readers take the first text they meet under a name, as the reference implementation does unless it is told to be
     strict about versions (Confluent's ``reference.versions.strict``).
     """
     met: dict[str, Binding] = {}
-    told: dict[str, Fault] = {}
+    told: dict[str, Diagnostic] = {}
     for one in _bindings(meaning):
         first = met.setdefault(one.name, one)
         if first.meaning.digest != one.meaning.digest and one.name not in told:
             sides = " and ".join(f"{side.subject} version {side.version}" for side in (first, one))
             message = f"the name {one.name!r} leads to different schemas: {sides}"
-            told[one.name] = Fault("REFERENCE_CONFLICT", "", message, "one version of it everywhere")
+            told[one.name] = Diagnostic("REFERENCE_CONFLICT", "", message, "one version of it everywhere")
     return tuple(told.values())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable
 from itertools import islice
 from typing import Any
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import TAG_LENGTH
 from treaty.core.schema import TaggedPath
 from treaty.formats.format import Entity, Format, InvalidSchemaError
@@ -114,4 +114,4 @@ def _shared(one: str, other: str) -> int:
 
 
 def _fault(rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
-    return InvalidSchemaError((Fault(rule, path[:1000], message, expected or FAULTS[rule]),))
+    return InvalidSchemaError((Diagnostic(rule, path[:1000], message, expected or FAULTS[rule]),))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.grammar import Answer, Compare, Compared, Invalid, Parse
 from treaty.core.meaning import Meaning
 from treaty.core.policy import ALL, LEVELS, NONE
@@ -42,8 +42,8 @@ class Verdict:
     """What came out. `faults` of the two texts come first: a text that is not valid is not compared."""
 
     level: str
-    old_faults: tuple[Fault, ...] = ()
-    new_faults: tuple[Fault, ...] = ()
+    old_faults: tuple[Diagnostic, ...] = ()
+    new_faults: tuple[Diagnostic, ...] = ()
     reasons: tuple[Reason, ...] = ()
 
     @property
@@ -59,7 +59,7 @@ class Step:
     `faults` are those of the earlier text. `other_format` is the one reason where the formats differ.
     """
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
     backward: tuple[Reason, ...] = ()
     forward: tuple[Reason, ...] = ()
     other_format: Reason | None = None
@@ -76,7 +76,7 @@ class Step:
 class History:
     """A new schema (its `faults`) after earlier ones, the oldest first: compared once, judged under any level."""
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
     steps: tuple[Step, ...] = ()
 
     @property
@@ -141,7 +141,7 @@ def _step(parser: Parser, old: Meaning, new: Meaning, policy: str, *, ways: tupl
     return Step((), backward, forward)
 
 
-def _faults(answer: Answer) -> tuple[Fault, ...]:
+def _faults(answer: Answer) -> tuple[Diagnostic, ...]:
     return answer.faults if isinstance(answer, Invalid) else ()
 
 

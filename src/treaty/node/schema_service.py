@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing import get_context, parent_process
 
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.grammar import (
     Answer,
     Compare,
@@ -81,7 +81,7 @@ def _size(answer: Answer) -> int:
             return ENTRY_BYTES + len(answer.text)
 
 
-def _fault_size(one: Fault) -> int:
+def _fault_size(one: Diagnostic) -> int:
     return ENTRY_BYTES + len(one.path) + len(one.message) + len(one.expected)
 
 

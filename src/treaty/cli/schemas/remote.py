@@ -14,7 +14,7 @@ from treaty.cli.terminal.door import opened
 from treaty.cli.terminal.source import UnusableError, form, sources
 from treaty.client.connection import Connection
 from treaty.core.answers import Checked, Config, VersionFound
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidSchema, NotFound, Refusal, RegistryError
 from treaty.core.requests import Check
@@ -47,7 +47,7 @@ class Told:
     new_subject: bool
     config: Config
     checked: Checked | None = None
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
     refused: str = ""
 
     @property

@@ -9,7 +9,7 @@ import click
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import Source, refuse_twice, sources
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.meaning import Meaning
 from treaty.formats.answer import Parser
 from treaty.formats.format import Format, InvalidSchemaError, Printed
@@ -21,7 +21,7 @@ class InvalidTextError(click.ClickException):
 
     exit_code = 2
 
-    def __init__(self, one: Source, faults: tuple[Fault, ...]) -> None:
+    def __init__(self, one: Source, faults: tuple[Diagnostic, ...]) -> None:
         """Keep the faults, and whether the command was asked for JSON: its context is gone when this is shown."""
         super().__init__(f"{one.name} is not a valid schema ({one.format})")
         self.source = one

@@ -12,7 +12,7 @@ from treaty.client.serializers.framing import Part, unframe
 from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, UseLatestWith, Writing
 from treaty.client.types.failures import MisfitError
 from treaty.client.types.typed import Typed, known
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
@@ -31,7 +31,7 @@ FromJson = Callable[[Any], Any]
 class Ready:
     """A schema that values are checked against: the faults of a value given as JSON text."""
 
-    check: Callable[[str], tuple[Fault, ...]]
+    check: Callable[[str], tuple[Diagnostic, ...]]
 
 
 def _made(registry: Registry, text: Text) -> Ready:

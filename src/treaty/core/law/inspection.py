@@ -1,6 +1,6 @@
 """Validators: what the owner of a subject demands of every new version beside its compatibility."""
 
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.grammar import Grammar, Inspect, Inspected, Invalid
 from treaty.core.law.schemas import Read, answers
 from treaty.core.meaning import Meaning
@@ -9,7 +9,7 @@ from treaty.core.refusals import InvalidSchema, NotPermitted, Reason
 from treaty.core.values import PolicyValue
 
 
-def inspect(grammar: Grammar, subject: Subject, new: Read, policy: PolicyValue) -> tuple[Fault, ...]:
+def inspect(grammar: Grammar, subject: Subject, new: Read, policy: PolicyValue) -> tuple[Diagnostic, ...]:
     """Return what the validators of a policy find in a text as it was sent; nothing where they are content.
 
     Raises `NotPermitted` where one is named that is not here, or nobody here can read the format: no validator is
@@ -43,12 +43,12 @@ def inspect(grammar: Grammar, subject: Subject, new: Read, policy: PolicyValue) 
     return told.faults
 
 
-def as_finding(fault: Fault) -> Finding:
+def as_finding(fault: Diagnostic) -> Finding:
     """Return a validator's fault as a finding, for the list of what a compatibility check found."""
     return Finding(fault.rule, fault.path, str(fault), remedy=fault.expected)
 
 
-def refuse_faults(subject: Subject, new: Read, faults: tuple[Fault, ...]) -> None:
+def refuse_faults(subject: Subject, new: Read, faults: tuple[Diagnostic, ...]) -> None:
     """Raise `InvalidSchema` with every fault that the validators found, if there is one."""
     if not faults:
         return

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.grammar import Invalid
 from treaty.core.law.schemas import Read
 from treaty.core.schema import Metadata
@@ -60,7 +60,7 @@ def internal_names(new: Read) -> Invalid | None:
         return None
     names = [name for name in new.parsed.fields if name.startswith(INTERNAL)]
     faults = tuple(
-        Fault(
+        Diagnostic(
             "FIELD_NAME_INTERNAL",
             f"/properties/{name.replace('~', '~0').replace('/', '~1')}",
             f"Field names cannot start with {INTERNAL} prefix",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.grammar import Answer, Grammar, Invalid, Parse, Parsed, Question
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.law.references import bindings, follow
@@ -110,7 +110,7 @@ def refuse_unknown_format(draft: Draft, grammar: Grammar) -> None:
 
 def refuse(invalid: Invalid, draft: Draft) -> InvalidSchema:
     """Return the refusal of a text that is not a valid schema."""
-    first = invalid.faults[0] if invalid.faults else Fault("INVALID", "", "not a schema")
+    first = invalid.faults[0] if invalid.faults else Diagnostic("INVALID", "", "not a schema")
     return InvalidSchema(
         Reason(
             first.rule,

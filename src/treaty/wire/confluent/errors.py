@@ -13,7 +13,7 @@ from msgspec import Struct
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.compatibility_messages import format_list
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.names import Subject
 from treaty.core.refusals import Reason, Refusal, RegistryError
@@ -37,7 +37,7 @@ class ErrorDetails(Struct, omit_defaults=True, rename="camel"):
     version: str = ""
     message: str = ""
     details: list[str] = []
-    faults: list[Fault] = []
+    faults: list[Diagnostic] = []
     findings: list[Finding] = []
     command: str = ""
 

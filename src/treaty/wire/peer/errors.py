@@ -3,7 +3,7 @@
 from typing import Any
 
 from treaty.core.codec import DecodeError, Json, encode_message, message_reader
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.refusals import (
     ERROR_CLASSES,
     Incompatible,
@@ -59,7 +59,7 @@ def _built(kind: type[RegistryError], given: dict[str, Json]) -> RegistryError:
     assert issubclass(kind, Refusal)
     reason = _take(given, "reason", Reason)
     if issubclass(kind, InvalidSchema):
-        return kind(reason, _take(given, "faults", tuple[Fault, ...]))
+        return kind(reason, _take(given, "faults", tuple[Diagnostic, ...]))
     if issubclass(kind, Incompatible):
         return kind(reason, _take(given, "findings", tuple[Finding, ...]))
     if issubclass(kind, Unauthenticated):

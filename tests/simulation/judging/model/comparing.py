@@ -16,7 +16,7 @@ from treaty.core.compatibility_messages import (
     format_finding,
     list_messages,
 )
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.grammar import Compare, Compared, Inspect, Inspected, Invalid, Parse
 from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
@@ -125,7 +125,7 @@ def verdict(
     live: list[VersionNow],
     bar: Bar,
     *,
-    faults: tuple[Fault, ...] = (),
+    faults: tuple[Diagnostic, ...] = (),
     only: VersionNow | None = None,
 ) -> Checked:
     """Whether a schema passes: against the versions that the policy names, or the `only` one; the first that fails ends
@@ -158,7 +158,7 @@ def verdict(
     return Checked(compatible=False, messages=() if first else (*middle, *tail), findings=(*first, *said, *found))
 
 
-def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Fault, ...]:
+def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Diagnostic, ...]:
     """What the validators of a policy find in the text as it was sent."""
     if not policy.validators:
         return ()
@@ -172,6 +172,6 @@ def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Faul
     return told.faults
 
 
-def refuse_faults(subject: Subject, faults: tuple[Fault, ...]) -> None:
+def refuse_faults(subject: Subject, faults: tuple[Diagnostic, ...]) -> None:
     if faults:
         raise No(InvalidSchema, faults[0].rule, path=faults[0].path, subject=str(subject))

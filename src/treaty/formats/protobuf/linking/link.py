@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.meaning import Binding
 from treaty.formats.format import InvalidSchemaError
@@ -66,7 +66,7 @@ def gathered(bindings: Iterable[Binding], *, strict: bool) -> dict[str, Binding]
 
 
 def _refused(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
-    return InvalidSchemaError((Fault(rule, "", message, expected or EXPECTED[rule]),))
+    return InvalidSchemaError((Diagnostic(rule, "", message, expected or EXPECTED[rule]),))
 
 
 def _judged(imports: Iterable[Import], faults: Faults) -> Iterable[Import]:
