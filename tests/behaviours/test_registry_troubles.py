@@ -22,7 +22,7 @@ from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable
-from treaty.core.registry import Call, Token
+from treaty.core.registry import Call, PositionToken
 from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
 
@@ -146,7 +146,7 @@ def test_a_token_of_another_log_is_refused(connection: Connection) -> None:
     request = GetVersion(subject_of("orders"), 1)
     real = connection.ask(request).token
     with pytest.raises(Invalid):
-        connection.ask(request, Call(after=Token("00" * 16, real.sequence, real.digest)))
+        connection.ask(request, Call(after=PositionToken("00" * 16, real.sequence, real.digest)))
 
 
 def test_a_token_beyond_the_tip_is_an_error_and_never_a_hang(connection: Connection) -> None:
@@ -205,8 +205,8 @@ def test_many_tasks_share_one_client(server: Served) -> None:
         (Call(command_id="two\nlines"), "COMMAND_ID"),
         (Call(command_id="x" * 129), "COMMAND_ID"),
         (Call(consistency="sometimes"), "CONSISTENCY"),
-        (Call(after=Token("zz", 5, "q\n")), "TOKEN"),
-        (Call(after=Token("a.b", 5, "q")), "TOKEN"),
+        (Call(after=PositionToken("zz", 5, "q\n")), "TOKEN"),
+        (Call(after=PositionToken("a.b", 5, "q")), "TOKEN"),
     ],
     ids=lambda value: repr(value)[:60],
 )

@@ -7,12 +7,12 @@ from typing import TypeVar, cast
 from treaty.core import answers as a
 from treaty.core import associating as t
 from treaty.core import requests as q
-from treaty.core.registry import CALL, Call, Reply, Token
+from treaty.core.registry import CALL, Call, PositionToken, Reply
 from treaty.core.requests import Request
 from treaty.core.resource import Resource
 
 A = TypeVar("A")
-TOKEN = Token("ab", 5, "cd")
+TOKEN = PositionToken("ab", 5, "cd")
 
 VERSION = a.VersionFound("s", 3, 2, 7, "ec7e7a4f-3a77-4fdc-8b0b-6b2f7a2ec7d1", "AVRO", '"string"', time=99)
 SCHEMA = a.SchemaFound(7, VERSION.guid, "AVRO", '"string"', subject="s", number=3, time=99)

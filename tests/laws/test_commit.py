@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core.commit import START, Append, Commit, EnvelopeError, Position, make_append, read_append
-from treaty.core.registry import Token
+from treaty.core.registry import PositionToken
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 
@@ -80,9 +80,9 @@ def test_a_chain_without_a_gap() -> None:
 
 @given(st.builds(Position, attempts, st.integers(1, 2**53), st.binary(min_size=32, max_size=32)))
 def test_a_token_says_the_place_in_words(position: Position) -> None:
-    assert Token.parse(str(position.token)) == position.token
+    assert PositionToken.parse(str(position.token)) == position.token
 
 
 @pytest.mark.parametrize("text", ["", "a.b", "a.-1.c", "a.1_0.c", "a.¹.c", "a." + "9" * 30 + ".c"])
 def test_what_is_no_token(text: str) -> None:
-    assert Token.parse(text) is None
+    assert PositionToken.parse(text) is None

@@ -26,7 +26,7 @@ from treaty.core.refusals import (
     Unauthenticated,
     Unavailable,
 )
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import DeleteSubject, Register
 from treaty.core.rights import Access, AccessRule
 from treaty.core.schema import Draft
@@ -46,7 +46,7 @@ from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved
 COMMANDS = sorted((kind for kind, operation in OPERATIONS.items() if operation.writes), key=lambda kind: kind.__name__)
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=12)
 """Halves of surrogate pairs too: the law refuses them with a sentence of its own, and must see them for that."""
-TOKENS = st.builds(Token, st.text("0123456789abcdef"), st.integers(0, 10**17), st.text("0123456789abcdef"))
+TOKENS = st.builds(PositionToken, st.text("0123456789abcdef"), st.integers(0, 10**17), st.text("0123456789abcdef"))
 QUICK = settings(max_examples=60, deadline=None)
 
 
@@ -133,7 +133,7 @@ def test_every_kind_of_answer_travels_exactly(kind: type) -> None:
 
     @settings(max_examples=25, deadline=None)
     @given(of(OPERATIONS[kind].answer), TOKENS)
-    def each(answer: Any, token: Token) -> None:
+    def each(answer: Any, token: PositionToken) -> None:
         assert heard(Done(Reply(answer, token)), request) == Done(Reply(answer, token))
 
     each()
@@ -156,7 +156,7 @@ def errors() -> st.SearchStrategy[Any]:
 
 @settings(max_examples=300, deadline=None)
 @given(errors(), TOKENS)
-def test_an_error_is_the_same_class_with_the_same_members(error: Any, token: Token) -> None:
+def test_an_error_is_the_same_class_with_the_same_members(error: Any, token: PositionToken) -> None:
     told = heard(Refused(error, token), DeleteSubject(Subject(".", "s")))
     assert isinstance(told, Refused)
     assert told.token == token

@@ -15,7 +15,7 @@ from treaty.client.talk.substitutes import converse
 from treaty.client.talk.world import World, world_of
 from treaty.core.names import Subject
 from treaty.core.refusals import RegistryError, Unavailable
-from treaty.core.registry import CALL, Call, Token
+from treaty.core.registry import CALL, Call, PositionToken
 from treaty.core.requests import GetSchema, Register, Request
 from treaty.core.schema import Draft
 from treaty.wire.confluent.receiving import Received
@@ -207,7 +207,7 @@ def test_where_one_node_is_well_there_is_an_answer(well: int, others: list[tuple
 def test_the_latest_of_ones_own_writes_is_carried_whatever_order_answers_come_in() -> None:
     world = Net([always(GOOD)]).world
     for token, kept in [("aa.5.bb", 5), ("aa.3.cc", 5), ("aa.9.dd", 9), (".0.", 9), ("ee.2.ff", 2)]:
-        found = Token.parse(token)
+        found = PositionToken.parse(token)
         assert found is not None
         world.wrote(found)
         assert world.written is not None

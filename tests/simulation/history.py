@@ -30,7 +30,7 @@ from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.names import Subject
 from treaty.core.ordered import Ordered
-from treaty.core.registry import Token
+from treaty.core.registry import PositionToken
 from treaty.core.requests import Request
 from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row
 from treaty.core.soundness import unsound
@@ -72,7 +72,7 @@ class History:
         """What each table adds to the state root at every moment."""
         self.places: dict[Position, int] = {START: 0}
         """Places where an append ended, and the last moment at which each was the tip."""
-        self.tokens: dict[Token, Position] = {START.token: START}
+        self.tokens: dict[PositionToken, Position] = {START.token: START}
         self.path: dict[Position, None] = {START: None}
         """The places of the log as it is now."""
         self.commits: list[Commit] = []

@@ -28,7 +28,7 @@ from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.names import Subject
 from treaty.core.operations import is_command
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import Call, Reply, Token
+from treaty.core.registry import Call, PositionToken, Reply
 from treaty.core.requests import GetOutcome, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.log.log import LogDamagedError
@@ -94,7 +94,7 @@ class Scenario:
         self.purging = chance.choice([0, 0.05, 0.2])
         self.lifetime = chance.choice([100, 400, 2_000])
         """How many steps of the log go by between two kills, on average."""
-        self.tokens: list[Token] = []
+        self.tokens: list[PositionToken] = []
         self.reread: Request[Any] | None = None
         """What was asked again and again the last time."""
         self._ids = 0

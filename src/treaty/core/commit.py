@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treaty.core.codec import dumps
-from treaty.core.registry import Token
+from treaty.core.registry import PositionToken
 from treaty.core.rows import UNROOTED, Encoded
 
 MAGIC = b"TRTY"
@@ -50,9 +50,9 @@ class Position:
         return self == other and self.root == other.root
 
     @property
-    def token(self) -> Token:
+    def token(self) -> PositionToken:
         """The same place in words."""
-        return Token(self.identity.hex() if self.sequence else "", self.sequence, self.digest.hex())
+        return PositionToken(self.identity.hex() if self.sequence else "", self.sequence, self.digest.hex())
 
 
 START = Position()

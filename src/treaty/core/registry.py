@@ -16,7 +16,7 @@ FRESH = frozenset({"latest", "strict"})
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class PositionToken:
     """A place in a log's history: the state right after an append. Text form ``identity.sequence.digest``.
 
     `identity` is hex (empty for a log without an append), `digest` the hex digest of the append that ended at `sequence`.
@@ -30,12 +30,12 @@ class Token:
         return f"{self.identity}.{self.sequence}.{self.digest}"
 
     @staticmethod
-    def parse(text: str) -> "Token | None":
+    def parse(text: str) -> "PositionToken | None":
         """Read the text form; None if it is not one."""
         parts = text.split(".")
         if len(parts) != 3 or not parts[1].isascii() or not parts[1].isdigit() or len(parts[1]) > 18:
             return None
-        return Token(parts[0], int(parts[1]), parts[2])
+        return PositionToken(parts[0], int(parts[1]), parts[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Call:
     """
 
     consistency: str = ""
-    after: Token | None = None
+    after: PositionToken | None = None
     command_id: str = ""
     timeout: float = 30.0
     principal: str = ""
@@ -72,7 +72,7 @@ def refuse_bad_call(call: Call) -> None:
         raise Invalid.of("COMMAND_ID", f"{shown!r} is no command id", new=shown, allowed=allowed)
     if call.after is not None:
         text = str(call.after)
-        if not _is_word(text) or Token.parse(text) != call.after:
+        if not _is_word(text) or PositionToken.parse(text) != call.after:
             shown = text[:100]
             raise Invalid.of("TOKEN", f"{shown!r} is no token", new=shown, allowed="a token that a registry gave")
 
@@ -86,7 +86,7 @@ class Reply(Generic[A]):
     """An answer and the token of the state it was taken from."""
 
     answer: A
-    token: Token
+    token: PositionToken
 
 
 class Registry(Protocol):

@@ -13,7 +13,7 @@ from contextlib import suppress
 from treaty.core.command import Command
 from treaty.core.limits import HANDED_WITHIN
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import Token
+from treaty.core.registry import PositionToken
 from treaty.log.log import Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.batch import Decide, answer_from_outcome
 from treaty.node.follower import FIRST_PAUSE, Follower
@@ -241,7 +241,7 @@ class Forwarder:
             command.fail(told.error)
         return True
 
-    async def _wait_until_shown(self, token: Token, over: Callable[[], bool]) -> bool:
+    async def _wait_until_shown(self, token: PositionToken, over: Callable[[], bool]) -> bool:
         """Return True when the tables show a place, False when it is over: nobody waits for it any more."""
         while not over():
             here = self._follower.position.token
@@ -284,7 +284,7 @@ class Forwarder:
                 self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
             barriers.lost(number)
 
-    def _is_remembered(self, token: Token) -> bool:
+    def _is_remembered(self, token: PositionToken) -> bool:
         """Tell whether the tables came by a place; in a history that the log has lost another append ended there."""
         digest = self._follower.remembers(token.sequence)
         return digest is None or digest.hex() == token.digest

@@ -13,7 +13,7 @@ from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.operations import is_command, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
-from treaty.core.registry import CALL, FRESH, Call, Reply, Token, refuse_bad_call
+from treaty.core.registry import CALL, FRESH, Call, PositionToken, Reply, refuse_bad_call
 from treaty.core.requests import Request
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
@@ -151,7 +151,7 @@ class Node:
             logger.exception("a command that was handed over could not be decided")
             return Failed(type(fault).__name__)
 
-    async def _same_log(self, place: Token) -> None:
+    async def _same_log(self, place: PositionToken) -> None:
         """Come to the place that a node has seen; raises `Unavailable` where it is not in this log."""
         try:
             await self._reach(place)
@@ -227,7 +227,7 @@ class Node:
 
     # ---------------------------------------------------------------------------------------------------- tokens
 
-    async def _reach(self, token: Token) -> None:
+    async def _reach(self, token: PositionToken) -> None:
         """Wait until the tables show a token's place; refuse tokens of other logs, and those that lead nowhere."""
         if self._known(token):
             return
@@ -248,14 +248,14 @@ class Node:
                 message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"
                 raise Unavailable(message) from None
 
-    def _known(self, token: Token) -> bool:
+    def _known(self, token: PositionToken) -> bool:
         """Tell whether the tables show a token's place as it is; where not, a look may still find it."""
         try:
             return token.sequence == 0 or (bool(self.follower.done) and self._shows(token))  # a first look proves it
         except Invalid:
             return False  # the log may have been put back or replaced since the last look
 
-    def _shows(self, token: Token) -> bool:
+    def _shows(self, token: PositionToken) -> bool:
         here = self.follower.position
         digest = self.follower.remembers(token.sequence)
         if here.sequence == 0 or (token.sequence > here.sequence and token.identity == here.token.identity):

@@ -9,7 +9,7 @@ from treaty.core.grammar import Question
 from treaty.core.limits import QUEUE
 from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.refusals import OutcomeUnknown, Unavailable
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
 from treaty.node.barriers import Barriers
 from treaty.node.environment import Environment
@@ -102,7 +102,7 @@ class CommandQueue:
         handed: Handed | None = None,
         *,
         request_id: str = "",
-        after: Token | None = None,
+        after: PositionToken | None = None,
     ) -> Reply[A]:
         """Have a command decided and written; returns when its answer is durable.
 

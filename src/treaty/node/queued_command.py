@@ -20,7 +20,7 @@ from treaty.core.command import Command, Decision
 from treaty.core.commit import Position
 from treaty.core.limits import HANDED_WITHIN, OUTCOMES
 from treaty.core.refusals import Invalid, OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.view import Tables
 from treaty.node.schema_service import SchemaSession
 from treaty.wire.peer.message import Handed
@@ -126,7 +126,7 @@ class QueuedCommand:
     deadline: float = math.inf
     """When it is told that time is over; loop time."""
     request_id: str = ""
-    after: Token | None = None
+    after: PositionToken | None = None
     """A position that the state must have passed on which it is decided."""
     from_peer: bool = False
     """Another node forwarded it, and will not have it passed on."""
@@ -294,7 +294,7 @@ class QueuedCommand:
             self.fail(Unavailable(f"{because}the command was not written in time; it has left nothing"))
 
 
-def refuse_token(token: Token, here: Position) -> Invalid:
+def refuse_token(token: PositionToken, here: Position) -> Invalid:
     """Return the refusal of a token that leads to no position of the history that is at `here`."""
     return Invalid.of(
         "TOKEN",

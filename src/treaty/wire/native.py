@@ -14,7 +14,7 @@ import msgspec
 from treaty.core.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, operation_name
 from treaty.core.refusals import Invalid, NotOffered, RegistryError, Unavailable
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import NOWHERE, Received
@@ -106,7 +106,7 @@ def read_answer(request: Request[A], http: Received) -> Reply[A] | None:
             error = error_from(members["error"])
         elif "answer" in members:
             answer = decode_message(OPERATIONS[type(request)].answer, members["answer"])
-            return Reply(answer, Token.parse(http.header(TOKEN) or "") or NOWHERE)
+            return Reply(answer, PositionToken.parse(http.header(TOKEN) or "") or NOWHERE)
         else:
             return None
     except DecodeError as wrong:

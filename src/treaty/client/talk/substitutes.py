@@ -17,7 +17,7 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound, NotOffered, SchemaNotFound, SettingNotFound, SubjectNotFound
-from treaty.core.registry import Call, Reply, Token, refuse_bad_call
+from treaty.core.registry import Call, PositionToken, Reply, refuse_bad_call
 from treaty.core.requests import (
     LATEST,
     Check,
@@ -47,7 +47,7 @@ PAGE = 1000
 class Asking(Protocol):
     """Ask something in the same conversation, in what is left of its time."""
 
-    def __call__(self, request: Request[A], /, after: Token | None = None) -> Talk[Reply[A]]:
+    def __call__(self, request: Request[A], /, after: PositionToken | None = None) -> Talk[Reply[A]]:
         """Return the reply, not older than `after`; raises what a `Registry` raises."""
         ...
 
@@ -63,7 +63,7 @@ def converse(request: Request[A], call: Call, settings: Settings, world: World) 
         )
     deadline = world.clock() + call.timeout
 
-    def asking(other: Request[A], /, after: Token | None = None) -> Talk[Reply[A]]:
+    def asking(other: Request[A], /, after: PositionToken | None = None) -> Talk[Reply[A]]:
         command_id = call.command_id if is_command(other) else ""
         made = replace(call, timeout=deadline - world.clock(), command_id=command_id, after=after or call.after)
         return (yield from ask(other, made, settings, world))
@@ -188,7 +188,7 @@ def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[V
     """Ask for a long list in pages, each no older than the one before; where there is no list, look at all versions."""
     found: dict[tuple[str, int], VersionFound] = {}
     beside: dict[tuple[str, int], tuple[Any, Any]] = {}
-    after: Token | None = None
+    after: PositionToken | None = None
     while True:
         size = min(PAGE, request.limit - len(found))
         last = next(reversed(found)) if found else request.after

@@ -10,7 +10,7 @@ from treaty.core import answers as a
 from treaty.core import associating as t
 from treaty.core import requests as q
 from treaty.core.refusals import RegistryError, Unavailable
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.wire.confluent.associations import ResourceBody, ResultsBody, associations_of, resource_bound_of, results_of
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN
@@ -27,7 +27,7 @@ from treaty.wire.confluent.versions import (
 )
 
 A = TypeVar("A")
-NOWHERE = Token("", 0, "")
+NOWHERE = PositionToken("", 0, "")
 """The token of an answer that carries none: of a registry that is not Treaty."""
 
 
@@ -53,7 +53,7 @@ def received(request: q.Request[A], http: Received) -> Reply[A]:
     except msgspec.MsgspecError as wrong:
         message = f"status {http.status} with a body that is not the answer of a registry: {wrong}"
         raise Unavailable(message) from wrong
-    token = Token.parse(http.header(TOKEN) or "") or NOWHERE
+    token = PositionToken.parse(http.header(TOKEN) or "") or NOWHERE
     return Reply(answer, token)
 
 

@@ -16,7 +16,7 @@ from treaty.core.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.command import Command
 from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
 from treaty.core.operations import OPERATIONS
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
 from treaty.core.rights import Access, AccessRule
 from treaty.wire.peer.errors import error_form, error_from
@@ -117,7 +117,7 @@ def handed_from(json: Json, known: "Classes") -> Handed:
     )
     seconds = _take(members, "seconds", float)
     last, elsewhere = _take(members, "last", int), _take(members, "elsewhere", int)
-    place, asked = Token.parse(_take(members, "place", str)), _take(members, "asked", str)
+    place, asked = PositionToken.parse(_take(members, "place", str)), _take(members, "asked", str)
     if members or place is None or not math.isfinite(seconds):
         raise DecodeError(f"the command has members that this version does not know: {sorted(members)[:5]}")
     return Handed(command, seconds, last, elsewhere, place, asked)
@@ -199,7 +199,7 @@ def told_from(json: Json, request: Request[Any]) -> Told:
     if not isinstance(json, dict):
         raise DecodeError("an answer is an object")
     members = dict(json)
-    token = Token.parse(_take(members, "token", str)) if "token" in members else None
+    token = PositionToken.parse(_take(members, "token", str)) if "token" in members else None
     match members:
         case {"done": answer, **rest} if not rest and token is not None:
             return Done(Reply(decode_message(_ANSWERS[type(request)], answer), token))

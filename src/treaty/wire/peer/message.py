@@ -5,7 +5,7 @@ from typing import Any
 
 from treaty.core.command import Command
 from treaty.core.refusals import RegistryError
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
 
 
@@ -33,7 +33,7 @@ class Handed:
     """What is left of its time."""
     last: int
     elsewhere: int = 0
-    place: Token = field(default_factory=lambda: Token("", 0, ""))
+    place: PositionToken = field(default_factory=lambda: PositionToken("", 0, ""))
     """What the node that hands it over has read of the log."""
     request_id: str = field(default="", compare=False)
     """Of the request that it came with, for log lines."""
@@ -51,7 +51,7 @@ class Refused:
     """A registry's no, as known at the token's place. Only `OutcomeUnknown` leaves open whether something was written."""
 
     error: RegistryError
-    token: Token
+    token: PositionToken
 
 
 @dataclass(frozen=True, slots=True)
