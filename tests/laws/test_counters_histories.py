@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.laws.test_indexes import place
 from tests.simulation.clients.errands import errand
 from tests.simulation.texts import Truth
-from tests.simulation.workload import GENERATORS, Asker, request
+from tests.simulation.workload import Asker, request, usual_weights
 from treaty.core import values
 from treaty.core.command import Command, Decision
 from treaty.core.counters import KINDS_OF_SUBJECT
@@ -22,7 +22,7 @@ from treaty.core.tables import DictTables
 
 COMMANDS = 80
 TRUTH = Truth()
-WEIGHTS = {kind: often for kind, (often, _) in GENERATORS.items()}
+WEIGHTS = usual_weights()
 
 
 def history(seed: int) -> Iterator[tuple[DictTables, Command[Any], Decision[Any]]]:

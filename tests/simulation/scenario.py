@@ -23,7 +23,7 @@ from tests.simulation.runs.result import Run
 from tests.simulation.runs.store import Ground
 from tests.simulation.runs.table import maker
 from tests.simulation.runs.weather import old_leaders, weather
-from tests.simulation.workload import GENERATORS, Asker, request
+from tests.simulation.workload import Asker, request, usual_weights
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.names import Subject
 from treaty.core.operations import is_command
@@ -86,8 +86,8 @@ class Scenario:
         toy, referring = chance.choice([0.0, 0.5, 1.0]), chance.choice([0, 0.1, 0.5])
         self.asker = Asker(random.Random(f"asker/{seed}"), toy=toy, referring=referring)
         self.callers = Callers(random.Random(f"callers/{seed}"))
-        dull = chance.sample(list(GENERATORS), 6)
-        self.weights = {kind: often * (0.2 if kind in dull else 1) for kind, (often, _) in GENERATORS.items()}
+        dull = chance.sample(list(usual_weights()), 6)
+        self.weights = {kind: often * (0.2 if kind in dull else 1) for kind, often in usual_weights().items()}
         self.timeout = self.weather.latency * chance.choice([25, 100, 400])
         self.turns = max(3, chance.choice([5, 10, 20]) // store.brevity)
         self.clients = chance.choice([4, 8, 12])

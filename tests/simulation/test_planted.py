@@ -14,7 +14,7 @@ from tests.simulation.history import History
 from tests.simulation.planted.rows import tampers
 from tests.simulation.runs.lives import first_broken
 from tests.simulation.scenario import run
-from tests.simulation.workload import GENERATORS
+from tests.simulation.workload import usual_weights
 from treaty.core import soundness
 from treaty.core.associating import Associate
 
@@ -45,9 +45,7 @@ def test_a_row_that_breaks_a_law_is_found(rule: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(scenario, "INSPECTED", 1.0)
     monkeypatch.setattr(History, "judged", False)  # the laws of rows have to find it alone
     if rule.startswith("ASSOCIATION"):
-        generators = dict(GENERATORS)
-        generators[Associate] = (60, GENERATORS[Associate][1])
-        monkeypatch.setattr(scenario, "GENERATORS", generators)
+        monkeypatch.setattr(scenario, "usual_weights", lambda: usual_weights() | {Associate: 60.0})
 
     assert any(rule in str(run(seed, log="rows").broken) for seed in range(SEEDS))
 

@@ -2,8 +2,10 @@
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import partial
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.texts import AVRO, OUTER, TOY
@@ -11,6 +13,7 @@ from treaty.core import associating as tied
 from treaty.core import requests as asked
 from treaty.core.answers import Config
 from treaty.core.names import Subject
+from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level, VersionRange
 from treaty.core.requests import Creation, Expected, Force, Request, Scope
 from treaty.core.resource import Resource
@@ -221,7 +224,55 @@ def change(ask: Asker) -> tied.Change:
     return tied.Change(resource(ask), tuple(operations))
 
 
-Generator = Callable[[Asker], Request[Any]]
+Generator = Callable[[Asker], Any]
+OF_NAME: Mapping[str, Generator] = {
+    "schema_id": lambda a: a.chance.randint(1, MOST_IDS),
+    "context": lambda a: a.chance.choice([".x", ".y"]),
+    "guid": get_guid,
+    "command_id": lambda a: a.chance.choice(a.command_ids) if a.command_ids else "none",
+}
+"""Members of requests by their names, where the type says too little."""
+OF_TYPE: Mapping[Any, Generator] = {
+    Subject: Asker.subject,
+    Scope: Asker.scope,
+    Draft: Asker.draft,
+    Resource: resource,
+    Level: level,
+    Pairs: Asker.properties,
+    bool: lambda a: a.often(0.5),
+    int: Asker.number,
+    float: lambda a: float(a.number()),
+    str: lambda a: a.chance.choice(["a", "b"]),
+}
+
+
+def made_of_types(kind: Any, ask: Asker) -> Any:
+    """A request, or what stands in one, with members that follow from their types; those with a default are often left out."""
+    hints = get_type_hints(kind)
+    return kind(
+        **{
+            one.name: OF_NAME[one.name](ask) if one.name in OF_NAME else value_of_type(hints[one.name], ask)
+            for one in fields(kind)
+            if (one.default is MISSING and one.default_factory is MISSING) or ask.often(0.3)
+        }
+    )
+
+
+def value_of_type(hint: Any, ask: Asker) -> Any:
+    """A value of a type."""
+    if hint in OF_TYPE:
+        return OF_TYPE[hint](ask)
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return ask.chance.choice(inside)
+    if origin in {Union, UnionType}:
+        return value_of_type(ask.chance.choice(inside), ask)
+    if origin is tuple and inside[-1] is Ellipsis:
+        return tuple(value_of_type(inside[0], ask) for _ in range(ask.chance.randint(0, 2)))
+    if origin is tuple:
+        return tuple(value_of_type(one, ask) for one in inside)
+    return None if hint is type(None) else made_of_types(hint, ask)
+
 
 GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.Register: (40, register),
@@ -260,11 +311,24 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.ListContexts: (1, lambda a: asked.ListContexts()),
     asked.GetOutcome: (3, get_outcome),
 }
-"""Every kind of request: how often, and what. A kind that is missing here fails a test."""
+"""Kinds of requests whose members go together: how often, and what. Others are made from their types."""
+USUAL_WEIGHT = 1.0
 
 
 def request(ask: Asker, weights: Mapping[type, float]) -> Request[Any]:
     """One request, of a kind chosen by weight."""
-    kinds = list(GENERATORS)
+    kinds = list(weights)
     (kind,) = ask.chance.choices(kinds, [weights[one] for one in kinds])
-    return GENERATORS[kind][1](ask)
+    made: Request[Any] = generator(kind)(ask)
+    return made
+
+
+def generator(kind: type) -> Generator:
+    """What makes requests of a kind: its own generator, or one that follows from the types of its members."""
+    return GENERATORS[kind][1] if kind in GENERATORS else partial(made_of_types, kind)
+
+
+def usual_weights() -> dict[type, float]:
+    """How often each operation is asked for."""
+    given = {kind: often for kind, (often, _) in GENERATORS.items()}
+    return given | {kind: USUAL_WEIGHT for kind in OPERATIONS if kind not in given}

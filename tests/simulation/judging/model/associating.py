@@ -13,7 +13,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import register
-from tests.simulation.judging.model.rights import may, refuse_unless_allowed
+from tests.simulation.judging.model.rights import may, of_associate, refuse_unless_allowed
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import GIVING_IDS, mode_in_force, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject
@@ -90,7 +90,8 @@ def change_associations(past: Past, asking: Asking, request: t.ChangeAssociation
     for change in request.changes:
         try:
             wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
-            refuse_unless_allowed(asking, t.Associate(change.resource, wishes))
+            wished = t.Associate(change.resource, wishes)
+            refuse_unless_allowed(asking, wished, of_associate(wished))
             news, done = _carry_out(
                 past.then(events), asking, change, rehearsal=request.dry_run, nameless=request.dry_run
             )
