@@ -16,8 +16,8 @@ from treaty.core.root import RowDigests, roots_after, roots_of
 from treaty.core.rows import SHAPES, UNROOTED, Encoded, encode_row
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
-from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
 from treaty.log.log import LogDelta
+from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.statefile import open_state, write_state
@@ -128,7 +128,7 @@ def test_rows_that_come_to_another_root_change_nothing(rows: list[Encoded], more
 @given(some)
 def test_a_dump_and_a_state_file_give_back_the_texts_of_the_log(rows: list[Encoded]) -> None:
     texts = live(rows)
-    head, *lines = write_dump(head_of(LogDelta(at(texts), tuple(texts)), "memory:", 1), texts)
+    head, *lines = write_dump(make_head(LogDelta(at(texts), tuple(texts)), "memory:", 1), texts)
     assert {*read_rows(read_head(head), head, lines)} == texts
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state")

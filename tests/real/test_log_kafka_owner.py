@@ -17,7 +17,6 @@ from tests.behaviours.logs.backends import chain, played, put, row, told, whole
 from tests.behaviours.logs.brokers import Crown, Crowned
 from treaty.core.commit import START, as_root
 from treaty.core.root import roots_of
-from treaty.log.care.repair import accept_state
 from treaty.log.kafka.broker import topic as topic_module
 from treaty.log.kafka.broker.client import KafkaPartitionClient
 from treaty.log.kafka.broker.topic import LogTopic
@@ -26,6 +25,7 @@ from treaty.log.kafka.broker.transactions import KafkaTransactionalProducer
 from treaty.log.kafka.single_writer.log import STEADY_SECONDS, SingleWriterLog
 from treaty.log.kafka.single_writer.records import make_transaction
 from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import accept_state
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
@@ -257,7 +257,7 @@ async def test_half_a_transaction_and_a_record_of_somebody_else_are_noticed_and_
         delta = await other.read(START)
         assert as_root(roots_of(delta.rows)) != delta.tip.root
         found, tip = await accept_state(tool, time=9)
-        assert {one.row.key for one in found.unmarked} == {'["a"]', '["c"]', '["6f726465722d3137"]'}
+        assert {one.row.key for one in found.orphan_rows} == {'["a"]', '["c"]', '["6f726465722d3137"]'}
         for one in (log, other, tool):
             delta = await one.read(START)
             assert delta.tip == tip

@@ -20,7 +20,7 @@ from treaty.cli.main import group
 from treaty.log.kafka.broker.client import KafkaPartitionClient
 from treaty.log.kafka.broker.topic import LogTopic
 from treaty.log.kafka.broker.topic_config import parse_topic_url
-from treaty.log.upgrade.old import OldState
+from treaty.log.upgrade.old_format import OldState
 from treaty.log.upgrade.sqlite import OldSqlite
 
 if TYPE_CHECKING:

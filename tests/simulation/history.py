@@ -36,7 +36,7 @@ from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row
 from treaty.core.soundness import unsound
 from treaty.core.tables import DictTables
 from treaty.core.view import BY_TABLE, Tables
-from treaty.log.care.restore import ORIGIN, PLACED, RESTORING
+from treaty.log.maintenance.restore import LOG_LOCAL_TABLES, ORIGIN, RESTORING
 
 NOVEL = "novel"
 """A table that only nodes of a newer version know."""
@@ -230,7 +230,7 @@ class History:
         """Rows that no command asked for: of a restore, a seal, a repair, or spoilt by somebody."""
         if before.position == START or explain_unfinished_restore(before):
             return
-        gone = [row for row in commit.rows if row.table not in {*PLACED, "quarantine"}]
+        gone = [row for row in commit.rows if row.table not in {*LOG_LOCAL_TABLES, "quarantine"}]
         gone = [row for row in gone if self.texts[-1].get((row.table, row.key)) != row.value]
         if any(row.value is None and (row.table, decode_key(row.key)) not in before.quarantine for row in gone):
             raise Broken("5", f"a repair at {commit.sequence} moves rows aside that can be read: {gone}")

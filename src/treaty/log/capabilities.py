@@ -15,38 +15,38 @@ T = TypeVar("T")
 
 @runtime_checkable
 class StateFileStore(Protocol):
-    """A log that keeps a fold. It is a help and never the truth: the rows are all there without it.
+    """A log that keeps a state file beside its rows. It is a cache: the rows are all there without it.
 
-    What a fold's bytes mean is not known here; whoever wrote them checks them. Raises what reading a log raises, and
+    What its bytes mean is not known here; who wrote them checks them. Raises what reading a log raises, and
     `OSError` for the file.
     """
 
     async def estimate_rows(self) -> int:
-        """About how many rows there are, told at once."""
+        """About how many rows there are, at once."""
         ...
 
     async def write_state_file(self, path: Path, place: Position, kind: int) -> None:
-        """Keep the bytes of a file, which shows a place, as the fold, in place of an older one; others write meanwhile.
+        """Keep the bytes of a file, which shows a position, as the state file, in place of an older one; others write meanwhile.
 
         A log may keep the older one as long as little came after it. `kind` names those who can read the file, in 64 bits.
         """
         ...
 
     async def read_state_file(self, path: Path, kind: int) -> bool:
-        """Make a file of the fold, as a whole or not at all; False where there is none that is whole, and for this kind."""
+        """Write the state file to a path, as a whole or not at all; False where there is none that is whole, and for this kind."""
         ...
 
 
 @runtime_checkable
 class ResumableLog(Protocol):
-    """A log in which a place is not found by its sequence: who keeps a state keeps a bookmark with it."""
+    """A log in which a position is not found by its sequence: a state is kept with a bookmark."""
 
     def bookmark(self, place: Position) -> int | None:
-        """Where the place stands to which was read last; None for another one, or where nobody knows."""
+        """Where the position that was read last is in the log; None for another one, or where that is not known."""
         ...
 
     def resume_at(self, place: Position, bookmark: int) -> None:
-        """Before anything is read: read on from a place whose rows are known. A bookmark that is wrong does no harm."""
+        """Before anything is read: read on from a position whose rows are known. A bookmark that is wrong does no harm."""
         ...
 
 
@@ -97,7 +97,7 @@ class OrphanRowFinder(Protocol):
 
 
 async def scan_rows(source: Log, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
-    """Do so with any log: one that can't pour is read first."""
+    """Do so with any log: one that is no `RowScanner` is read first."""
     if isinstance(source, RowScanner):
         return await source.scan_rows(into)
     delta = await source.read(START)

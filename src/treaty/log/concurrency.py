@@ -38,14 +38,14 @@ class SerialExecutor:
             try:
                 result = work()
             except BaseException as error:  # noqa: BLE001 - it belongs to the one who asked
-                self._tell(_set_error, future, error)
+                self._deliver(_set_error, future, error)
             else:
-                self._tell(_set_result, future, result)
+                self._deliver(_set_result, future, result)
 
         self._jobs.put(job)
         return future
 
-    def _tell(self, what: Callable[..., None], future: "asyncio.Future[T]", result: object) -> None:
+    def _deliver(self, what: Callable[..., None], future: "asyncio.Future[T]", result: object) -> None:
         with suppress(RuntimeError):  # the loop is gone, and with it everybody who could listen
             self._loop.call_soon_threadsafe(what, future, result)
 

@@ -10,7 +10,7 @@ from treaty.core.rows import Encoded
 
 
 class AppendResult(Enum):
-    """What became of an append."""
+    """The answer of the log to an append."""
 
     ACCEPTED = "accepted"
     """It is durable, and the last one of the log."""
@@ -49,7 +49,7 @@ class StoreStats:
     appends: int
     """Appends whose place in history is remembered."""
     oldest: int
-    """Sequence of the oldest of them; who is behind it reads everything anew."""
+    """Sequence of the oldest of them; who is behind it reads everything again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class LogDamagedError(Exception):
 
     @property
     def reason(self) -> str:
-        """What to say to those who ask."""
+        """What is said to those who ask."""
         return f"the log is damaged: {self}"
 
 
@@ -89,11 +89,11 @@ class WrongRootError(LogDamagedError):
 
 
 class NewerLogFormatError(LogDamagedError):
-    """The log is whole, and this version is too old to read it: writes must stop here, and go on at newer nodes."""
+    """The log is whole, and this version is too old to read it: writes must stop here, and continue at newer nodes."""
 
     @property
     def reason(self) -> str:
-        """What to say to those who ask."""
+        """What is said to those who ask."""
         return f"the log is {self}"
 
 
@@ -102,7 +102,7 @@ class OlderLogFormatError(LogDamagedError):
 
     @property
     def reason(self) -> str:
-        """What to say to those who ask."""
+        """What is said to those who ask."""
         return f"the log is {self}"
 
 
@@ -150,13 +150,13 @@ class Log(Protocol):
     async def append(self, append: Append) -> AppendResult:
         """Append if its parent is still the last append (and its first sequence follows).
 
-        Returns only when ACCEPTED means durable. Never raises for trouble with the store while the append's fate is
+        Returns only when ACCEPTED means durable. Never raises for errors of the store while the append's result is
         open: that is UNKNOWN. `LogUnavailableError` and `LogDamagedError` mean that surely nothing was written.
         """
         ...
 
     async def tip(self) -> Position:
-        """Look: return the place after the last append that was durable when this call began, or a later one."""
+        """Return the position after the last append that was durable when this call began, or a later one."""
         ...
 
     async def read(self, after: Position) -> LogDelta:
@@ -182,7 +182,7 @@ class Log(Protocol):
         ...
 
     async def compact(self) -> None:
-        """Give space back that nothing needs any more; others go on meanwhile, if more slowly."""
+        """Give space back that nothing needs any more; others continue meanwhile, if more slowly."""
         ...
 
     async def close(self) -> None:

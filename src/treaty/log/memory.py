@@ -60,7 +60,7 @@ class MemoryStore:
         return AppendResult.ACCEPTED
 
     def read_since(self, after: Position) -> LogDelta:
-        """Return what came after a place, or everything where the place is not remembered."""
+        """Return what came after a position, or everything where the position is not remembered."""
         with self.guard:
             if after.agrees(self.tip):
                 return LogDelta(self.tip, ())
@@ -102,15 +102,15 @@ class MemoryLog:
         return None
 
     async def tip(self) -> Position:
-        """Return the place after the last append."""
+        """Return the position after the last append."""
         return self._store.tip
 
     async def read(self, after: Position) -> LogDelta:
-        """Return everything after a place."""
+        """Return everything after a position."""
         return self._store.read_since(after)
 
     async def wait(self, after: Position, timeout: float) -> None:
-        """Return when something came after the place from somebody else, or was there before."""
+        """Return when something came after the position from somebody else, or was there before."""
         event = asyncio.Event()
         waiter = (asyncio.get_running_loop(), event, self)
         with self._store.guard:

@@ -15,7 +15,7 @@ log = logging.getLogger("treaty.log")
 ROOT_REMEDY = "see `treaty log verify`, with --against another copy; `treaty log repair --accept-state` states the root of the rows as they are"
 """What to do about a log whose rows are not those that it states."""
 TRIES = 5
-"""Times that a log is read for its rows and the shares of its tables at one place, while others write."""
+"""Times that a log is read for its rows and the shares of its tables at one position, while others write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def find_root_mismatches(
 
 
 def has_stated_root(delta: LogDelta) -> bool:
-    """Tell whether the rows of a whole log come to the root that its last append states."""
+    """Return whether the rows of a whole log come to the root that its last append states."""
     return as_root(roots_of(delta.rows)) == delta.tip.root
 
 

@@ -14,8 +14,8 @@ from tests.behaviours.logs.backends import told
 from treaty.core.commit import START, Commit, as_root, make_append
 from treaty.core.root import RowDigests, roots_after, roots_of
 from treaty.core.rows import Encoded, decode_key
-from treaty.log.care.repair import accept_state, repair
 from treaty.log.log import AppendResult
+from treaty.log.maintenance.repair import accept_state, quarantine_rows
 from treaty.log.sqlite.compression import MAX_WARNINGS, TRAINING_ROWS
 from treaty.log.sqlite.log import SqliteLog
 
@@ -131,7 +131,7 @@ def test_a_text_that_is_damaged_is_told_by_name_and_all_others_are_read(
         assert (len(harmed) == 1) == ("dictionary set" not in harm and "from dictionary" not in harm)
         assert as_root(roots_of(delta.rows)) != delta.tip.root
         await accept_state(log, time=7)
-        moved, _ = await repair(log, time=8)
+        moved, _ = await quarantine_rows(log, time=8)
         assert {one.key for one in moved} >= {decode_key(one.key) for one in harmed}
         after = await log.read(START)
         assert as_root(roots_of(after.rows)) == after.tip.root

@@ -23,8 +23,8 @@ from treaty.core.root import roots_after, roots_of
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.values import Outcome
 from treaty.core.view import View
-from treaty.log.care.restore import put
 from treaty.log.log import AppendResult
+from treaty.log.maintenance.restore import append_rows
 from treaty.node import batch, queue, queued_command, writer
 from treaty.node.node import Node
 
@@ -86,7 +86,7 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     log = way(disk)
     of_newer = Outcome(1, "Subscribed", (("answer", "{}"),))
     theirs = [encode_row(Row("outcome", ("", "theirs"), of_newer))]
-    await put(log, START, theirs, roots_of(theirs), 0)
+    await append_rows(log, START, theirs, roots_of(theirs), 0)
     async with living(way(disk, seed=1)) as node:
         await node.ask(ListSubjects())
         asked = [

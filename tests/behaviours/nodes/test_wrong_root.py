@@ -28,8 +28,8 @@ from treaty.core.registry import Call
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects
 from treaty.core.rows import Encoded
 from treaty.core.tables import DictTables
-from treaty.log.care.repair import accept_state
 from treaty.log.log import LogDelta
+from treaty.log.maintenance.repair import accept_state
 from treaty.node.follower import WRONG_SECONDS
 from treaty.node.node import Node
 from treaty.node.segment.layered import LayeredTables

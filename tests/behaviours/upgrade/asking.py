@@ -12,7 +12,7 @@ from treaty.core.codec import encode
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Request, Scope
-from treaty.log.upgrade.old import OldState
+from treaty.log.upgrade.old_format import OldState
 
 PAGE = 1_000
 

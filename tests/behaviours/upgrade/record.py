@@ -38,10 +38,10 @@ from treaty.core.requests import Creation, Force, Request, Scope
 from treaty.core.resource import Resource
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
-from treaty.log.care.dump import head_of, write_dump
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.kafka.single_writer.records import make_transaction
 from treaty.log.log import AppendResult, Log
+from treaty.log.maintenance.dump import make_head, write_dump
 from treaty.log.sqlite.log import SqliteLog
 from treaty.node.embedded import Embedded
 from treaty.node.environment import real_environment
@@ -363,7 +363,7 @@ def main(folder: Path, count: int) -> None:
         found = [*answers(registry)]
         appends = [*registry.appends]
         delta = registry._inner.run(registry.log.read(START))
-        head = head_of(delta, "sqlite:///old/log.db", TIME)
+        head = make_head(delta, "sqlite:///old/log.db", TIME)
         print(f"{len(delta.rows)} rows, {len(appends)} appends, refused: {registry.refused}", file=sys.stderr)
         pack(folder / "answers.jsonl.zst", "".join(json.dumps(one) + "\n" for one in found).encode())
         if count > FEW:

@@ -121,7 +121,7 @@ FURTHER = (
         "The rest of a dump is written behind the beginning of another one.",
         (
             Edit(
-                "treaty.log.care.restore:_begin",
+                "treaty.log.maintenance.restore:_begin_restore",
                 "mark.digest, mark.gap, ):",
                 "mark.digest, mark.gap, ) and found is None:",
             ),

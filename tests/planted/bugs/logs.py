@@ -307,7 +307,7 @@ LOGS = (
     Bug(
         "restore: ids go on where the dump ends",
         "A restore does not raise the counters of ids, so ids that were given after the dump are given again.",
-        (Edit("treaty.log.care.restore:_fitted", "decoded.value.highest + gap", "decoded.value.highest"),),
+        (Edit("treaty.log.maintenance.restore:_prepare_rows", "decoded.value.highest + gap", "decoded.value.highest"),),
         by_lives(0, "4", events="restored"),
     ),
 )

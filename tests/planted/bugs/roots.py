@@ -45,7 +45,7 @@ ROOTS = (
     Bug(
         "root: not checked on restore",
         "A dump is restored whatever root its rows come to.",
-        (Edit("treaty.log.care.dump:refuse_disagreement", "if wrong:", "if not head:"),),
+        (Edit("treaty.log.maintenance.dump:refuse_root_mismatch", "if wrong:", "if not head:"),),
         by_tests("behaviours/logs/test_care.py::test_a_dump_that_is_not_whole_is_refused[changed]"),
     ),
     Bug(

@@ -9,8 +9,8 @@ from tests.simulation.members import Site
 from treaty.core.commit import Append
 from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.tables import DictTables
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.restore import RestoreError
 
 PATIENCE = 60
 """Times that somebody tries again what did not work."""

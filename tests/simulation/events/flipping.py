@@ -14,9 +14,9 @@ from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.policy import LEVELS
 from treaty.core.rows import UNROOTED, Alien, Encoded, decode_row, encode_row
 from treaty.core.values import ConfigValue, Mode
-from treaty.log.care.repair import accept_state, repair
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import accept_state, quarantine_rows
+from treaty.log.maintenance.restore import RestoreError
 from treaty.node.follower import WRONG_SECONDS
 
 FILES = 0.7
@@ -84,7 +84,7 @@ def other_setting(row: Encoded, chance: random.Random) -> Encoded:
 
 
 async def _accept(site: Site, changed: Mapping[Place, Encoded]) -> None:
-    """Accept changed rows as `treaty log repair --accept-state` does; then those that can't be read are moved aside."""
+    """Accept changed rows as `treaty log quarantine_rows --accept-state` does; then those that can't be read are moved aside."""
     site.history.changed.update(changed)
     for work in (_state_accepted, _rows_moved):
         for _ in range(PATIENCE):
@@ -109,7 +109,7 @@ async def _state_accepted(log: Log) -> bool:
 
 
 async def _rows_moved(log: Log) -> bool:
-    gone, _ = await repair(log, time=EPOCH)
+    gone, _ = await quarantine_rows(log, time=EPOCH)
     return not gone
 
 

@@ -8,9 +8,9 @@ from tests.simulation.members import EPOCH, Site
 from treaty.core import values
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.rows import Encoded, Row, encode_row
-from treaty.log.care.repair import repair_ids
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import lower_id_counters
+from treaty.log.maintenance.restore import RestoreError
 
 FAR = 1_000_000_000
 
@@ -37,7 +37,7 @@ async def hold_up_and_free(site: Site, chance: random.Random) -> None:
     for _ in range(PATIENCE):
         try:
             with site.tool("repair") as log:
-                found, _ = await repair_ids(log, time=EPOCH)
+                found, _ = await lower_id_counters(log, time=EPOCH)
         except (RestoreError, LogUnavailableError, LogDamagedError):
             await asyncio.sleep(site.weather.latency)
             continue

@@ -9,7 +9,7 @@ from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import START
 from treaty.core.log_origin import explain_sealed_log
 from treaty.core.tables import DictTables
-from treaty.log.care.moving import migrate
+from treaty.log.maintenance.migration import migrate_log
 
 
 async def move(site: Site, chance: random.Random) -> None:
@@ -30,7 +30,7 @@ async def move(site: Site, chance: random.Random) -> None:
 
     async def once() -> None:
         with site.tool("source", source) as old, site.tool("target", building.store) as new:
-            await migrate(old, new, time=EPOCH)
+            await migrate_log(old, new, time=EPOCH)
 
     building = Building(site, chance, check, leave)
     await building.complete(once)

@@ -8,7 +8,7 @@ from tests.simulation.members import Site
 from tests.simulation.runs.table import Sql
 from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.tables import DictTables
-from treaty.log.care.restore import ORIGIN
+from treaty.log.maintenance.restore import ORIGIN
 
 
 async def put_back(site: Site, chance: random.Random) -> None:

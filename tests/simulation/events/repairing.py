@@ -7,9 +7,9 @@ from tests.simulation.events.building import PATIENCE
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.rows import Encoded, Row, encode_row
-from treaty.log.care.repair import repair
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import quarantine_rows
+from treaty.log.maintenance.restore import RestoreError
 
 
 async def damage_and_repair(site: Site, chance: random.Random) -> None:
@@ -30,7 +30,7 @@ async def damage_and_repair(site: Site, chance: random.Random) -> None:
     for _ in range(PATIENCE):
         try:
             with site.tool("repair") as log:
-                gone, _ = await repair(log, time=EPOCH)
+                gone, _ = await quarantine_rows(log, time=EPOCH)
         except (RestoreError, LogUnavailableError, LogDamagedError):
             await asyncio.sleep(site.weather.latency)
             continue

@@ -14,9 +14,9 @@ from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.rows import Key
 from treaty.core.tables import DictTables
 from treaty.core.values import Counter
-from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
-from treaty.log.care.restore import PLACED, restore
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError
+from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
+from treaty.log.maintenance.restore import LOG_LOCAL_TABLES, restore_log
 
 
 async def restore_dump(site: Site, chance: random.Random) -> None:
@@ -27,7 +27,7 @@ async def restore_dump(site: Site, chance: random.Random) -> None:
         return
     since = site.history.places[delta.tip]
     before = site.history.states[since]
-    head = head_of(delta, "model:old", EPOCH)
+    head = make_head(delta, "model:old", EPOCH)
     roots = site.history.roots[since]
     if plain(head.roots) != roots or head.position.root != whole(roots):
         raise Broken("root", f"a dump at {delta.tip.sequence} says that its root is {head.position.root.hex()}")
@@ -40,7 +40,7 @@ async def restore_dump(site: Site, chance: random.Random) -> None:
     async def once() -> None:
         head = read_head(lines[0])
         with site.tool("restore", building.store) as log:
-            await restore(log, head, read_rows(head, lines[0], lines[1:]), time=EPOCH)
+            await restore_log(log, head, read_rows(head, lines[0], lines[1:]), time=EPOCH)
 
     await building.complete(once)
 
@@ -74,7 +74,7 @@ def _plain(tables: DictTables) -> dict[tuple[str, Key], object]:
     return {
         (table, key): tables.get(table, key)
         for table in tables._tables
-        if table not in PLACED
+        if table not in LOG_LOCAL_TABLES
         for key in tables.keys(table)
         if (table, key) != ("counter", IDS_SPARED)
     }

@@ -11,7 +11,7 @@ import pytest
 
 from tests.simulation.members import HANDED
 from treaty.core import limits, outcomes, rows, tables
-from treaty.log.care import restore
+from treaty.log.maintenance import restore
 from treaty.node import forwarder, queued_command
 
 RESTORE_BYTES = 2_500

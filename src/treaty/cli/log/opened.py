@@ -14,10 +14,10 @@ from treaty.cli.terminal import log_config
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
-from treaty.log.care.dump import DumpError
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
-from treaty.log.upgrade.old import OldLogError
+from treaty.log.maintenance.dump import DumpError
+from treaty.log.maintenance.restore import RestoreError
+from treaty.log.upgrade.old_format import OldLogError
 from treaty.log.urls import LogOptions, LogUrlError, open_log
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""One connection to a PostgreSQL server, made anew when it is lost, and the server's errors in the log's words."""
+"""One connection to a PostgreSQL server, made again when it is lost, and the server's errors in the log's words."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -52,7 +52,7 @@ def translate_errors(where: str, doing: str) -> Iterator[None]:
 
 
 def is_timeout(error: BaseException | None) -> bool:
-    """Tell whether `error` says that no answer came in time: the connection may be dead without a word."""
+    """Return whether `error` says that no answer came in time: the connection may be dead without a word."""
     return error is not None and isinstance(error.__cause__, TimeoutError)
 
 
@@ -111,7 +111,7 @@ class PostgresConnection:
         self._closed = False
 
     async def get(self) -> Connection:
-        """The connection, made anew where it was lost. Raises `LogUnavailableError` or `LogDamagedError`."""
+        """The connection, made again where it was lost. Raises `LogUnavailableError` or `LogDamagedError`."""
         if self._connection is not None and not self._connection.is_closed():
             return self._connection
         async with self._append_turn:

@@ -48,7 +48,7 @@ known as (
 select tip.identity, tip.last, tip.digest, tip.root, known.known, state_row.state_table, state_row.key, state_row.value
 from known left join tip on true left join state_row on known.known and state_row.sequence > $1
 """
-"""The tip, whether a place is remembered, and what came after it if so: one row at least, in one cut."""
+"""The tip, whether a position is remembered, and what came after it if so: one row at least, in one cut."""
 LIVE = "select state_table, key, value from state_row where value is not null"
 ROOTS = "select state_table, root from table_root"
 WRITE = """

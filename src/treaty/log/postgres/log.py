@@ -214,7 +214,7 @@ class PostgresLog:
         return rows
 
     async def _commit(self, connection: Connection, append: Append, rows: tuple[Encoded, ...]) -> AppendResult:
-        """Commit. Where no word of it comes back the fate is open: the server may have done it, or may do it yet."""
+        """Commit. Where no word of it comes back the result is open: the server may have done it, or may do it yet."""
         self._locked = None
         try:
             await connection.execute("commit")
@@ -273,7 +273,7 @@ class PostgresLog:
                 raise
 
     async def read(self, after: Position) -> LogDelta:
-        """Return everything after a place, in one consistent cut. What an own append led to is here already."""
+        """Return everything after a position, in one consistent cut. What an own append led to is here already."""
         ready, self._own_append = self._own_append, None
         if ready is not None and ready[0] == after:
             delta = ready[1]
@@ -290,7 +290,7 @@ class PostgresLog:
         return delta
 
     async def _read_since(self, connection: Connection, after: Position) -> LogDelta | None:
-        """What came after a place in one statement; None where the place is not remembered."""
+        """What came after a position in one statement; None where the position is not remembered."""
         if after == START:
             return None
         rows = await connection.fetch(SINCE, after.sequence, after.identity, after.digest, after.root)
@@ -328,9 +328,9 @@ class PostgresLog:
                     await self._changed.wait()
                 return
             if loop.time() < end:
-                await self._look_at_tip()
+                await self._refresh_tip()
 
-    async def _look_at_tip(self) -> None:
+    async def _refresh_tip(self) -> None:
         """Look without forgetting a hint that comes meanwhile."""
         async with self._reading_connection("looking for changes") as connection:
             row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
@@ -352,7 +352,7 @@ class PostgresLog:
         return StoreStats("postgresql", LAYOUT, *row)
 
     async def compact(self) -> None:
-        """Forget what is due and have the server reuse its space; others go on meanwhile."""
+        """Forget what is due and have the server reuse its space; others continue meanwhile."""
         async with self._append_turn:
             connection = await self._write_connection.get()
             with translate_errors(self.url, "compacting"):

@@ -52,7 +52,7 @@ _SWEEP = (
 )
 
 
-def _never() -> bool:
+def _return_false() -> bool:
     return False
 
 
@@ -136,7 +136,7 @@ class SqliteConnection:
 
     # ---------------------------------------------------------------------------------------------------- writing
 
-    def lock(self, given_up: Callable[[], bool] = _never) -> None:
+    def lock(self, given_up: Callable[[], bool] = _return_false) -> None:
         """Begin a transaction that keeps all other writers out; stop waiting for them when `given_up` says so.
 
         SQLite's own waiting grows to a tenth of a second per try, in which others come first again and again.
@@ -218,7 +218,7 @@ class SqliteConnection:
             self.wal_overgrown = self._wal_bytes() > self._wal_bound
 
     def _commit(self) -> AppendResult:
-        """Commit. Where that fails the fate is open: the disk may have the whole transaction, and show it after a crash.
+        """Commit. Where that fails the result is open: the disk may have the whole transaction, and show it after a crash.
 
         Only a disk that is full surely has not: what says that it is whole is written last.
         """
@@ -260,7 +260,7 @@ class SqliteConnection:
         return read_position(row) if row else START
 
     def read_since(self, after: Position) -> LogDelta:
-        """What came after a place, in one consistent cut; everything where the place is not remembered."""
+        """What came after a position, in one consistent cut; everything where the position is not remembered."""
         with translate_errors(self.path, "reading"):
             if self.locked:
                 return self._read_since(after)

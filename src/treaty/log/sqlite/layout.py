@@ -143,7 +143,7 @@ def prepare_log(connection: sqlite3.Connection, path: str, seconds: float, *, du
             if result_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(RETRY_SECONDS)
-    if found == LAYOUT or _read_layout_in(connection, path, "begin immediate", hold_open=True) == LAYOUT:
+    if found == LAYOUT or _read_layout_in(connection, path, "begin immediate", keep_open=True) == LAYOUT:
         return
     _migrate(connection, read_layout(connection, path), APPLICATION)
 
@@ -168,11 +168,11 @@ def _migrate(connection: sqlite3.Connection, found: int, mark: int) -> None:
     connection.execute("commit")
 
 
-def _read_layout_in(connection: sqlite3.Connection, path: str, begin: str, *, hold_open: bool = False) -> int:
+def _read_layout_in(connection: sqlite3.Connection, path: str, begin: str, *, keep_open: bool = False) -> int:
     """Look at the file in one transaction: others may be making a log of it. Keep it open where there is work to do."""
     connection.execute(begin)
     found = read_layout(connection, path)
-    if found == LAYOUT or not hold_open:
+    if found == LAYOUT or not keep_open:
         connection.execute("rollback")
     return found
 

@@ -17,7 +17,7 @@ from treaty.core.rows import Encoded
 from treaty.log.concurrency import LockOwner, SerialExecutor
 from treaty.log.log import AppendResult, Leader, LogDelta, StoreStats
 from treaty.log.sqlite import maintenance as files
-from treaty.log.sqlite import state_copy as folds
+from treaty.log.sqlite import state_copy
 from treaty.log.sqlite.connection import SqliteConnection
 from treaty.log.sqlite.watch import FileWatch
 
@@ -138,7 +138,7 @@ class SqliteLog:
         return self._seen
 
     async def read(self, after: Position) -> LogDelta:
-        """Return everything after a place. What an own append led to is here already."""
+        """Return everything after a position. What an own append led to is here already."""
         ready, self._own_append = self._own_append, None
         if ready is not None and ready[0] == after:
             if ready[1].tip.sequence > self._seen.sequence:
@@ -181,25 +181,25 @@ class SqliteLog:
 
     async def estimate_rows(self) -> int:
         """About how many rows there are, told at once."""
-        return await self._read_executor.submit(lambda: folds.estimate_rows(self._read_connection))
+        return await self._read_executor.submit(lambda: state_copy.estimate_rows(self._read_connection))
 
     async def scan_rows(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
         """Call `into` with all live rows of one consistent cut, on a thread and a connection of its own."""
         left = False
         try:
             return await self._run_on_own_thread(
-                lambda: folds.scan_rows(self._read_connection.path, into, lambda: left)
+                lambda: state_copy.scan_rows(self._read_connection.path, into, lambda: left)
             )
         finally:
             left = True
 
     async def write_state_file(self, path: Path, _place: Position, _kind: int) -> None:
-        """Keep the bytes of a file as the fold."""
-        await self._run_on_own_thread(lambda: folds.write_state_copy(self._read_connection.path, path))
+        """Keep the bytes of a file as the state file."""
+        await self._run_on_own_thread(lambda: state_copy.write_state_copy(self._read_connection.path, path))
 
     async def read_state_file(self, path: Path, _kind: int) -> bool:
-        """Make a file of the fold; False where there is none that is whole."""
-        return await self._run_on_own_thread(lambda: folds.read_state_copy(self._read_connection.path, path))
+        """Write the state file to a path; False where there is none that is whole."""
+        return await self._run_on_own_thread(lambda: state_copy.read_state_copy(self._read_connection.path, path))
 
     async def _run_on_own_thread(self, work: Callable[[], T]) -> T:
         """Do what takes long on a thread of its own."""
@@ -220,7 +220,7 @@ class SqliteLog:
         return await self._read_executor.submit(lambda: files.read_stats(self._read_connection))
 
     async def compact(self) -> None:
-        """Forget what is due, pack the file anew and cut the one beside it. Writers wait meanwhile."""
+        """Forget what is due, pack the file again and cut the one beside it. Writers wait meanwhile."""
         async with self._append_turn:
             await self._write_executor.submit(lambda: files.compact(self._write_connection))
 

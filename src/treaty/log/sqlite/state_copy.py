@@ -1,4 +1,4 @@
-"""The fold of a log in SQLite: its bytes in pieces, in the log's own file, and so in every copy of it."""
+"""The copy of the state file in a log in SQLite: its bytes in pieces, in the log's own file, and so in every copy of it."""
 
 import logging
 import os
@@ -38,10 +38,10 @@ def estimate_rows(file: SqliteConnection) -> int:
 
 
 def write_state_copy(path: str, source: Path) -> None:
-    """Write the bytes of a file as the fold, and compress what is not. While a fold is written there is none."""
+    """Write the bytes of a file as the copy, and compress what is not. While a copy is written there is none."""
     file = SqliteConnection(path, durable=False)
     try:
-        with translate_errors(path, "keeping a fold"), source.open("rb") as data:
+        with translate_errors(path, "keeping the state file"), source.open("rb") as data:
             _execute(file, *((statement, ()) for statement in (*_TABLES, _BEGIN)))
             pieces = crc = 0
             while piece := data.read(PIECE):
@@ -70,11 +70,11 @@ def _execute(file: SqliteConnection, *statements: tuple[str, tuple[object, ...]]
 
 
 def read_state_copy(path: str, target: Path) -> bool:
-    """Make a file of the fold."""
+    """Write the copy to a path; False where there is none that is whole."""
     file = SqliteConnection(path)
     half = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with translate_errors(path, "reading a fold"):
+        with translate_errors(path, "reading the state file"):
             file.database.execute("begin")
             if file.database.execute(_THERE).fetchone()[0] != 2:
                 return False
@@ -120,5 +120,5 @@ def scan_rows(path: str, into: Callable[[Iterable[Encoded]], T], given_up: Calla
 def _check_every(rows: Iterable[Encoded], given_up: Callable[[], bool]) -> Iterator[Encoded]:
     for number, row in enumerate(rows):
         if not number & 1023 and given_up():
-            raise InterruptedError("nobody waits for these rows any more")
+            raise InterruptedError("the caller does not wait for these rows any more")
         yield row

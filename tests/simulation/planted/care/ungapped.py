@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from treaty.core.rows import Encoded
-from treaty.log.care import restore
+from treaty.log.maintenance import restore
 
 LAWS = {"4"}
 EVENTS = {"restored"}
-PLACE, NAME = restore, "_fitted"
+PLACE, NAME = restore, "_prepare_rows"
 
 
 def planted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
     del gap
-    return (row for row in rows if row.table not in restore.PLACED)
+    return (row for row in rows if row.table not in restore.LOG_LOCAL_TABLES)

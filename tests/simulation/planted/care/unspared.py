@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 
 from treaty.core.counters import IDS_SPARED
 from treaty.core.rows import Encoded, decode_key
-from treaty.log.care import restore
+from treaty.log.maintenance import restore
 
 LAWS = {"4"}
 EVENTS = {"restored"}
-PLACE, NAME = restore, "_fitted"
-original = restore._fitted
+PLACE, NAME = restore, "_prepare_rows"
+original = restore._prepare_rows
 
 
 def planted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:

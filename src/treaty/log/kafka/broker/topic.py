@@ -166,7 +166,7 @@ class LogTopic:
             if (await self._describe_existing()).id != (self._description.id if self._description else ""):
                 raise LogDamagedError(
                     f"the topic {self.topic_url.topic!r} at {self._where} was deleted and made again while this node held its "
-                    "log: stop all nodes and restore a dump into a new topic, or start them anew to begin with an empty log"
+                    "log: stop all nodes and restore a dump into a new topic, or start them again to begin with an empty log"
                 )
             if begun >= self._settings_checked_at + CHECK_SETTINGS_SECONDS:
                 await self._check_settings()

@@ -1,4 +1,4 @@
-"""What format 1 was: rows as texts, places, appends as records, and what every store of them can do for an upgrade."""
+"""What format 1 was: rows as texts, positions, appends as records, and what every store of them can do for an upgrade."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ class OldRow(NamedTuple):
     value: str | None
 
     @property
-    def share(self) -> int:
+    def digest_share(self) -> int:
         """What it added to the state digest of format 1, in which every table counted."""
         if self.value is None:
             return 0
@@ -38,7 +38,7 @@ class OldRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class OldPlace:
+class OldPosition:
     """A place in the log: its identity, the last sequence of an append, and that append's digest."""
 
     identity: bytes = b"\0" * 16
@@ -46,7 +46,7 @@ class OldPlace:
     digest: bytes = NO_DIGEST
 
 
-EMPTY = OldPlace()
+EMPTY = OldPosition()
 """The place of a log that nobody has written to."""
 
 
@@ -55,36 +55,36 @@ class OldState:
     """All live rows at the end of a log of format 1."""
 
     url: str
-    place: OldPlace
+    position: OldPosition
     rows: tuple[OldRow, ...]
 
     @property
-    def seal(self) -> "Seal | None":
+    def seal(self) -> "OldSeal | None":
         """Where the log went, if it was moved."""
         for row in self.rows:
             if row.table == "lineage" and row.key == SEAL_KEY and row.value is not None:
                 members = json.loads(row.value)
-                place = OldPlace(
+                position = OldPosition(
                     bytes.fromhex(members["identity"]), members["sequence"], bytes.fromhex(members["digest"])
                 )
-                return Seal(place, str(members.get("place", "")))
+                return OldSeal(position, str(members.get("place", "")))
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class OldSeal:
     """The place at which a log was sealed, and where it went."""
 
-    place: OldPlace
+    position: OldPosition
     url: str
 
     def row(self, time: int) -> OldRow:
         """The row that seals; `time` is in milliseconds since the epoch."""
         members = {
-            "digest": self.place.digest.hex(), "identity": self.place.identity.hex(), "place": self.url,
-            "sequence": self.place.sequence, "time": time, "v": FORMAT,
+            "digest": self.position.digest.hex(), "identity": self.position.identity.hex(), "place": self.url,
+            "sequence": self.position.sequence, "time": time, "v": FORMAT,
         }  # fmt: skip
-        return OldRow("lineage", SEAL_KEY, canonical(members))
+        return OldRow("lineage", SEAL_KEY, to_canonical_json(members))
 
 
 class OldLog(Protocol):
@@ -104,7 +104,7 @@ class OldLog(Protocol):
         """Return the state at the end, in one consistent cut."""
         ...
 
-    async def write(self, base: OldPlace, row: OldRow, time: int) -> None:
+    async def write(self, base: OldPosition, row: OldRow, time: int) -> None:
         """Append one row if the log still ends at `base`; raises `OldLogError` where somebody else has written."""
         ...
 
@@ -113,12 +113,12 @@ class OldLog(Protocol):
         ...
 
 
-def overtaken(url: str) -> OldLogError:
+def make_concurrent_write_error(url: str) -> OldLogError:
     """Return what to raise where a log of format 1 is still written to."""
     return OldLogError(f"somebody writes to {url}: stop all its nodes, then try again")
 
 
-def canonical(value: Any) -> str:
+def to_canonical_json(value: Any) -> str:
     """Return the canonical JSON text of format 1, which is that of today."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -127,7 +127,7 @@ def canonical(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class OldClaim:
+class OldPrefix:
     """What a record that claims to be an append says before its body."""
 
     format: int
@@ -139,9 +139,9 @@ class OldClaim:
     digest: bytes
 
     @property
-    def place(self) -> OldPlace:
+    def position(self) -> OldPosition:
         """The place right after it."""
-        return OldPlace(self.identity, self.first + self.length - 1, self.digest)
+        return OldPosition(self.identity, self.first + self.length - 1, self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,19 +149,19 @@ class OldAppend:
     """An append of one commit, as it is written."""
 
     attempt: bytes
-    place: OldPlace
+    position: OldPosition
     record: bytes
 
 
-def read_claim(record: bytes) -> OldClaim | None:
+def read_prefix(record: bytes) -> OldPrefix | None:
     """Read what a record claims, unchecked; None where it is no append, or was cut short."""
     if record[:4] != MAGIC or len(record) < _PREFIX.size + 32:
         return None
     _, form, identity, attempt, parent, first, length = _PREFIX.unpack_from(record)
-    return OldClaim(form, identity, attempt, parent, first, length, record[_PREFIX.size : _PREFIX.size + 32])
+    return OldPrefix(form, identity, attempt, parent, first, length, record[_PREFIX.size : _PREFIX.size + 32])
 
 
-def read_commits(record: bytes) -> list[OldRow]:
+def read_rows(record: bytes) -> list[OldRow]:
     """Return the rows of an append in their order. Raises `OldLogError` where it is damaged."""
     head, digest, body = record[: _PREFIX.size], record[_PREFIX.size : _PREFIX.size + 32], record[_PREFIX.size + 32 :]
     if hashlib.sha256(head + body).digest() != digest:
@@ -171,10 +171,10 @@ def read_commits(record: bytes) -> list[OldRow]:
     return [OldRow(*row) for _, _, rows in json.loads(body) for row in rows]
 
 
-def make_append(base: OldPlace, attempt: bytes, rows: Iterable[OldRow], time: int) -> OldAppend:
+def make_old_append(base: OldPosition, attempt: bytes, rows: Iterable[OldRow], time: int) -> OldAppend:
     """Build an append of one commit."""
-    body = canonical([["", time, [[*row] for row in rows]]]).encode("utf-8", "surrogatepass")
+    body = to_canonical_json([["", time, [[*row] for row in rows]]]).encode("utf-8", "surrogatepass")
     identity = base.identity if base.sequence else attempt
     head = _PREFIX.pack(MAGIC, FORMAT, identity, attempt, base.digest, base.sequence + 1, 1)
     digest = hashlib.sha256(head + body).digest()
-    return OldAppend(attempt, OldPlace(identity, base.sequence + 1, digest), head + digest + body)
+    return OldAppend(attempt, OldPosition(identity, base.sequence + 1, digest), head + digest + body)

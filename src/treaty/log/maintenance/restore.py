@@ -15,8 +15,8 @@ from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
 from treaty.core.root import RowDigests, add, roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.values import Counter, LogOrigin
-from treaty.log.care.dump import Head
 from treaty.log.log import AppendResult, Log, LogDelta, LogUnavailableError
+from treaty.log.maintenance.dump import DumpHead
 from treaty.log.state_roots import ROOT_REMEDY, has_stated_root
 
 RESTORING = ("restoring",)
@@ -33,20 +33,26 @@ class RestoreError(Exception):
     """A log that can't take a dump; the message says why and what to do."""
 
 
-class OvertakenError(RestoreError):
+class ConcurrentWriteError(RestoreError):
     """Somebody else wrote to the log meanwhile."""
 
 
-Told = Callable[[int], None]
+ProgressCallback = Callable[[int], None]
 """Told how many rows are written."""
 
 
-def silent(_: int) -> None:
+def ignore_progress(_: int) -> None:
     """Nobody wants to know."""
 
 
-async def restore(
-    log: Log, head: Head, rows: Iterable[Encoded], *, time: int, gap: int = RESTORE_GAP, told: Told = silent
+async def restore_log(
+    log: Log,
+    head: DumpHead,
+    rows: Iterable[Encoded],
+    *,
+    time: int,
+    gap: int = RESTORE_GAP,
+    progress: ProgressCallback = ignore_progress,
 ) -> Position:
     """Write a dump into an empty log, or into one where the same restore was cut off; return the end of the new log.
 
@@ -56,29 +62,29 @@ async def restore(
     mark = LogOrigin(
         head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.place
     )
-    here, there = await _begin(log, mark)
+    here, there = await _begin_restore(log, mark)
     roots = dict(roots_of(there.values()))
     written = 0
-    for batch in _batches(_fitted(rows, gap)):
+    for batch in _split_batches(_prepare_rows(rows, gap)):
         for row in batch:  # each comes once: a dump is in order, and a log has a row under a key
             before = there.pop((row.table, row.key), None)
             add(roots, row.table, row.digest - (before.digest if before else 0))
-        here = await put(log, here, batch, dict(roots), time)
+        here = await append_rows(log, here, batch, dict(roots), time)
         written += len(batch)
-        told(written)
+        progress(written)
     last = (Row("log_origin", ORIGIN, mark), Row("log_origin", RESTORING, None))
-    return await put(log, here, [encode_row(row) for row in last], roots, time)
+    return await append_rows(log, here, [encode_row(row) for row in last], roots, time)
 
 
-async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, str], Encoded]]:
+async def _begin_restore(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, str], Encoded]]:
     """Mark an empty log as one that is being restored, and return its end and its rows; one with another mark, or with rows
     of its own, is refused.
     """
     delta = await log.read(START)
     there = {(row.table, row.key): row for row in delta.rows}
     if delta.tip == START:
-        return await put(log, START, [encode_row(Row("log_origin", RESTORING, mark))], {}, mark.time), there
-    found = _refuse_taken(log, delta)
+        return await append_rows(log, START, [encode_row(Row("log_origin", RESTORING, mark))], {}, mark.time), there
+    found = _refuse_used_log(log, delta)
     if (found.identity, found.sequence, found.digest, found.gap) != (
         mark.identity,
         mark.sequence,
@@ -87,20 +93,20 @@ async def _begin(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, s
     ):
         raise RestoreError(
             f"another restore into {log.url} was cut off (of sequence {found.sequence} of log {found.identity}, with gap "
-            f"{found.gap}): go on with that dump, or take a new place"
+            f"{found.gap}): continue with that dump, or take a new place"
         )
-    refuse_changed(log, delta)
+    refuse_wrong_root(log, delta)
     return delta.tip, there
 
 
-async def refuse_taken(log: Log) -> None:
+async def refuse_used_log(log: Log) -> None:
     """Raise `RestoreError` for a log that has rows of its own, where no restore was cut off."""
     delta = await log.read(START)
     if delta.tip != START:
-        _refuse_taken(log, delta)
+        _refuse_used_log(log, delta)
 
 
-def _refuse_taken(log: Log, delta: LogDelta) -> LogOrigin:
+def _refuse_used_log(log: Log, delta: LogDelta) -> LogOrigin:
     """The mark of a restore that was cut off."""
     found = next((decode_row(row).value for row in delta.rows if (row.table, row.key) == _RESTORING), None)
     if isinstance(found, LogOrigin):
@@ -111,7 +117,7 @@ def _refuse_taken(log: Log, delta: LogDelta) -> LogOrigin:
     )
 
 
-def refuse_changed(log: Log, delta: LogDelta) -> None:
+def refuse_wrong_root(log: Log, delta: LogDelta) -> None:
     """Raise `RestoreError` where the rows of a log are not those that it states: a commit on them would state that they are."""
     if not has_stated_root(delta):
         raise RestoreError(
@@ -122,18 +128,18 @@ def refuse_changed(log: Log, delta: LogDelta) -> None:
 _RESTORING = (encode_row(Row("log_origin", RESTORING, None)).table, encode_row(Row("log_origin", RESTORING, None)).key)
 
 
-PLACED = frozenset({"log_origin", "snapshot"})
+LOG_LOCAL_TABLES = frozenset({"log_origin", "snapshot"})
 """State tables that say something of the log that they are in, and mean nothing in another one."""
 
 
-def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
+def _prepare_rows(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
     """The rows as the new log has them: counters of schema and encoding ids raised, and what is about the old log itself left out.
 
     Contexts that the dump does not know may have been made after it: their ids begin after the gap too.
     """
     spared = bool(gap)
     for row in rows:
-        if row.table in PLACED:
+        if row.table in LOG_LOCAL_TABLES:
             continue
         if row.table == "counter" and gap:
             decoded = decode_row(row)
@@ -147,7 +153,7 @@ def _fitted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
         yield encode_row(Row("counter", IDS_SPARED, Counter(min(gap, COUNTER))))
 
 
-def _batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
+def _split_batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
     batch: list[Encoded] = []
     size = 0
     for row in rows:
@@ -160,10 +166,10 @@ def _batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
         yield batch
 
 
-async def put(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str, int], time: int) -> Position:
+async def append_rows(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str, int], time: int) -> Position:
     """Append rows as one commit on a base that nobody else may have left; `roots` is what each table adds after it.
 
-    Raises `OvertakenError` where somebody has, and `LogUnavailableError` where the log stays away.
+    Raises `ConcurrentWriteError` where somebody has, and `LogUnavailableError` where the log stays away.
     """
     reason: Exception | None = None
     sent: set[Position] = set()
@@ -181,22 +187,22 @@ async def put(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str,
         if tip in sent:
             return tip
         if tip != base:
-            raise OvertakenError(
+            raise ConcurrentWriteError(
                 f"somebody else writes to {log.url} (it is at sequence {tip.sequence}): stop all nodes, then try again"
             )
     raise reason or LogUnavailableError(f"{log.url}: no append could be settled in {TRIES} tries")
 
 
-async def put_on(log: Log, delta: LogDelta, rows: list[Encoded], time: int) -> Position:
+async def append_to_state(log: Log, delta: LogDelta, rows: list[Encoded], time: int) -> Position:
     """Append rows as one commit on a whole state that was read, and state the root of its rows with these.
 
-    Raises `RestoreError` where the state is not what the log states, and as `put` does.
+    Raises `RestoreError` where the state is not what the log states, and as `append_rows` does.
     """
-    refuse_changed(log, delta)
-    return await put(log, delta.tip, rows, roots_with(delta, rows), time)
+    refuse_wrong_root(log, delta)
+    return await append_rows(log, delta.tip, rows, compute_roots_with(delta, rows), time)
 
 
-def roots_with(delta: LogDelta, rows: Iterable[Encoded]) -> Mapping[str, int]:
+def compute_roots_with(delta: LogDelta, rows: Iterable[Encoded]) -> Mapping[str, int]:
     """Return what each table adds when some rows have come to a whole state; tombstones take rows away."""
     digests = RowDigests(delta.rows)
     digests.put(rows)

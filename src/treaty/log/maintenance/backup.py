@@ -12,50 +12,50 @@ from pathlib import Path
 
 from treaty.core.commit import START, Position
 from treaty.core.rows import Encoded
-from treaty.log.care.dump import Head, head_of
 from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.dump import DumpHead, make_head
 from treaty.log.sqlite import layout
 from treaty.log.sqlite.connection import SqliteConnection
 from treaty.log.sqlite.layout import translate_errors
 
-PAGES = 1_024
+PAGES_AT_ONCE = 1_024
 """Pages of the file that are copied between two words on how far it is."""
 MAGIC = b"SQLite format 3\x00"
 """How every file of SQLite begins."""
 
 
-def back_up(source: Path, target: Path, progress: Callable[[int, int], None]) -> Position:
+def write_backup(source: Path, target: Path, progress: Callable[[int, int], None]) -> Position:
     """Copy the state that is there now, whatever others write meanwhile; an older file of that name stays until then.
 
-    `progress` is told pages done and of how many. Returns the place in the log that the copy is at. Raises
+    `progress` gets pages done and of how many. Returns the position in the log that the copy is at. Raises
     `LogUnavailableError` or `LogDamagedError`, for a copy that can't be read too.
     """
-    half = target.with_name(f"{target.name}.part")
+    partial = target.with_name(f"{target.name}.part")
     file = SqliteConnection(str(source))
     try:
-        half.unlink(missing_ok=True)
-        half.touch(mode=0o600)  # as the log's own file: what stands in it is for who may read the log
+        partial.unlink(missing_ok=True)
+        partial.touch(mode=0o600)  # as the log's own file: what stands in it is for who may read the log
         with translate_errors(str(source), "backing up"):
-            place = _copied(file, half, progress)
-        with half.open("rb") as written:
+            place = _copy_state(file, partial, progress)
+        with partial.open("rb") as written:
             os.fsync(written.fileno())
-        half.replace(target)
+        partial.replace(target)
         layout.sync_folder(target.parent)
     finally:
         file.close()
-        half.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     return place
 
 
-def _copied(file: SqliteConnection, half: Path, progress: Callable[[int, int], None]) -> Position:
+def _copy_state(file: SqliteConnection, partial: Path, progress: Callable[[int, int], None]) -> Position:
     source = file.database
-    with closing(sqlite3.connect(half, isolation_level=None)) as copy:
+    with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
         source.execute("begin")  # one state: what is written from now on is not seen
         try:
             place = file.tip()
             if place == START:
                 raise LogUnavailableError(f"{file.path} is empty: there is nothing to back up")
-            source.backup(copy, pages=PAGES, progress=lambda _, left, of: progress(of - left, of))
+            source.backup(copy, pages=PAGES_AT_ONCE, progress=lambda _, left, of: progress(of - left, of))
         finally:
             source.execute("rollback")
         if copy.execute("pragma quick_check(1)").fetchall() != [("ok",)]:
@@ -68,12 +68,12 @@ def _copied(file: SqliteConnection, half: Path, progress: Callable[[int, int], N
 
 
 def is_backup(path: Path) -> bool:
-    """Tell whether a file is one of SQLite's, which a dump never is."""
+    """Return whether a file is one of SQLite's, which a dump never is."""
     with path.open("rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def read_backup(path: Path) -> tuple[Head, tuple[Encoded, ...]]:
+def read_backup(path: Path) -> tuple[DumpHead, tuple[Encoded, ...]]:
     """Read a whole backup, whose rows may not come to what its head says.
 
     Raises `LogUnavailableError` or `LogDamagedError`, for a file that is a log too.
@@ -81,6 +81,6 @@ def read_backup(path: Path) -> tuple[Head, tuple[Encoded, ...]]:
     file = SqliteConnection(str(path), backup=True)
     try:
         delta, (_, roots) = file.read_since(START), file.table_roots()
-        return head_of(delta, f"{path}", path.stat().st_mtime_ns // 1_000_000, roots), delta.rows
+        return make_head(delta, f"{path}", path.stat().st_mtime_ns // 1_000_000, roots), delta.rows
     finally:
         file.close()
