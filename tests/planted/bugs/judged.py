@@ -191,8 +191,8 @@ JUDGED = (
         "rule: a page is one short",
         "A page of a list has one entry less than its limit.",
         "law.listings:_page",
-        "offset + limit",
-        "offset + max(limit - 1, 1)",
+        "max(0, limit)",
+        "max(1, limit - 1)",
     ),
     rule(
         "rule: rights are not asked",
