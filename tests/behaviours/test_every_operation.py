@@ -9,7 +9,7 @@ import pytest
 from tests.behaviours.test_registry import V1, V2
 from tests.simulation.workload import Asker, made_of_types
 from treaty.client.connection import Connection
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
@@ -21,11 +21,11 @@ from treaty.core.schema import Draft, Metadata, TaggedPath
 
 TOPIC = Resource("orders", "lkc-1", "id-1")
 OWNED = Draft(V1, metadata=Metadata(properties=(("owner", "ada"),)))
-THERE_AND_BACK = t.Change(
+THERE_AND_BACK = t.ResourceChange(
     TOPIC,
     (
-        t.AssociationChange("CREATE", t.Wish("value", subject_of("orders"))),
-        t.AssociationChange("DELETE", t.Wish("value")),
+        t.AssociationChange("CREATE", t.AssociationSpec("value", subject_of("orders"))),
+        t.AssociationChange("DELETE", t.AssociationSpec("value")),
     ),
 )
 Step = Callable[[Connection], Any]
@@ -77,7 +77,10 @@ STORY: dict[type, tuple[Step, Any]] = {
     q.MakeContext: (made, None),
     q.ListContexts: (lambda it: it.contexts(), (".", ".empty")),
     q.DeleteContext: (lambda it: it.delete_context(".empty"), None),
-    t.Associate: (lambda it: it.associate(TOPIC, t.Wish("value", subject_of("orders"))).bound[0].subject, "orders"),
+    t.Associate: (
+        lambda it: it.associate(TOPIC, t.AssociationSpec("value", subject_of("orders"))).bound[0].subject,
+        "orders",
+    ),
     t.ListAssociations: (lambda it: [one.kind for one in it.associations("orders")], ["value"]),
     t.GetAssociations: (lambda it: len(it.find_associations((q_of_topic(),))), 1),
     t.Dissociate: (lambda it: it.dissociate(TOPIC.id, "value"), None),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError, Printed, ReferenceName
 from treaty.formats.rule import Lint, Rule
 
@@ -13,7 +13,7 @@ CAME = Rule("WORD_CAME", "Words may come.", "The word {detail} came with the {re
 MOVED = Rule("WORD_MOVED", "Words may move.", "The word {detail} has moved in the {reader} schema", "any", harm="none")
 
 
-def parse(meaning: Meaning, strict: bool) -> tuple[str, ...]:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> tuple[str, ...]:  # noqa: FBT001 - the signature of `Format.parse`
     """The words; a question mark is a fault."""
     for number, line in enumerate(meaning.text.split("\n"), 1):
         if "?" in line:

@@ -19,7 +19,7 @@ from tests.facades.twin import TOKEN, Fixed
 from tests.simulation.workload import Asker, made_of_types
 from treaty.api.application import application
 from treaty.assemble import member
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.answers import Config
 from treaty.core.codec import encode_message
@@ -92,13 +92,18 @@ STORY: tuple[Request[Any], ...] = (
     q.ListContexts(),
     q.DeleteContext("."),
     q.DeleteContext(".empty"),
-    t.Associate(TOPIC, (t.Wish("value", A, "STRONG"),)),
-    t.Associate(replace(TOPIC, id="id-2", name="bills"), (t.Wish("value", A, "STRONG"),)),
+    t.Associate(TOPIC, (t.AssociationSpec("value", A, "STRONG"),)),
+    t.Associate(replace(TOPIC, id="id-2", name="bills"), (t.AssociationSpec("value", A, "STRONG"),)),
     t.ListAssociations(t.OfSubject(A)),
     t.ListAssociations(t.OfName("orders", "lkc-1")),
     t.ListAssociations(t.OfId("id-1")),
     t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), schemas=True),
-    t.ChangeAssociations((t.Change(TOPIC, (t.AssociationChange("DELETE", t.Wish("value")),)), t.Change(TOPIC, ()))),
+    t.ChangeAssociations(
+        (
+            t.ResourceChange(TOPIC, (t.AssociationChange("DELETE", t.AssociationSpec("value")),)),
+            t.ResourceChange(TOPIC, ()),
+        )
+    ),
     t.Dissociate("id-1", kinds=("value",)),
     q.GetOutcome("c1"),
     q.GetOutcome("nobody's"),

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from treaty.core import answers as a
-from treaty.core import associating
+from treaty.core import associations
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.compatibility_messages import OTHER_FORMAT, FailedVersion, list_messages
@@ -328,7 +328,7 @@ def test_requests_as_http(request_: q.Request[object], method: str, target: str)
 
 
 def test_every_request_can_be_sent() -> None:
-    named = (*vars(q).values(), *vars(associating).values())
+    named = (*vars(q).values(), *vars(associations).values())
     kinds = [kind for kind in named if isinstance(kind, type) and issubclass(kind, q.Request)]
     unsendable = [kind for kind in kinds if kind is not q.Request and kind not in _sendable()]
     assert unsendable == []

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from treaty.core import answers as a
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.registry import CALL, Call, PositionToken, Reply
 from treaty.core.requests import Request

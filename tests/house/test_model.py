@@ -7,8 +7,8 @@ from pathlib import Path
 MODEL = Path(__file__).parents[1] / "simulation" / "judging" / "model"
 PACKAGE = "tests.simulation.judging.model"
 VALUES = frozenset(
-    {"answers", "associating", "codec", "commit", "finding", "grammar", "limits", "meaning", "compatibility_messages", "names",
-     "policy.Level", "policy.VersionRange", "refusals", "requests", "resource", "rows", "schema", "values"}
+    {"answers", "associations", "codec", "commit", "finding", "limits", "compatibility_messages", "names",
+     "policy.Level", "policy.VersionRange", "refusals", "requests", "resource", "rows", "schema", "schema_engine", "values"}
 )  # fmt: skip
 """Modules of the core that say what there is (requests, answers, values, words), and nothing of what is right; of the one
 on policies the values alone.

@@ -49,6 +49,6 @@ class Counting:
 def work_of(bench: Bench, request: Request[Any], over: Callable[[View], View] = lambda view: view) -> int:
     """The work of one decision on what the bench holds: of the law itself, or of a view `over` what is counted."""
     counting = Counting(bench.tables)
-    verdict = decide(over(counting), Command(request, "counted", 1_000 + bench.tables.sequence), bench.grammar)
+    verdict = decide(over(counting), Command(request, "counted", 1_000 + bench.tables.sequence), bench.engine)
     assert isinstance(verdict, Decision | Refusal)
     return counting.work

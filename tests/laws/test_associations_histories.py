@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.laws.tied import NEXT, TOPIC, batch, schema
 from tests.laws.toy import Bench, toy
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.law.versions import shown
 from treaty.core.names import Subject, subject_of
@@ -28,10 +28,10 @@ RESOURCES = (TOPIC, NEXT, Resource("orders", "zone", "id-3"), Resource("payments
 
 
 @st.composite
-def wished(draw: st.DrawFn) -> t.Wish:
+def wished(draw: st.DrawFn) -> t.AssociationSpec:
     text = draw(st.sampled_from(["p?", "q?", "r"]))
     references = (Reference("r", str(draw(st.sampled_from(NAMES))), -1),) if draw(st.integers(0, 4)) == 0 else ()
-    return t.Wish(
+    return t.AssociationSpec(
         draw(st.sampled_from(t.KINDS)),
         draw(st.sampled_from([*NAMES, None])),
         draw(st.sampled_from(["", "STRONG", "WEAK"])),
@@ -53,7 +53,10 @@ def steps(draw: st.DrawFn) -> q.Request[Any]:
             kinds: tuple[t.Op, ...] = ("CREATE", "UPSERT", "DELETE")
             ops = st.sampled_from(kinds)
             operations = tuple(t.AssociationChange(draw(ops), one, draw(st.booleans())) for one in wishes)
-            return batch(t.Change(resource, operations), t.Change(draw(st.sampled_from(RESOURCES)), operations[:1]))
+            return batch(
+                t.ResourceChange(resource, operations),
+                t.ResourceChange(draw(st.sampled_from(RESOURCES)), operations[:1]),
+            )
         case 6:
             references = (Reference("r", str(draw(st.sampled_from(NAMES))), -1),) if draw(st.booleans()) else ()
             return q.Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references))

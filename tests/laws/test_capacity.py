@@ -130,7 +130,7 @@ def test_commands_of_one_chain_are_counted_together(monkeypatch: pytest.MonkeyPa
             overlay, told = Overlay(bench.tables), []
             for number in range(4):
                 request = Register(Subject(subject.format(number), f"s{number}"), toy(f"a{number}"))
-                verdict = decide(overlay, Command(request, f"chain{number}", 7), bench.grammar)
+                verdict = decide(overlay, Command(request, f"chain{number}", 7), bench.engine)
                 if isinstance(verdict, Decision):
                     overlay.put(verdict.rows)
                 told.append("" if isinstance(verdict, Decision) else verdict.reason.rule)  # type: ignore[union-attr]

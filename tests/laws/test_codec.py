@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.laws.test_peer_words import of
-from treaty.core.associating import ListAssociations, OfId, OfName, OfSubject
+from treaty.core.associations import ListAssociations, OfId, OfName, OfSubject
 from treaty.core.codec import DecodeError, decode_message, encode_message
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, Operation

@@ -306,7 +306,7 @@ def test_a_chain_drops_each_outcome_once(bench: Bench, monkeypatch: pytest.Monke
         write(bench, name)
     view, dropped = Overlay(bench.tables), []
     for name in "defgh":
-        verdict = decide(view, Command(SetConfig(Scope(".", name), Config(level="NONE")), name, 0), bench.grammar)
+        verdict = decide(view, Command(SetConfig(Scope(".", name), Config(level="NONE")), name, 0), bench.engine)
         assert isinstance(verdict, Decision)
         dropped += [row.key[1] for row in verdict.rows if row.table == "outcome" and row.value is None]
         view.put(verdict.rows)

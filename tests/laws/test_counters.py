@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.laws.subjects import given_by_hand, home, purge
 from tests.laws.toy import Bench, Typed, toy
-from treaty.core import associating as tied
+from treaty.core import associations as tied
 from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key, types_key
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
@@ -76,7 +76,7 @@ def test_the_last_version_takes_its_subject_and_the_counters_along(bench: Bench)
 
 
 def test_types_that_were_purged_before_their_subject_leave_no_counter(bench: Bench) -> None:
-    bench.grammar = Typed()
+    bench.engine = Typed()
     for names in (["a"], ["a", "b?"], ["a", "b?", "c?"]):
         put(bench, S, *names)
     purge_version(bench, S, 1)
@@ -98,7 +98,7 @@ def test_entering_import_mode_purges_counters_too(bench: Bench) -> None:
 
 
 def test_a_strong_association_takes_them_along(bench: Bench) -> None:
-    wish = tied.Wish("value", S, "STRONG", schema=Register(S, toy("a")))
+    wish = tied.AssociationSpec("value", S, "STRONG", schema=Register(S, toy("a")))
     bench.do(tied.Associate(Resource("orders", "lkc", "r"), (wish,)))
     assert len(counters(bench)) == 3
     bench.do(tied.Dissociate("r", cascade=True))

@@ -84,7 +84,7 @@ def test_a_validator_that_is_not_here_is_refused_where_it_is_named(bench: Bench)
 
 def test_a_validator_that_went_away_stops_versions_and_checks(bench: Bench) -> None:
     by_config(bench)
-    bench.grammar.validators = frozenset()
+    bench.engine.validators = frozenset()
 
     for request in (Register(S, toy("a")), Check(S, toy("a"))):
         with pytest.raises(NotPermitted, match="Validator NAME_SHORT of subject s is not installed"):

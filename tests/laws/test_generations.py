@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.laws.subjects import given_by_hand, home, keys_of, purge
 from tests.laws.toy import Bench, S, Typed, put, toy, version_row
-from treaty.core import associating as tied
+from treaty.core import associations as tied
 from treaty.core import requests as q
 from treaty.core import values
 from treaty.core.answers import Config
@@ -104,11 +104,11 @@ def test_a_subject_that_is_made_again_in_the_same_chain_is_another_one(bench: Be
     for number, request in enumerate(
         (q.DeleteSubject(S, permanent=True), q.Register(S, toy("b"), names=NAMES), q.Register(S, toy("b", "c?")))
     ):
-        verdict = decide(chain, Command(request, f"chain{number}", 1), bench.grammar)
+        verdict = decide(chain, Command(request, f"chain{number}", 1), bench.engine)
         while not isinstance(verdict, Decision):
             assert not isinstance(verdict, Refusal), verdict
-            bench.grammar.asked.update(verdict.questions)
-            verdict = decide(chain, Command(request, f"chain{number}", 1), bench.grammar)
+            bench.engine.asked.update(verdict.questions)
+            verdict = decide(chain, Command(request, f"chain{number}", 1), bench.engine)
         chain.put(verdict.rows)
         told.append(verdict)
     given_by_hand(bench, *(row for one in told for row in one.rows))
@@ -126,15 +126,15 @@ def test_a_subject_that_is_made_again_in_the_same_chain_is_another_one(bench: Be
 
 def test_a_subject_that_goes_and_comes_in_one_command_is_another_one(bench: Bench) -> None:
     resource = Resource("orders", "lkc", "r")
-    wish = tied.Wish("value", S, "STRONG", schema=q.Register(S, toy("a")))
+    wish = tied.AssociationSpec("value", S, "STRONG", schema=q.Register(S, toy("a")))
     bench.do(tied.Associate(resource, (wish,)))
     put(bench, S, "a", "b?")
     again = replace(wish, schema=q.Register(S, toy("z")))
     steps = (
-        tied.AssociationChange("DELETE", tied.Wish("value"), cascade=True),
+        tied.AssociationChange("DELETE", tied.AssociationSpec("value"), cascade=True),
         tied.AssociationChange("CREATE", again),
     )
-    (result,) = bench.do(tied.ChangeAssociations((tied.Change(resource, steps),))).results
+    (result,) = bench.do(tied.ChangeAssociations((tied.ResourceChange(resource, steps),))).results
 
     assert result.refused is None
     generation = home(bench).generation
@@ -182,7 +182,7 @@ def lives(draw: st.DrawFn) -> list[q.Request[Any]]:
 def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]]) -> None:
     """Neither an ordinal nor a number of a version of its type, also where the versions that had them are gone."""
     bench, ordinals, types = Bench(), set[Key](), set[Key]()
-    bench.grammar = Typed()
+    bench.engine = Typed()
     for step in steps:
         before = {*bench.tables.keys("version")}
         try:

@@ -203,7 +203,7 @@ def test_pages_of_settings(settled: Bench, size: int, prefix: Subject) -> None:
 def test_only_settings_of_what_may_be_read_are_listed(settled: Bench) -> None:
     rights = Rights((AccessRule(("user:a",), frozenset({"read"}), ("t*", "n*"), (".a",)),))
     command = Command(ListSettings(), "c", 1, access=rights.access("user:a"))
-    decision = decide(settled.tables, command, settled.grammar)
+    decision = decide(settled.tables, command, settled.engine)
 
     assert isinstance(decision, Decision)
     unseen = replace(ALL[0], highest_id=0)  # its ids belong to what may not be read

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
-from treaty.core import associating, limits
+from treaty.core import associations, limits
 from treaty.core import requests as q
 from treaty.core.answers import Config
 from treaty.core.names import Subject
@@ -23,7 +23,7 @@ from treaty.core.view import INDEXES
 
 
 def kinds() -> set[type]:
-    named = (*vars(q).values(), *vars(associating).values())
+    named = (*vars(q).values(), *vars(associations).values())
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
@@ -191,8 +191,8 @@ def test_who_takes_ids_from_a_context_could_set_its_mode() -> None:
 
 def test_who_chooses_a_policy_could_set_the_config() -> None:
     chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.Creation(policy=Config(level="NONE")))
-    wish = associating.Wish("value", chosen.subject, schema=chosen)
-    for request in (chosen, associating.Associate(Resource("n", "-", "r"), (wish,))):
+    wish = associations.AssociationSpec("value", chosen.subject, schema=chosen)
+    for request in (chosen, associations.Associate(Resource("n", "-", "r"), (wish,))):
         assert allowed(access("register", "config"), request)
         assert not allowed(access("register"), request)
         assert not allowed(access("config"), request)

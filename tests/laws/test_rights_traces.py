@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import Bench, toy
-from treaty.core import associating
+from treaty.core import associations
 from treaty.core import requests as q
 from treaty.core import rights as core_rights
 from treaty.core.answers import Contexts
@@ -40,10 +40,10 @@ def histories(draw: st.DrawFn) -> list[Request[Any]]:
         subject = draw(st.sampled_from(SUBJECTS))
         if draw(st.integers(0, 4)) == 0:
             resource = Resource(*draw(st.sampled_from([("t", "ns", "1"), ("u", "ns", "2"), ("t", "zone", "3")])))
-            wish = associating.Wish(
+            wish = associations.AssociationSpec(
                 draw(st.sampled_from(["key", "value"])), subject, draw(st.sampled_from(["", "STRONG"]))
             )
-            steps.append(associating.Associate(resource, (wish,)))
+            steps.append(associations.Associate(resource, (wish,)))
         elif draw(st.integers(0, 4)):
             target = draw(st.sampled_from(SUBJECTS))
             references = (Reference("r", str(target), draw(st.integers(1, 2))),) if draw(st.booleans()) else ()
@@ -106,11 +106,11 @@ def questions(bench: Bench) -> list[Request[Any]]:
     ]
     asked += [q.ListSchemas(Subject("*", ""), offset=1, limit=2)]
     asked += [one for guid in guids for one in (q.GetGuid(guid), q.GetGuidIds(guid))]
-    places: list[Any] = [associating.OfId("1"), associating.OfId("2")]
-    places += [associating.OfName(name, namespace) for name in ("t", "-") for namespace in ("ns", "zone", "-")]
-    places += [associating.OfSubject(subject) for subject in SUBJECTS]
-    lists = tuple(associating.ListAssociations(place) for place in places)
-    asked += [*lists, associating.GetAssociations(lists, schemas=True)]
+    places: list[Any] = [associations.OfId("1"), associations.OfId("2")]
+    places += [associations.OfName(name, namespace) for name in ("t", "-") for namespace in ("ns", "zone", "-")]
+    places += [associations.OfSubject(subject) for subject in SUBJECTS]
+    lists = tuple(associations.ListAssociations(place) for place in places)
+    asked += [*lists, associations.GetAssociations(lists, schemas=True)]
     for subject in (None, *SUBJECTS):
         for schema_id in (1, 2, 3):
             asked += [q.GetSchema(schema_id, subject), q.UsesOf(schema_id, subject, "all")]
@@ -129,7 +129,7 @@ def questions(bench: Bench) -> list[Request[Any]]:
 
 
 def told(tables: DictTables, bench: Bench, request: Request[Any], access: Access | None) -> object:
-    verdict = decide(tables, Command(request, "c", 1, access=access), bench.grammar)
+    verdict = decide(tables, Command(request, "c", 1, access=access), bench.engine)
     if isinstance(verdict, Refusal):
         return type(verdict), verdict.reason
     assert isinstance(verdict, Decision)
@@ -166,7 +166,7 @@ def test_who_may_read_nothing_that_is_there_is_told_nothing(steps: list[Request[
     for one in found:
         if isinstance(one, tuple):
             assert one[0].__name__.endswith("NotFound"), one
-        elif isinstance(one, associating.AssociationResults):
+        elif isinstance(one, associations.AssociationResults):
             assert not any(each.done for each in one.results), one
         elif not isinstance(one, Contexts):  # names of contexts that fit; the door leaves out those without a subject
             assert not any(asdict(one).values()), one  # type: ignore[call-overload]  # answers are dataclasses

@@ -13,9 +13,8 @@ from tests.oracle.jsonschema_schemas import NUMBERS
 from tests.oracle.jsonschema_schemas import made as made_json
 from tests.oracle.protobuf_files import DIALECTS
 from tests.oracle.protobuf_files import made as made_protobuf
-from treaty.core.grammar import Invalid, Retag, Retagged, Tags, TagsFound
-from treaty.core.meaning import Meaning
 from treaty.core.schema import TaggedPath
+from treaty.core.schema_engine import FindTags, InvalidText, ResolvedSchema, RetaggedSchema, RetagSchema, TagsFound
 from treaty.formats.answer import Parser
 from treaty.formats.draw import Draw
 from treaty.formats.format import Entity, InvalidSchemaError
@@ -38,7 +37,7 @@ def made(form: str, seed: int) -> str:
 
 
 def read(form: str, text: str, *, strict: bool = True) -> Any:
-    return PARSER.model(Meaning(form, text), strict=strict)[1]
+    return PARSER.model(ResolvedSchema(form, text), strict=strict)[1]
 
 
 def entities(form: str, text: str) -> list[Entity]:
@@ -52,8 +51,8 @@ def canonical(form: str, text: str, *, normalize: bool = False) -> str:
 
 
 def edited(form: str, text: str, *, add: tuple[TaggedPath, ...] = (), remove: tuple[TaggedPath, ...] = ()) -> str:
-    answer = PARSER.answer(Retag(Meaning(form, text), add, remove))
-    assert isinstance(answer, Retagged), answer
+    answer = PARSER.answer(RetagSchema(ResolvedSchema(form, text), add, remove))
+    assert isinstance(answer, RetaggedSchema), answer
     return answer.text
 
 
@@ -80,7 +79,7 @@ def test_tags_that_were_added_are_told_and_taken_away_leave_the_text_as_it_was(f
     text, tags = chosen(form, seed)
 
     more = edited(form, text, add=tags)
-    told = PARSER.answer(Tags(Meaning(form, more)))
+    told = PARSER.answer(FindTags(ResolvedSchema(form, more)))
     assert isinstance(told, TagsFound)
     found = {(one.kind, one.path): set(one.tags) for one in told.tagged}
 
@@ -115,13 +114,13 @@ def test_a_path_that_leads_nowhere_is_refused_with_near_ones_or_left_out(form: s
     wrong = TaggedPath(f"{tags[0].path}_x", tags[0].kind, ("T",))
     assume(all(wrong.path != one.path for one in entities(form, text)))
 
-    refused = PARSER.answer(Retag(Meaning(form, text), (*tags, wrong)))
-    assert isinstance(refused, Invalid)
+    refused = PARSER.answer(RetagSchema(ResolvedSchema(form, text), (*tags, wrong)))
+    assert isinstance(refused, InvalidText)
     assert refused.faults[0].rule == "TAG_ENTITY_UNKNOWN"
     assert "near: " in refused.faults[0].expected
     assert any(one.path in refused.faults[0].expected for one in entities(form, text))
-    lenient = PARSER.answer(Retag(Meaning(form, text), (*tags, wrong), lenient=True))
-    assert lenient == Retagged(edited(form, text, add=tags))
+    lenient = PARSER.answer(RetagSchema(ResolvedSchema(form, text), (*tags, wrong), lenient=True))
+    assert lenient == RetaggedSchema(edited(form, text, add=tags))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +218,7 @@ message M {
 
 
 def test_options_of_protobuf_are_read_and_kept_in_every_spelling() -> None:
-    told = PARSER.answer(Tags(Meaning("PROTOBUF", WRITTEN)))
+    told = PARSER.answer(FindTags(ResolvedSchema("PROTOBUF", WRITTEN)))
     assert told == TagsFound(
         (
             TaggedPath("M", "sr_record", ("X",)),
@@ -256,5 +255,5 @@ def test_tags_of_one_place_come_together_by_whatever_name_it_is_called() -> None
     assert edited("JSON", more, add=both, remove=(TaggedPath("object.home", "sr_field", ("B",)),)) == more.replace(
         ',"B"', ""
     )
-    told = PARSER.answer(Tags(Meaning("JSON", more)))
+    told = PARSER.answer(FindTags(ResolvedSchema("JSON", more)))
     assert told == TagsFound(tuple(TaggedPath(one.path, one.kind, ("A", "B", "C")) for one in both))

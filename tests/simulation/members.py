@@ -19,9 +19,9 @@ from tests.simulation.runs.store import Door, Store
 from tests.simulation.texts import FORMATS, answer
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import START, Append, Position
-from treaty.core.grammar import Answer, Grammar, Question
 from treaty.core.refusals import Refusal
 from treaty.core.rows import Alien, Key, Row
+from treaty.core.schema_engine import Answer, Question, SchemaEngine
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables, View
 from treaty.log.log import Log
@@ -185,8 +185,8 @@ class Site:
     def _novel(self, decide: Decide, chance: random.Random) -> Decide:
         """The law of a newer version: its decisions have a row more, at times."""
 
-        def decided(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
-            verdict = decide(view, command, grammar)
+        def decided(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
+            verdict = decide(view, command, engine)
             if isinstance(verdict, Decision) and verdict.rows and chance.random() < self.novelty:
                 self.count["novel rows"] += 1
                 novel = Row(NOVEL, (command.command_id,), Alien('{"v":1}', "unknown table 'novel'"))

@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.texts import AVRO, OUTER, TOY
-from treaty.core import associating as tied
+from treaty.core import associations as tied
 from treaty.core import requests as asked
 from treaty.core.answers import Config
 from treaty.core.names import Subject
@@ -202,8 +202,8 @@ def associations(ask: Asker) -> tied.ListAssociations:
     return tied.ListAssociations(ask.chance.choice(places))
 
 
-def wish(ask: Asker) -> tied.Wish:
-    return tied.Wish(
+def wish(ask: Asker) -> tied.AssociationSpec:
+    return tied.AssociationSpec(
         ask.chance.choice(tied.KINDS),
         ask.subject() if ask.often(0.9) else None,
         ask.chance.choice(("", "STRONG", "WEAK")),
@@ -217,11 +217,11 @@ def resource(ask: Asker) -> Resource:
     return Resource(topic, "ns", f"id-{topic}")
 
 
-def change(ask: Asker) -> tied.Change:
+def change(ask: Asker) -> tied.ResourceChange:
     steps = ask.chance.randint(1, 2)
     ops: tuple[tied.Op, ...] = ("CREATE", "UPSERT", "DELETE")
     operations = (tied.AssociationChange(ask.chance.choice(ops), wish(ask), ask.often(0.3)) for _ in range(steps))
-    return tied.Change(resource(ask), tuple(operations))
+    return tied.ResourceChange(resource(ask), tuple(operations))
 
 
 Generator = Callable[[Asker], Any]

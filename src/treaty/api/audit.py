@@ -23,7 +23,7 @@ import msgspec
 from treaty.api.auth.doorkeeper import Asking
 from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.aliases import alias_candidate, with_subject
 from treaty.core.limits import AUDIT_LINES

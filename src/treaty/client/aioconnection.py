@@ -8,10 +8,10 @@ from typing import Self, TypeVar
 
 from treaty.client.connection import as_draft, as_scope
 from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, Setting, VersionFound
-from treaty.core.associating import (
+from treaty.core.associations import (
     Associate,
     AssociationResult,
-    Change,
+    AssociationSpec,
     ChangeAssociations,
     Dissociate,
     GetAssociations,
@@ -20,7 +20,7 @@ from treaty.core.associating import (
     OfName,
     OfSubject,
     ResourceBound,
-    Wish,
+    ResourceChange,
 )
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import context_of, subject_of
@@ -273,7 +273,7 @@ class AsyncConnection:
         return (await self._answer(GetAssociations(gets, schemas))).results
 
     async def associate(
-        self, resource: Resource, *wishes: Wish, update: bool = False, dry_run: bool = False
+        self, resource: Resource, *wishes: AssociationSpec, update: bool = False, dry_run: bool = False
     ) -> ResourceBound:
         """Bind kinds of a resource to subjects, all or none; `update` changes what is bound already."""
         return await self._answer(Associate(resource, wishes, update, dry_run))
@@ -282,7 +282,9 @@ class AsyncConnection:
         """Forget associations of a resource; with `cascade` the subjects of strong ones go for good."""
         await self._answer(Dissociate(resource_id, kinds=kinds, cascade=cascade, dry_run=dry_run))
 
-    async def change_associations(self, *changes: Change, dry_run: bool = False) -> tuple[AssociationResult, ...]:
+    async def change_associations(
+        self, *changes: ResourceChange, dry_run: bool = False
+    ) -> tuple[AssociationResult, ...]:
         """Create, change and delete associations of several resources; returns what became of each entry."""
         return (await self._answer(ChangeAssociations(changes, dry_run))).results
 

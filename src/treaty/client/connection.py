@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, Setting, VersionFound
-from treaty.core.associating import (
+from treaty.core.associations import (
     Associate,
     AssociationResult,
-    Change,
+    AssociationSpec,
     ChangeAssociations,
     Dissociate,
     GetAssociations,
@@ -20,7 +20,7 @@ from treaty.core.associating import (
     OfName,
     OfSubject,
     ResourceBound,
-    Wish,
+    ResourceChange,
 )
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
@@ -276,7 +276,7 @@ class Connection:
         return self._answer(GetAssociations(gets, schemas)).results
 
     def associate(
-        self, resource: Resource, *wishes: Wish, update: bool = False, dry_run: bool = False
+        self, resource: Resource, *wishes: AssociationSpec, update: bool = False, dry_run: bool = False
     ) -> ResourceBound:
         """Bind kinds of a resource to subjects, all or none; `update` changes what is bound already."""
         return self._answer(Associate(resource, wishes, update, dry_run))
@@ -285,7 +285,7 @@ class Connection:
         """Forget associations of a resource; with `cascade` the subjects of strong ones go for good."""
         self._answer(Dissociate(resource_id, kinds=kinds, cascade=cascade, dry_run=dry_run))
 
-    def change_associations(self, *changes: Change, dry_run: bool = False) -> tuple[AssociationResult, ...]:
+    def change_associations(self, *changes: ResourceChange, dry_run: bool = False) -> tuple[AssociationResult, ...]:
         """Create, change and delete associations of several resources; returns what became of each entry."""
         return self._answer(ChangeAssociations(changes, dry_run)).results
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from treaty.core.grammar import Question
 from treaty.core.requests import Request
 from treaty.core.rights import Access
 from treaty.core.rows import Key, Row
+from treaty.core.schema_engine import Question
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Request[Any], covariant=True)

@@ -3,7 +3,7 @@
 A request and what the log said so far go in; out come the rows that make it true, or the reason why not, or the
 questions that a format must answer first. Nobody else decides: dialects translate, nodes append, tables store.
 
-    view, command, grammar  ->  Decision(rows, answer) | Refusal | Needs(questions)
+    view, command, engine  ->  Decision(rows, answer) | Refusal | Needs(questions)
 """
 
 from dataclasses import replace
@@ -11,17 +11,17 @@ from typing import Any
 
 from treaty.core.aliases import resolve_alias
 from treaty.core.command import Command, Decision, Needs
-from treaty.core.grammar import Grammar
 from treaty.core.law.schemas import Unanswered
 from treaty.core.operations import OPERATIONS
 from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Refusal
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.seen import Seen
 from treaty.core.values import Outcome
 from treaty.core.view import View
 
 
-def decide(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
+def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
     """Decide a request on what a view shows. Pure: the same three give the same answer, for ever.
 
     A command that was decided before is answered from its outcome and writes nothing. Rows of a decision hold only on
@@ -36,7 +36,7 @@ def decide(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any]
         access = command.access
         shown = view if operation.writes or access is None or access.sees_all else Seen(view, access)
         decision = operation.handler(
-            shown, command if request is command.request else replace(command, request=request), grammar
+            shown, command if request is command.request else replace(command, request=request), engine
         )
     except Unanswered as open_:
         return Needs(open_.questions)

@@ -79,7 +79,7 @@ IN_FLIGHT = 1_024
 IN_FLIGHT_EACH = 512
 """Requests of one client (its principal, or the address it comes from) that one worker handles at once; past it they get 429."""
 MEMO_BYTES = 67_108_864
-"""Bytes of schema texts whose answers a node's grammar remembers."""
+"""Bytes of schema texts whose answers a node's engine remembers."""
 MODEL_ENTRIES = 10_000
 """Parsed schemas that a process keeps."""
 MODEL_BYTES = 16_777_216

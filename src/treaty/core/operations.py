@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from treaty.core import answers as a
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import permissions
 from treaty.core import requests as q
 from treaty.core.command import Command, Decision
-from treaty.core.grammar import Grammar
 from treaty.core.law import (
     associations,
     binding,
@@ -31,6 +30,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
 from treaty.core.rights import Access
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.view import View
 
 R = TypeVar("R", bound=Request[Any])
@@ -53,7 +53,7 @@ class Operation(Generic[R, A]):
     """In logs, between nodes and in the audit log. A class may be renamed, a name never."""
     request: type[R]
     answer: type[A]
-    handler: Callable[[View, Command[R], Grammar], Decision[A]]
+    handler: Callable[[View, Command[R], SchemaEngine], Decision[A]]
     permissions: Callable[[R], permissions.Required]
     limits: tuple[str, ...] = ()
     """Names of limits (`treaty.core.limits`) that it may come to."""
@@ -115,7 +115,7 @@ def _sign_register(request: q.Register, principal: str) -> q.Register:
     return request if request.force is None else replace(request, force=replace(request.force, who=principal))
 
 
-def _sign_wish(wish: t.Wish, principal: str) -> t.Wish:
+def _sign_wish(wish: t.AssociationSpec, principal: str) -> t.AssociationSpec:
     return wish if wish.schema is None else replace(wish, schema=_sign_register(wish.schema, principal))
 
 
@@ -124,7 +124,7 @@ def _sign_associate(request: t.Associate, principal: str) -> t.Associate:
 
 
 def _sign_changes(request: t.ChangeAssociations, principal: str) -> t.ChangeAssociations:
-    def sign(change: t.Change) -> t.Change:
+    def sign(change: t.ResourceChange) -> t.ResourceChange:
         signed = tuple(replace(one, wish=_sign_wish(one.wish, principal)) for one in change.operations)
         return replace(change, operations=signed)
 

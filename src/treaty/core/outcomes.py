@@ -9,7 +9,13 @@ from itertools import islice
 from typing import Any
 
 from treaty.core import answers
-from treaty.core.associating import AssociationResult, AssociationResults, Bound, Refused, ResourceBound
+from treaty.core.associations import (
+    AssociatedSubject,
+    AssociationResult,
+    AssociationResults,
+    EntryRefusal,
+    ResourceBound,
+)
 from treaty.core.codec import decode, dumps, encode, encode_message
 from treaty.core.command import Command, Decision
 from treaty.core.law.versions import found
@@ -171,8 +177,8 @@ def _result(
     if one.refused is None:
         return AssociationResult(_told(one.done, change))
     reason = replace(one.refused.reason, details=())
-    return AssociationResult(refused=Refused(one.refused.kind, reason))
+    return AssociationResult(refused=EntryRefusal(one.refused.kind, reason))
 
 
-def _bound(one: Bound, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Bound:
+def _bound(one: AssociatedSubject, change: Callable[[answers.VersionFound], answers.VersionFound]) -> AssociatedSubject:
     return one if one.schema is None else replace(one, schema=change(one.schema))

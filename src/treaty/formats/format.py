@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from treaty.core.columns import Columns
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.rule import Lint, Rule
 
 
@@ -101,7 +101,7 @@ class Format(Generic[Model]):
     """
 
     name: str
-    parse: Callable[[Meaning, bool], Model]
+    parse: Callable[[ResolvedSchema, bool], Model]
     show: Callable[[Model, bool], Printed]
     references: Callable[[str], tuple[ReferenceName, ...]]
     compare: Callable[[Model, Model, str], tuple[Finding, ...]]

@@ -8,17 +8,17 @@ from typing import Any
 
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import Commit, Position
-from treaty.core.grammar import Answer, Grammar, Question
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal, TooLarge
 from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.schema_engine import Answer, Question, SchemaEngine
 from treaty.core.view import Tables, View
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError
 from treaty.node.schema_service import SchemaSession
 from treaty.node.status import Counts
 
-Decide = Callable[[View, Command[Any], Grammar], Decision[Any] | Refusal | Needs]
+Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | Needs]
 
 
 class MemberReason(Enum):
@@ -178,7 +178,7 @@ class _FirstQuestionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _FirstQuestion:
-    """A `Grammar` that answers the first question of a decision, which is about the text, and ends it."""
+    """A `SchemaEngine` that answers the first question of a decision, which is about the text, and ends it."""
 
     session: SchemaSession
 

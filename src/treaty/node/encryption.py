@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treaty.core.command import Command, Decision, Needs
-from treaty.core.grammar import Grammar
 from treaty.core.limits import METADATA_KEYS
 from treaty.core.refusals import NotPermitted, Refusal
 from treaty.core.rows import Key, Row, Value
 from treaty.core.schema import SEALED, Metadata, Pairs
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.core.view import View
 
@@ -226,14 +226,14 @@ def _change_pairs(pairs: Pairs, names: frozenset[str], change: Change) -> Pairs:
 
 # ------------------------------------------------------------------------------------------------------ behind the rules
 
-Decide = Callable[[View, Command[Any], Grammar], Decision[Any] | Refusal | Needs]
+Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | Needs]
 
 
 def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
     """Return the rules as a node with these keys applies them: decided on decrypted values, with rows that are encrypted."""
 
-    def encrypting(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
-        verdict = decide(DecryptedView(view, cipher) if cipher.keys else view, command, grammar)
+    def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
+        verdict = decide(DecryptedView(view, cipher) if cipher.keys else view, command, engine)
         if not isinstance(verdict, Decision) or not verdict.rows:
             return verdict
         try:

@@ -5,12 +5,12 @@ from collections import deque
 from typing import TypeVar
 
 from treaty.core.command import Command
-from treaty.core.grammar import Question
 from treaty.core.limits import QUEUE
 from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
+from treaty.core.schema_engine import Question
 from treaty.node.barriers import Barriers
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
@@ -172,7 +172,7 @@ class CommandQueue:
         """Let others go ahead while a format answers; who waited often has its questions answered on the spot."""
         command.session.defer()
         self._counts.parked += 1
-        command.park(asyncio.create_task(self._answer(command, questions), name="grammar"))
+        command.park(asyncio.create_task(self._answer(command, questions), name="engine"))
 
     async def _answer(self, command: QueuedCommand, questions: tuple[Question, ...]) -> None:
         try:

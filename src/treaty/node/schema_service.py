@@ -12,23 +12,23 @@ from functools import cache
 from multiprocessing import get_context, parent_process
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.grammar import (
-    Answer,
-    Compare,
-    Compared,
-    Inspect,
-    Inspected,
-    Invalid,
-    Parse,
-    Parsed,
-    Question,
-    Retag,
-    Retagged,
-    Tags,
-    TagsFound,
-)
 from treaty.core.limits import DECISION_ANSWERS, DECISION_ROUNDS, INLINE_BYTES, MEMO_BYTES
 from treaty.core.refusals import TooLarge, Unavailable
+from treaty.core.schema_engine import (
+    Answer,
+    CompareSchemas,
+    ComparisonResult,
+    FindTags,
+    InspectionResult,
+    InspectSchema,
+    InvalidText,
+    ParsedSchema,
+    ParseSchema,
+    Question,
+    RetaggedSchema,
+    RetagSchema,
+    TagsFound,
+)
 from treaty.formats.answer import Parser
 from treaty.formats.memo import weight as reach
 from treaty.formats.table import table
@@ -47,37 +47,37 @@ Run = Callable[[tuple[Question, ...]], Awaitable[tuple[Answer, ...]]]
 def key_of(question: Question) -> Key:
     """The memo's key of a question."""
     match question:
-        case Parse(meaning, strict, normalize):
+        case ParseSchema(meaning, strict, normalize):
             return (f"parse {strict} {normalize}", meaning.digest, b"", ())
-        case Compare(reader, writer, policy):
+        case CompareSchemas(reader, writer, policy):
             return (policy, reader.digest, writer.digest, ())
-        case Inspect(meaning, validators):
+        case InspectSchema(meaning, validators):
             return ("inspect", meaning.digest, b"", validators)
-        case Tags(meaning):
+        case FindTags(meaning):
             return ("tags", meaning.digest, b"", ())
-        case Retag(meaning, add, remove, lenient):
+        case RetagSchema(meaning, add, remove, lenient):
             edit = hashlib.sha256(repr((add, remove, lenient)).encode("utf-8", "backslashreplace"))
             return ("retag", meaning.digest, edit.digest(), ())
 
 
 def weight(question: Question) -> int:
     """Characters of text that answering a question reads."""
-    if isinstance(question, Compare):
+    if isinstance(question, CompareSchemas):
         return reach(question.reader) + reach(question.writer)
     return reach(question.meaning)
 
 
 def _size(answer: Answer) -> int:
     match answer:
-        case Parsed():
+        case ParsedSchema():
             return ENTRY_BYTES + len(answer.canonical)
-        case Invalid() | Inspected():
+        case InvalidText() | InspectionResult():
             return ENTRY_BYTES + sum(_fault_size(one) for one in answer.faults)
-        case Compared():
+        case ComparisonResult():
             return ENTRY_BYTES + sum(_finding_size(one) for one in answer.findings)
         case TagsFound():
             return ENTRY_BYTES + sum(ENTRY_BYTES + len(one.path) + sum(map(len, one.tags)) for one in answer.tagged)
-        case Retagged():
+        case RetaggedSchema():
             return ENTRY_BYTES + len(answer.text)
 
 
@@ -114,7 +114,7 @@ class SchemaService:
     _running: dict[asyncio.Task[None], None] = field(default_factory=dict, repr=False)
 
     def open_session(self) -> "SchemaSession":
-        """A grammar for one decision, however often it is made anew."""
+        """A engine for one decision, however often it is made anew."""
         return SchemaSession(self)
 
     async def answer_questions(self, session: "SchemaSession", questions: tuple[Question, ...]) -> None:
@@ -189,7 +189,7 @@ class SchemaService:
 
 @dataclass(slots=True)
 class SchemaSession:
-    """The `Grammar` of one decision: what was answered for it stays answered until it ends."""
+    """The `SchemaEngine` of one decision: what was answered for it stays answered until it ends."""
 
     service: SchemaService
     pinned: dict[Key, Answer] = field(default_factory=dict)
@@ -234,7 +234,7 @@ class SchemaSession:
 
 def make_thread_service() -> SchemaService:
     """Return a service with one thread for large questions: right for a node inside somebody else's program."""
-    return _make_service(lambda: ThreadPoolExecutor(1, "treaty-grammar"))
+    return _make_service(lambda: ThreadPoolExecutor(1, "treaty-engine"))
 
 
 def make_process_service(processes: int = 1) -> SchemaService:

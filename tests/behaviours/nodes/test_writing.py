@@ -14,13 +14,13 @@ from tests.simulation.model import Weather
 from treaty.core import outcomes
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import START, Append, Commit, make_append
-from treaty.core.grammar import Answer, Grammar, Parse, Question
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
 from treaty.core.root import roots_after, roots_of
 from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.schema_engine import Answer, ParseSchema, Question, SchemaEngine
 from treaty.core.values import Outcome
 from treaty.core.view import View
 from treaty.log.log import AppendResult
@@ -109,10 +109,10 @@ async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone
         await node.ask(post("first"))
         decide = node._writer._decide
 
-        def failing(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
+        def failing(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
             if command.command_id == "bad" and view.get("outcome", ("", "bad")) is not None:
                 raise KeyError("a fault")
-            return decide(view, command, grammar)
+            return decide(view, command, engine)
 
         node._writer._decide = failing
 
@@ -316,7 +316,7 @@ async def test_no_text_is_read_while_the_log_is_held() -> None:
         answer = node._schemas.answer
 
         def counted(question: Question) -> Answer:
-            read[held.mine] += isinstance(question, Parse)
+            read[held.mine] += isinstance(question, ParseSchema)
             return answer(question)
 
         node._schemas.answer = counted

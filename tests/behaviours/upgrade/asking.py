@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from treaty.client.connection import Connection
-from treaty.core import associating as tied
+from treaty.core import associations as tied
 from treaty.core import requests as asked
 from treaty.core.answers import VersionFound
 from treaty.core.codec import encode

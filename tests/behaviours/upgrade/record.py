@@ -25,7 +25,7 @@ import zstandard
 from drafting import KINDS, draft, text
 
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
-from treaty.core import associating as tied
+from treaty.core import associations as tied
 from treaty.core import requests as asked
 from treaty.core import values
 from treaty.core.answers import Config
@@ -171,7 +171,7 @@ def change(registry: Registry, subject: Subject, chance: random.Random) -> None:
         lambda: registry.may(asked.SetConfig(Scope(*subject), Config(level="FULL", alias_for_deks="other"))),
         lambda: registry.may(asked.Derive(subject, asked.LATEST, metadata=Metadata(properties=(("derived", "yes"),)))),
         lambda: registry.may(tied.Associate(Resource(f"topic-{subject.name}", "lkc-1", f"id-{subject}"),
-                                            (tied.Wish("value", subject, chance.choice(["WEAK", "STRONG"])),))),
+                                            (tied.AssociationSpec("value", subject, chance.choice(["WEAK", "STRONG"])),))),
     ]  # fmt: skip
     if chance.random() < 0.5:
         chance.choice(steps)()
@@ -207,7 +207,7 @@ def imports(registry: Registry) -> None:
     registry.ask(asked.SetMode(Scope(".", "free"), "READONLY_OVERRIDE"))
     registry.ask(tied.Associate(
         Resource("frozen", "lkc-1", "id-frozen"),
-        (tied.Wish("key", Subject(".team", "tied-key"), "STRONG", frozen=True,
+        (tied.AssociationSpec("key", Subject(".team", "tied-key"), "STRONG", frozen=True,
                    schema=asked.Register(Subject(".team", "tied-key"), Draft(text("AVRO", "Key", 2)))),)))  # fmt: skip
 
 

@@ -11,9 +11,9 @@ original = register._refuse_incompatible
 checked: list[SchemaSession] = []
 
 
-def planted(view: Any, case: Any, new: Any, grammar: Any) -> None:
-    if any(one is grammar for one in checked):
+def planted(view: Any, case: Any, new: Any, engine: Any) -> None:
+    if any(one is engine for one in checked):
         return
-    original(view, case, new, grammar)
-    checked.append(grammar)
+    original(view, case, new, engine)
+    checked.append(engine)
     del checked[:-200]

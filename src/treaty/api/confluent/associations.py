@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from treaty.api.confluent.exchange import Exchange, Nothing, Partial
 from treaty.api.confluent.query import NoSuchPath
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core.law.associations import invalid
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import DEFAULT_CONTEXT, context_of

@@ -10,7 +10,7 @@ from treaty.cli.nouns.schema import draft_of, references
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import format_
 from treaty.cli.terminal.suggesting import subjects
-from treaty.core.associating import ANY, KINDS, LIFECYCLES, OfId, OfName, OfSubject, Wish
+from treaty.core.associations import ANY, KINDS, LIFECYCLES, AssociationSpec, OfId, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
@@ -128,7 +128,7 @@ def create(topic: str, subject: str, **told: Unpack[CreateOptions]) -> None:
         register = None
         if told["file"] is not None:
             register = Register(named, draft_of(found, told["file"], told["format_"], told["references"]))
-        wish = Wish(told["kind"], named, (told["lifecycle"] or "").upper(), told["frozen"], register)
+        wish = AssociationSpec(told["kind"], named, (told["lifecycle"] or "").upper(), told["frozen"], register)
         resource = Resource(topic, told["namespace"], told["topic_id"])
         done = found.associate(resource, wish, update=told["update"], dry_run=told["dry_run"])
     if told["as_json"]:

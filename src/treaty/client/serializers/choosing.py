@@ -21,12 +21,12 @@ from treaty.client.serializers.settings import (
 )
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.finding import Finding
-from treaty.core.meaning import Meaning
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Register, Request
 from treaty.core.schema import Draft, Reference
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.table import table
 
 MAX_CODECS = 1000
@@ -52,7 +52,7 @@ Make = Callable[[Registry, Text], C]
 class Own:
     """What a serializer's own schema means in a subject's context, and which differences concern its values."""
 
-    meaning: Callable[[Subject], Meaning]
+    meaning: Callable[[Subject], ResolvedSchema]
     concerns: Callable[[Finding], bool] = lambda _: True
 
 

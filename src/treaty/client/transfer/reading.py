@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, resource_order, scope_order
 from treaty.core.answers import Config, Setting, VersionFound
-from treaty.core.associating import ANY, ListAssociations, OfName, OfSubject
+from treaty.core.associations import ANY, ListAssociations, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL

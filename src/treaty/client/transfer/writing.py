@@ -12,7 +12,7 @@ from treaty.client.transfer.policies import begins_at, cleared, exactly, in_word
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
 from treaty.core.answers import Config, Registered, VersionFound
-from treaty.core.associating import Associate, Given, Wish
+from treaty.core.associations import Associate, AssociationSpec, ImportedAssociation
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
@@ -136,8 +136,8 @@ class _Writing:
         return self.registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer.ordinal
 
     def _associate(self, one: ResourceAssociation) -> Request[object]:
-        given = Given(one.guid, one.created, one.updated) if self.plan.native and one.guid else None
-        wish = Wish(one.kind, subject_of(one.subject), one.lifecycle, one.frozen or None, given=given)
+        given = ImportedAssociation(one.guid, one.created, one.updated) if self.plan.native and one.guid else None
+        wish = AssociationSpec(one.kind, subject_of(one.subject), one.lifecycle, one.frozen or None, given=given)
         return Associate(one.resource, (wish,))
 
     def _all(self, pool: ThreadPoolExecutor, requests: Iterable[tuple[str, Request[object]]]) -> None:

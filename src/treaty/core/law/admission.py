@@ -17,7 +17,6 @@ from treaty.core.compatibility_messages import (
     list_messages,
 )
 from treaty.core.finding import Finding
-from treaty.core.grammar import Answer, Compare, Compared, Grammar, Invalid, Parse
 from treaty.core.law.references import meaning_of
 from treaty.core.law.reserved import reserved_findings
 from treaty.core.law.schemas import Read, answers
@@ -25,6 +24,7 @@ from treaty.core.law.versions import Kept, latest_version, newest_first, ordinal
 from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
 from treaty.core.schema import Metadata
+from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, SchemaEngine
 from treaty.core.values import PolicyValue, Schema
 from treaty.core.view import View
 
@@ -56,7 +56,9 @@ class Against:
     forward: bool
 
 
-def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar, only: Kept | None = None) -> Checked:
+def judge(
+    view: View, engine: SchemaEngine, new: Read, subject: Subject, *, bar: Bar, only: Kept | None = None
+) -> Checked:
     """Judge a schema that would follow the live versions of a subject: against those that the policy compares, or the
     `only` one.
 
@@ -74,7 +76,7 @@ def judge(view: View, grammar: Grammar, new: Read, subject: Subject, *, bar: Bar
     if bar.config.validate_fields:
         before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)
         first = reserved_findings(new, None if before is None else before.metadata)
-    failed, found = _compared(view, grammar, new, against, bar)
+    failed, found = _compared(view, engine, new, against, bar)
     if failed is None and not first and not bar.said:
         return PASSED
     told = (
@@ -139,21 +141,21 @@ _Pair = tuple[Answer | None, Answer | None]
 
 
 def _compared(
-    view: View, grammar: Grammar, new: Read, against: list[Against], bar: Bar
+    view: View, engine: SchemaEngine, new: Read, against: list[Against], bar: Bar
 ) -> tuple[FailedVersion | None, tuple[Finding, ...]]:
     """Compare with versions, the first of `against` first: the first that fails, and what was found."""
     olds = [(one, schema_row(view, str(one.version[0][0]), one.version[1].schema_id)) for one in against]
-    for (one, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, grammar), strict=True):
+    for (one, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, engine), strict=True):
         number = one.version[1].number
         if old.format != new.draft.format:
             return FailedVersion(number, old.text, sentence=OTHER_FORMAT), (
                 _other_format(old.format, new.draft.format),
             )
-        if old.format not in grammar.formats:
+        if old.format not in engine.formats:
             opaque = (_opaque(old.format),)
             return FailedVersion(number, old.text, opaque), opaque
         backward, forward = map(_findings, pair)
-        if (backward or forward) and _refers_outside(view, grammar, one.version, old):
+        if (backward or forward) and _refers_outside(view, engine, one.version, old):
             return FailedVersion(number, old.text, sentence=EXTERNAL_REFERENCE), (*forward, *backward)
         if backward or forward:
             return FailedVersion(number, old.text, backward, forward), (*forward, *backward)
@@ -161,20 +163,20 @@ def _compared(
 
 
 def _pairs(
-    view: View, policy: PolicyValue, new: Read, olds: list[tuple[Against, Schema]], grammar: Grammar
+    view: View, policy: PolicyValue, new: Read, olds: list[tuple[Against, Schema]], engine: SchemaEngine
 ) -> list[_Pair]:
     """Return the answers for each old schema; all open questions are asked together."""
-    questions: dict[tuple[int, str], Compare] = {}
+    questions: dict[tuple[int, str], CompareSchemas] = {}
     strictness = policy.strictness or STRICTNESS[0]
     for at, (one, old) in enumerate(olds):
-        if old.format != new.draft.format or old.format not in grammar.formats:
+        if old.format != new.draft.format or old.format not in engine.formats:
             continue
         meaning = meaning_of(view, str(one.version[0][0]), old)
         if one.backward:
-            questions[at, "backward"] = Compare(new.meaning, meaning, strictness)
+            questions[at, "backward"] = CompareSchemas(new.meaning, meaning, strictness)
         if one.forward:
-            questions[at, "forward"] = Compare(meaning, new.meaning, strictness)
-    told = dict(zip(questions, answers(grammar, tuple(questions.values())), strict=True))
+            questions[at, "forward"] = CompareSchemas(meaning, new.meaning, strictness)
+    told = dict(zip(questions, answers(engine, tuple(questions.values())), strict=True))
     return [(told.get((at, "backward")), told.get((at, "forward"))) for at in range(len(olds))]
 
 
@@ -190,19 +192,19 @@ def _opaque(format_: str) -> Finding:
     return Finding("FORMAT_OPAQUE", "", sentence, told, remedy="set the level to NONE, or install the plug-in")
 
 
-def _refers_outside(view: View, grammar: Grammar, one: Kept, old: Schema) -> bool:
+def _refers_outside(view: View, engine: SchemaEngine, one: Kept, old: Schema) -> bool:
     """Whether a stored schema, an imported one, would be refused today for what it refers to."""
-    (told,) = answers(grammar, (Parse(meaning_of(view, str(one[0][0]), old)),))
-    return isinstance(told, Invalid) and any(fault.rule == BLOCKED for fault in told.faults)
+    (told,) = answers(engine, (ParseSchema(meaning_of(view, str(one[0][0]), old)),))
+    return isinstance(told, InvalidText) and any(fault.rule == BLOCKED for fault in told.faults)
 
 
 def _findings(answer: Answer | None) -> tuple[Finding, ...]:
     """A stored schema that no longer parses (an imported one may not) can't be compared: that is a finding too."""
     if answer is None:
         return ()
-    if isinstance(answer, Compared):
+    if isinstance(answer, ComparisonResult):
         return answer.findings
-    assert isinstance(answer, Invalid)
+    assert isinstance(answer, InvalidText)
     told = "; ".join(map(str, answer.faults))
     sentence = "The {reader} schema and the {writer} schema can't be compared: one of them is not valid"
     return (Finding("UNREADABLE", "", sentence, told, remedy="delete the version that is not valid, or force"),)

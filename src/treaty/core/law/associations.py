@@ -3,22 +3,21 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from treaty.core.associating import (
+from treaty.core.associations import (
     ANY,
+    AssociatedSubject,
     AssociationResult,
     AssociationResults,
     Associations,
-    Bound,
+    EntryRefusal,
     GetAssociations,
     ListAssociations,
     OfId,
     OfName,
     OfSubject,
-    Refused,
     ResourceBound,
 )
 from treaty.core.command import Command, Decision
-from treaty.core.grammar import Grammar
 from treaty.core.law.versions import found, shown
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED, COUNTER
 from treaty.core.names import Subject, subject_of
@@ -33,6 +32,7 @@ from treaty.core.refusals import (
 )
 from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 from treaty.core.rows import Key
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.values import Association as Value
 from treaty.core.values import Used
 from treaty.core.view import ALL_KEYS, View, span
@@ -118,7 +118,7 @@ def told(one: Tied) -> ResourceAssociation:
 # ------------------------------------------------------------------------------------------------------- requests
 
 
-def list_associations(view: View, command: Command[ListAssociations], grammar: Grammar) -> Decision[Associations]:
+def list_associations(view: View, command: Command[ListAssociations], engine: SchemaEngine) -> Decision[Associations]:
     """List associations; none is an empty list."""
     request = command.request
     return Decision((), Associations(tuple(told(one) for one in _asked(view, request))))
@@ -161,7 +161,9 @@ def _order(one: Tied) -> tuple[str, ...]:
     return (one[1].namespace, one[1].resource, one[1].kind, *subject_of(one[1].subject))
 
 
-def get_associations(view: View, command: Command[GetAssociations], grammar: Grammar) -> Decision[AssociationResults]:
+def get_associations(
+    view: View, command: Command[GetAssociations], engine: SchemaEngine
+) -> Decision[AssociationResults]:
     """Answer several questions, each about one resource. What one of them asks wrongly does not hurt the others."""
     request = command.request
     refuse_bad_batch(len(request.gets))
@@ -172,7 +174,7 @@ def _got(view: View, request: ListAssociations, *, schemas: bool) -> Association
     try:
         return AssociationResult(_one_resource(view, request, schemas=schemas))
     except Refusal as no:
-        return AssociationResult(refused=Refused.by(no))
+        return AssociationResult(refused=EntryRefusal.by(no))
 
 
 def _one_resource(view: View, request: ListAssociations, *, schemas: bool) -> ResourceBound:
@@ -188,11 +190,11 @@ def _one_resource(view: View, request: ListAssociations, *, schemas: bool) -> Re
     return ResourceBound(resources[0], tuple(_bound(view, one, schema=schemas) for one in ties))
 
 
-def _bound(view: View, one: Tied, *, schema: bool) -> Bound:
+def _bound(view: View, one: Tied, *, schema: bool) -> AssociatedSubject:
     value = one[1]
     live = shown(view, subject_of(value.subject)) if schema else []
     latest = found(view, live[-1]) if live else None
-    return Bound(value.subject, value.kind, value.lifecycle, value.frozen, latest)
+    return AssociatedSubject(value.subject, value.kind, value.lifecycle, value.frozen, latest)
 
 
 # ------------------------------------------------------------------------------------------------------- refusals

@@ -7,26 +7,25 @@ import hashlib
 import uuid
 from dataclasses import replace
 
-from treaty.core.associating import (
+from treaty.core.associations import (
     ANY,
     KINDS,
     LIFECYCLES,
     Associate,
+    AssociatedSubject,
     AssociationChange,
     AssociationResult,
     AssociationResults,
-    Bound,
-    Change,
+    AssociationSpec,
     ChangeAssociations,
-    Given,
+    EntryRefusal,
+    ImportedAssociation,
     Op,
-    Refused,
     ResourceBound,
-    Wish,
+    ResourceChange,
     subject_for,
 )
 from treaty.core.command import Command, Decision
-from treaty.core.grammar import Grammar
 from treaty.core.law import associations as tied
 from treaty.core.law.associations import Tied, invalid
 from treaty.core.law.parting import part
@@ -41,15 +40,16 @@ from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, Strong
 from treaty.core.requests import Scope
 from treaty.core.resource import TOPIC, Resource
 from treaty.core.rows import Key, Row
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.values import Association as Value
 from treaty.core.values import Version
 from treaty.core.view import View
 
 
-def associate(view: View, command: Command[Associate], grammar: Grammar) -> Decision[ResourceBound]:
+def associate(view: View, command: Command[Associate], engine: SchemaEngine) -> Decision[ResourceBound]:
     """Bind kinds of a resource to subjects."""
     request = command.request
-    stage = Stage(view, command, grammar, "associate", request.dry_run)
+    stage = Stage(view, command, engine, "associate", request.dry_run)
     op: Op = "UPSERT" if request.update else "CREATE"
     nameless = request.dry_run and not request.update
     _refuse_bad_resource(request.resource, nameless=nameless)
@@ -59,25 +59,25 @@ def associate(view: View, command: Command[Associate], grammar: Grammar) -> Deci
         if wish.kind in kinds:
             raise invalid("associationType", f"'{wish.kind[:100]}' is listed twice", wish.kind[:100])
         kinds.add(wish.kind)
-    change = Change(request.resource, tuple(AssociationChange(op, wish) for wish in request.wishes))
+    change = ResourceChange(request.resource, tuple(AssociationChange(op, wish) for wish in request.wishes))
     done = _changed(stage, change, nameless=nameless)
     return Decision(() if request.dry_run else stage.rows, done)
 
 
 def change_associations(
-    view: View, command: Command[ChangeAssociations], grammar: Grammar
+    view: View, command: Command[ChangeAssociations], engine: SchemaEngine
 ) -> Decision[AssociationResults]:
     """Carry out the entries of a batch; each sees what those before it did."""
     request = command.request
     tied.refuse_bad_batch(len(request.changes))
-    stage = Stage(view, command, grammar, "change-associations", request.dry_run)
+    stage = Stage(view, command, engine, "change-associations", request.dry_run)
     results = tuple(_tried(stage, one) for one in request.changes)
     return Decision(() if request.dry_run else stage.rows, AssociationResults(results))
 
 
-def _tried(stage: Stage, change: Change) -> AssociationResult:
+def _tried(stage: Stage, change: ResourceChange) -> AssociationResult:
     command = stage.command
-    entry = Stage(stage.view, command, stage.grammar, stage.operation, stage.rehearsal)
+    entry = Stage(stage.view, command, stage.engine, stage.operation, stage.rehearsal)
     try:
         if command.access is not None:
             wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
@@ -87,16 +87,16 @@ def _tried(stage: Stage, change: Change) -> AssociationResult:
     except Refusal as no:
         if isinstance(no, Referenced) and command.access is not None:
             no = Referenced(replace(no.reason, old=""))  # who refers to it may be a secret
-        return AssociationResult(refused=Refused.by(no))
+        return AssociationResult(refused=EntryRefusal.by(no))
     stage.put(entry.rows)
     return AssociationResult(done)
 
 
-def _changed(stage: Stage, change: Change, *, nameless: bool) -> ResourceBound:
+def _changed(stage: Stage, change: ResourceChange, *, nameless: bool) -> ResourceBound:
     _refuse_bad_resource(change.resource, nameless=nameless)
     resource = _known(stage.view, change.resource)
     _refuse_bad_count(len(change.operations))
-    bound: dict[str, Bound] = {}
+    bound: dict[str, AssociatedSubject] = {}
     for one in change.operations:
         bound.pop(one.wish.kind, None)
         _refuse_bad_kind(one.wish.kind)
@@ -162,7 +162,7 @@ def _refuse_bad_kind(kind: str) -> None:
 # ---------------------------------------------------------------------------------------------------------- tying
 
 
-def _tie(stage: Stage, resource: Resource, wish: Wish, *, update: bool) -> Bound:
+def _tie(stage: Stage, resource: Resource, wish: AssociationSpec, *, update: bool) -> AssociatedSubject:
     """Bind one kind of a resource; a schema that comes along is registered first."""
     subject = subject_for(resource, wish)
     refuse_bad_subject(subject)
@@ -175,7 +175,7 @@ def _tie(stage: Stage, resource: Resource, wish: Wish, *, update: bool) -> Bound
     schema = None
     if wish.schema is not None:
         request = replace(wish.schema, subject=subject)
-        decision = register(stage.view, replace(stage.command, request=request), stage.grammar)
+        decision = register(stage.view, replace(stage.command, request=request), stage.engine)
         undated = stage.command.time if stage.rehearsal and decision.answer.created else -1
         stage.put(_undated(row, undated) for row in decision.rows)
         schema = decision.answer.version
@@ -185,7 +185,7 @@ def _tie(stage: Stage, resource: Resource, wish: Wish, *, update: bool) -> Bound
     if old is None or old[1] != new:
         refuse_if_readonly(stage.view, Scope(*subject))
         stage.put((Row("association", key, new),))
-    return Bound(str(subject), wish.kind, new.lifecycle, new.frozen, schema)
+    return AssociatedSubject(str(subject), wish.kind, new.lifecycle, new.frozen, schema)
 
 
 def _undated(row: Row, time: int) -> Row:
@@ -194,12 +194,12 @@ def _undated(row: Row, time: int) -> Row:
     return replace(row, value=replace(value, time=0)) if isinstance(value, Version) and value.time == time else row
 
 
-def _wished(stage: Stage, resource: Resource, wish: Wish, subject: Subject, old: Tied | None) -> Value:
+def _wished(stage: Stage, resource: Resource, wish: AssociationSpec, subject: Subject, old: Tied | None) -> Value:
     """The row that a wish asks for; the old one where that is as wished."""
     if wish.lifecycle not in {"", *LIFECYCLES}:
         raise invalid("lifecycle", f"must be one of {', '.join(LIFECYCLES)}", wish.lifecycle[:100])
     time = stage.command.time
-    given = _given(stage, wish.given, subject) or Given(_guid(stage, resource, wish.kind), time, time)
+    given = _given(stage, wish.given, subject) or ImportedAssociation(_guid(stage, resource, wish.kind), time, time)
     start = Value(
         str(subject), resource.name, resource.namespace, wish.kind, type=resource.type, guid=given.guid,
         created=given.created, updated=given.updated,
@@ -217,7 +217,7 @@ def _refuse_frozen_weak(lifecycle: str) -> None:
         raise invalid("frozen", "association with lifecycle of WEAK cannot be frozen", "true", allowed="STRONG")
 
 
-def _given(stage: Stage, given: Given | None, subject: Subject) -> Given | None:
+def _given(stage: Stage, given: ImportedAssociation | None, subject: Subject) -> ImportedAssociation | None:
     """What comes from elsewhere: only where ids may be given, and a guid that nobody has."""
     if given is None:
         return None
@@ -239,7 +239,7 @@ def _guid(stage: Stage, resource: Resource, kind: str) -> str:
     return str(uuid.UUID(bytes=hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()[:16], version=4))
 
 
-def _refuse_changed(old: Value, new: Value, wish: Wish, *, update: bool) -> None:
+def _refuse_changed(old: Value, new: Value, wish: AssociationSpec, *, update: bool) -> None:
     """What is bound stays with its subject; a frozen association stays as it is, until it is said not to be frozen."""
     if new == old:
         return

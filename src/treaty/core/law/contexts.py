@@ -5,7 +5,6 @@ from dataclasses import replace
 from treaty.core.answers import ContextMade, Contexts, Deleted
 from treaty.core.command import Command, Decision
 from treaty.core.counters import ids_key
-from treaty.core.grammar import Grammar
 from treaty.core.law.capacity import refuse_new_context
 from treaty.core.law.ids import id_counter
 from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly
@@ -14,11 +13,12 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject
 from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge
 from treaty.core.requests import DeleteContext, ListContexts, MakeContext, Scope
 from treaty.core.rows import Row
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.values import Context
 from treaty.core.view import View, span
 
 
-def make_context(view: View, command: Command[MakeContext], grammar: Grammar) -> Decision[ContextMade]:
+def make_context(view: View, command: Command[MakeContext], engine: SchemaEngine) -> Decision[ContextMade]:
     """Make a context that is not there, and raise its counter of ids. Only where the mode lets ids be given."""
     request = command.request
     context = request.context
@@ -62,7 +62,7 @@ def _refuse_bad_context(context: str) -> None:
         )
 
 
-def delete_context(view: View, command: Command[DeleteContext], grammar: Grammar) -> Decision[Deleted]:
+def delete_context(view: View, command: Command[DeleteContext], engine: SchemaEngine) -> Decision[Deleted]:
     """Forget a context without subjects, and its settings. One that is not there is forgotten already; the default one is
     always there, and what is set at it holds for all.
     """
@@ -87,7 +87,7 @@ def delete_context(view: View, command: Command[DeleteContext], grammar: Grammar
     return Decision(tuple(rows), Deleted(()))
 
 
-def list_contexts(view: View, command: Command[ListContexts], grammar: Grammar) -> Decision[Contexts]:
+def list_contexts(view: View, command: Command[ListContexts], engine: SchemaEngine) -> Decision[Contexts]:
     """List contexts; the default one is always there."""
     request = command.request
     names = sorted({DEFAULT_CONTEXT, *(str(key[0]) for key in view.keys("context"))})

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from treaty.core.answers import Deleted
 from treaty.core.command import Command, Decision
-from treaty.core.grammar import Grammar
 from treaty.core.law.associations import associated, has_association, no_live_version
 from treaty.core.law.references import refuse_if_referenced
 from treaty.core.law.removal import remove_subject, remove_version, remove_versions
@@ -17,10 +16,11 @@ from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
 from treaty.core.rows import Row
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.view import View
 
 
-def delete_version(view: View, command: Command[DeleteVersion], grammar: Grammar) -> Decision[Deleted]:
+def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEngine) -> Decision[Deleted]:
     """Delete one version, softly or for good."""
     request = command.request
     subject = request.subject
@@ -54,7 +54,7 @@ def delete_version(view: View, command: Command[DeleteVersion], grammar: Grammar
     return Decision(tuple(rows), answer)
 
 
-def delete_subject(view: View, command: Command[DeleteSubject], grammar: Grammar) -> Decision[Deleted]:
+def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[Deleted]:
     """Delete all versions of a subject, softly or for good."""
     request = command.request
     subject = request.subject

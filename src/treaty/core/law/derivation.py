@@ -2,7 +2,6 @@
 
 from treaty.core.answers import Registered
 from treaty.core.command import Command, Decision
-from treaty.core.grammar import Grammar
 from treaty.core.law.extras import rules_over
 from treaty.core.law.register import NEXT, admitted, case_of, refuse_bad_subject, refuse_by_mode
 from treaty.core.law.rules import refuse_bad_rules
@@ -11,10 +10,11 @@ from treaty.core.law.versions import as_sent, schema_row, select
 from treaty.core.refusals import InvalidRules
 from treaty.core.requests import Derive, Register
 from treaty.core.schema import Draft, Rule, RuleSet
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.view import View
 
 
-def derive(view: View, command: Command[Derive], grammar: Grammar) -> Decision[Registered]:
+def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decision[Registered]:
     """Decide a derivation: all that a registration of the new schema would be asked, in one decision."""
     request = command.request
     _refuse_both(request)
@@ -29,11 +29,11 @@ def derive(view: View, command: Command[Derive], grammar: Grammar) -> Decision[R
     draft = Draft(schema.text, schema.format, as_sent(schema.references), metadata, rules)
     case = case_of(view, Register(request.subject, draft, number=request.number or NEXT))
     refuse_by_mode(case)
-    draft = retagged(view, request.subject, draft, grammar, add=request.add_tags, remove=request.remove_tags)
+    draft = retagged(view, request.subject, draft, engine, add=request.add_tags, remove=request.remove_tags)
     as_register = Command(
         case.request, command.command_id, command.time, command.principal, command.access, command.again
     )
-    return admitted(view, as_register, case, draft, grammar, inherited=(None, None))
+    return admitted(view, as_register, case, draft, engine, inherited=(None, None))
 
 
 def _refuse_both(request: Derive) -> None:

@@ -1,15 +1,14 @@
 """Validators: what the owner of a subject demands of every new version beside its compatibility."""
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.grammar import Grammar, Inspect, Inspected, Invalid
 from treaty.core.law.schemas import Read, answers
-from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotPermitted, Reason
+from treaty.core.schema_engine import InspectionResult, InspectSchema, InvalidText, ResolvedSchema, SchemaEngine
 from treaty.core.values import PolicyValue
 
 
-def inspect(grammar: Grammar, subject: Subject, new: Read, policy: PolicyValue) -> tuple[Diagnostic, ...]:
+def inspect(engine: SchemaEngine, subject: Subject, new: Read, policy: PolicyValue) -> tuple[Diagnostic, ...]:
     """Return what the validators of a policy find in a text as it was sent; nothing where they are content.
 
     Raises `NotPermitted` where one is named that is not here, or nobody here can read the format: no validator is
@@ -18,7 +17,7 @@ def inspect(grammar: Grammar, subject: Subject, new: Read, policy: PolicyValue) 
     named = policy.validators
     if not named:
         return ()
-    missing = [name for name in named if name not in grammar.validators]
+    missing = [name for name in named if name not in engine.validators]
     if missing:
         raise NotPermitted.of(
             "VALIDATOR_MISSING",
@@ -28,7 +27,7 @@ def inspect(grammar: Grammar, subject: Subject, new: Read, policy: PolicyValue) 
             new=", ".join(missing),
             allowed="a node that has it, or a policy without it",
         )
-    if new.draft.format not in grammar.formats:
+    if new.draft.format not in engine.formats:
         raise NotPermitted.of(
             "FORMAT_OPAQUE",
             f"Subject {subject} has validators, and no plug-in for format {new.draft.format} is installed on this node",
@@ -37,9 +36,9 @@ def inspect(grammar: Grammar, subject: Subject, new: Read, policy: PolicyValue) 
             new=new.draft.format,
             allowed="a node that has it, or a policy without validators",
         )
-    sent = Meaning(new.draft.format, new.draft.text, new.meaning.bindings)
-    (told,) = answers(grammar, (Inspect(sent, named),))
-    assert isinstance(told, Inspected | Invalid)
+    sent = ResolvedSchema(new.draft.format, new.draft.text, new.meaning.bindings)
+    (told,) = answers(engine, (InspectSchema(sent, named),))
+    assert isinstance(told, InspectionResult | InvalidText)
     return told.faults
 
 

@@ -12,7 +12,6 @@ from typing import TypeVar
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
 from treaty.core.counters import ids_key
-from treaty.core.grammar import Grammar
 from treaty.core.law.associations import told_of_subject
 from treaty.core.law.settings import own_config, own_mode, scope_key
 from treaty.core.law.versions import STATES, Kept, found, latest_version, rows_of, schema_row, subject_of_key
@@ -22,6 +21,7 @@ from treaty.core.requests import Scope
 from treaty.core.resource import ResourceAssociation
 from treaty.core.rows import Key
 from treaty.core.schema import RuleSet
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.values import Counter
 from treaty.core.view import View, after, past, span
 
@@ -86,7 +86,9 @@ def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Ite
             yield one, ()
 
 
-def list_subjects(view: View, command: Command[requests.ListSubjects], grammar: Grammar) -> Decision[answers.Subjects]:
+def list_subjects(
+    view: View, command: Command[requests.ListSubjects], engine: SchemaEngine
+) -> Decision[answers.Subjects]:
     """List subjects by prefix; only those with a version that may be seen."""
     request = command.request
     names = chain.from_iterable(
@@ -123,7 +125,9 @@ def _page(entries: Iterable[T], request: Paged, limit: int) -> Iterator[T]:
     return islice(entries, offset, offset + min(max(0, limit), COUNTER))
 
 
-def list_schemas(view: View, command: Command[requests.ListSchemas], grammar: Grammar) -> Decision[answers.Versions]:
+def list_schemas(
+    view: View, command: Command[requests.ListSchemas], engine: SchemaEngine
+) -> Decision[answers.Versions]:
     """List versions of many subjects, by subject and number."""
     request = command.request
     listed = _latest(view, request) if request.latest else _versions(view, request)
@@ -187,7 +191,9 @@ def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
                 yield latest
 
 
-def list_settings(view: View, command: Command[requests.ListSettings], grammar: Grammar) -> Decision[answers.Settings]:
+def list_settings(
+    view: View, command: Command[requests.ListSettings], engine: SchemaEngine
+) -> Decision[answers.Settings]:
     """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed."""
     request = command.request
     last = scope_key(request.after) if request.after else ()

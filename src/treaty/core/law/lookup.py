@@ -6,7 +6,6 @@ from itertools import chain, islice
 
 from treaty.core.answers import Checked, Config, VersionFound
 from treaty.core.command import Command, Decision
-from treaty.core.grammar import Grammar, Invalid
 from treaty.core.law.admission import Bar, judge
 from treaty.core.law.extras import metadata_for, rules_for
 from treaty.core.law.inspection import as_finding, inspect
@@ -32,6 +31,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
 
@@ -39,7 +39,7 @@ FEW_IDS = 64
 """Schemas of one identity up to which each is looked up in a subject; where there are more its versions are walked."""
 
 
-def lookup(view: View, command: Command[Lookup], grammar: Grammar) -> Decision[VersionFound]:
+def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decision[VersionFound]:
     """Find the version that a draft is; an unqualified subject is looked for in the other contexts too."""
     request = command.request
     visible: Visible = "all" if request.deleted else "live"
@@ -48,18 +48,18 @@ def lookup(view: View, command: Command[Lookup], grammar: Grammar) -> Decision[V
     for subject in chain((request.subject,), same_name_elsewhere(view, request.subject)):
         if not has_version(view, subject, visible):
             continue
-        _refuse_unknown_format(view, subject, request.draft, grammar)
+        _refuse_unknown_format(view, subject, request.draft, engine)
         config = config_in_force(view, Scope(*subject))
         one = read(
             view,
             subject,
             request.draft,
-            grammar,
+            engine,
             visible="all",
             strict=False,
             normalize=bool(request.normalize) or bool(config.normalize),
         )
-        if isinstance(one, Invalid):
+        if isinstance(one, InvalidText):
             raise refuse(one, request.draft)
         match = matching(view, subject, one, visible)
         if match is not None:
@@ -120,7 +120,7 @@ def _with_latest_extras(view: View, subject: Subject, one: Read, visible: Visibl
     return same_version(view, subject, with_extras(one, metadata, rules), visible)
 
 
-def check_draft(view: View, command: Command[Check], grammar: Grammar) -> Decision[Checked]:
+def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> Decision[Checked]:
     """Would this draft pass the subject's policy: against one version, or those that the policy compares?"""
     request = command.request
     subject = request.subject
@@ -128,15 +128,15 @@ def check_draft(view: View, command: Command[Check], grammar: Grammar) -> Decisi
     policy = policy_of(config)
     latest = latest_version(view, subject)
     only = _named(view, request, latest)
-    _refuse_unknown_format(view, subject, request.draft, grammar)
-    one = _read_strictly(view, request, config, grammar)
+    _refuse_unknown_format(view, subject, request.draft, engine)
+    one = _read_strictly(view, request, config, engine)
     last = schema_row(view, subject.context, latest[1].schema_id) if latest else None
     metadata, rules = (last.metadata, last.rules) if last else (None, None)
     metadata = metadata_for(one.draft.metadata, metadata, config, partial(next_number, view, subject))
     one = with_extras(one, metadata, rules_for(one.draft.rules, rules, config))
-    faults = inspect(grammar, subject, one, policy)
+    faults = inspect(engine, subject, one, policy)
     bar = Bar(policy, config, tuple(map(as_finding, faults)))
-    return Decision((), judge(view, grammar, one, subject, bar=bar, only=only))
+    return Decision((), judge(view, engine, one, subject, bar=bar, only=only))
 
 
 def _named(view: View, request: Check, latest: Kept | None) -> Kept | None:
@@ -150,21 +150,21 @@ def _named(view: View, request: Check, latest: Kept | None) -> Kept | None:
         raise VersionNotFound(replace(absent.reason, rule="VERSION_NOT_FOUND", version=str(request.version))) from None
 
 
-def _refuse_unknown_format(view: View, subject: Subject, draft: Draft, grammar: Grammar) -> None:
+def _refuse_unknown_format(view: View, subject: Subject, draft: Draft, engine: SchemaEngine) -> None:
     """Only a subject of another dialect may hold what nobody here can read."""
     row = view.get("subject", tuple(subject))
     if not isinstance(row, SubjectValue) or row.origin == "confluent":
-        refuse_unknown_format(draft, grammar)
+        refuse_unknown_format(draft, engine)
 
 
-def _read_strictly(view: View, request: Check, config: Config, grammar: Grammar) -> Read:
+def _read_strictly(view: View, request: Check, config: Config, engine: SchemaEngine) -> Read:
     """Read a draft as a registration would."""
     draft = request.draft
     if not draft.text:
         raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", allowed="a schema text")
     strict, normalize = config.validate_new_schemas is not False, bool(request.normalize) or bool(config.normalize)
-    one = read(view, request.subject, draft, grammar, visible="live", strict=strict, normalize=normalize)
-    if isinstance(one, Invalid):
+    one = read(view, request.subject, draft, engine, visible="live", strict=strict, normalize=normalize)
+    if isinstance(one, InvalidText):
         raise refuse(one, draft)
     wrong = internal_names(one) if config.validate_fields else None
     if wrong is not None:

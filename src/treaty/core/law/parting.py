@@ -1,9 +1,8 @@
 """Parting: associations are forgotten, and subjects that belong to a resource may go with them."""
 
 from treaty.core.answers import Deleted
-from treaty.core.associating import Dissociate
+from treaty.core.associations import Dissociate
 from treaty.core.command import Command, Decision
-from treaty.core.grammar import Grammar
 from treaty.core.law.associations import Tied, frozen, not_found, of_resource
 from treaty.core.law.deletion import whole_subject
 from treaty.core.law.references import refuse_if_referenced
@@ -16,13 +15,14 @@ from treaty.core.requests import Scope
 from treaty.core.resource import TOPIC
 from treaty.core.rights import Access, Permission
 from treaty.core.rows import Row
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.view import View
 
 
-def dissociate(view: View, command: Command[Dissociate], grammar: Grammar) -> Decision[Deleted]:
+def dissociate(view: View, command: Command[Dissociate], engine: SchemaEngine) -> Decision[Deleted]:
     """Forget associations of a resource."""
     request = command.request
-    stage = Stage(view, command, grammar, "dissociate")
+    stage = Stage(view, command, engine, "dissociate")
     part(stage, request.resource_id, request.type, request.kinds, cascade=request.cascade)
     return Decision(() if request.dry_run else stage.rows, Deleted(()))
 

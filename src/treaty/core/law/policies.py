@@ -4,7 +4,6 @@ from dataclasses import fields
 from typing import NoReturn
 
 from treaty.core.answers import Config
-from treaty.core.grammar import Grammar
 from treaty.core.law.settings import config_in_force, config_of, merged, own_value
 from treaty.core.law.versions import with_ordinal
 from treaty.core.limits import COUNTER
@@ -24,6 +23,7 @@ from treaty.core.policy import (
 )
 from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
 from treaty.core.requests import Scope
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.values import ConfigValue
 from treaty.core.view import View
 
@@ -40,7 +40,7 @@ CREATE_WITH = "/treaty/createWith/policy"
 """Where a registration says which policy a new subject is made with."""
 
 
-def refuse_bad_policy(view: View, scope: Scope, change: Config, grammar: Grammar, at: str = "") -> None:
+def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEngine, at: str = "") -> None:
     """Raise `InvalidSetting` where a change of a config names a policy that can't be, or not at this scope.
 
     `at` is the one path of all members where they do not stand in the body of a config. Raises `VersionNotFound` where a
@@ -66,7 +66,7 @@ def refuse_bad_policy(view: View, scope: Scope, change: Config, grammar: Grammar
             new=change.policy,
             allowed=", ".join(STRICTNESS),
         )
-    _refuse_unknown_validators(change.validators, grammar, at or PATHS["validators"])
+    _refuse_unknown_validators(change.validators, engine, at or PATHS["validators"])
 
 
 def _refuse_bad_level(view: View, scope: Scope, level: Level, word: str | None, at: str) -> None:
@@ -163,23 +163,23 @@ def _refuse_bad_partition(change: Config, at: str) -> None:
         )
 
 
-def _refuse_unknown_validators(named: tuple[str, ...] | None, grammar: Grammar, at: str) -> None:
+def _refuse_unknown_validators(named: tuple[str, ...] | None, engine: SchemaEngine, at: str) -> None:
     """A name that nobody here knows would stop every new version; better to hear of it now."""
-    missing = [name for name in named or () if name not in grammar.validators]
+    missing = [name for name in named or () if name not in engine.validators]
     if missing:
         raise InvalidSetting.of(
             "VALIDATOR_MISSING",
             f"Invalid validators. There is no validator {missing[0]} on this node",
             path=at,
             new=", ".join(missing),
-            allowed=", ".join(sorted(grammar.validators)) or "none; no format here has one",
+            allowed=", ".join(sorted(engine.validators)) or "none; no format here has one",
         )
 
 
 # ------------------------------------------------------------------------------------------------ with a new subject
 
 
-def created_config(view: View, subject: Subject, chosen: Config | None, grammar: Grammar) -> ConfigValue | None:
+def created_config(view: View, subject: Subject, chosen: Config | None, engine: SchemaEngine) -> ConfigValue | None:
     """Return the config row that a subject is made with: what stands at its scope already, and the policy that a
     registration chose. None where it chose none.
 
@@ -200,7 +200,7 @@ def created_config(view: View, subject: Subject, chosen: Config | None, grammar:
         )
     scope = Scope(*subject)
     _refuse_other_members(chosen)
-    refuse_bad_policy(view, scope, chosen, grammar, CREATE_WITH)
+    refuse_bad_policy(view, scope, chosen, engine, CREATE_WITH)
     old = own_value(view, scope)
     new = merged(old, chosen)
     if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in STORED):

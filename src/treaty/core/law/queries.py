@@ -7,7 +7,6 @@ from itertools import chain
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
 from treaty.core.counters import ids_key
-from treaty.core.grammar import Grammar
 from treaty.core.law.references import is_used, referrers, uses
 from treaty.core.law.tagging import tags_told
 from treaty.core.law.versions import (
@@ -26,17 +25,18 @@ from treaty.core.law.versions import (
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound, SchemaNotFound
 from treaty.core.rows import Key
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.values import Counter, Outcome, Schema
 from treaty.core.view import View
 
 
-def get_schema(view: View, command: Command[requests.GetSchema], grammar: Grammar) -> Decision[answers.SchemaFound]:
+def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
     """Tell a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
     request = command.request
     key = _schema_key(view, request.schema_id, request.subject)
     told = _told(view, key, request.subject)
     if request.find_tags:
-        told = replace(told, tags=tags_told(view, str(key[0]), int(key[1]), grammar, request.find_tags))
+        told = replace(told, tags=tags_told(view, str(key[0]), int(key[1]), engine, request.find_tags))
     if request.max_id:
         highest = view.get("counter", ids_key(str(key[0])))
         told = replace(told, max_id=highest.highest if isinstance(highest, Counter) else 0)
@@ -83,7 +83,7 @@ def _use_to_tell(view: View, key: Key, subject: Subject | None) -> Kept | None:
     return next(chain.from_iterable(candidates), None)
 
 
-def get_guid(view: View, command: Command[requests.GetGuid], grammar: Grammar) -> Decision[answers.SchemaFound]:
+def get_guid(view: View, command: Command[requests.GetGuid], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
     """Tell a schema by guid, in whatever context it is; no subject is named."""
     request = command.request
     key = next(view.find("schema.everywhere", (request.guid,)), None)
@@ -92,7 +92,7 @@ def get_guid(view: View, command: Command[requests.GetGuid], grammar: Grammar) -
     return Decision((), replace(_told(view, key, None), subject="", number=0))
 
 
-def get_guid_ids(view: View, command: Command[requests.GetGuidIds], grammar: Grammar) -> Decision[answers.GuidIds]:
+def get_guid_ids(view: View, command: Command[requests.GetGuidIds], engine: SchemaEngine) -> Decision[answers.GuidIds]:
     """Tell the ids of a guid, one per context: the lowest."""
     request = command.request
     ids: dict[str, int] = {}
@@ -101,14 +101,16 @@ def get_guid_ids(view: View, command: Command[requests.GetGuidIds], grammar: Gra
     return Decision((), answers.GuidIds(tuple(sorted(ids.items()))))
 
 
-def get_version(view: View, command: Command[requests.GetVersion], grammar: Grammar) -> Decision[answers.VersionFound]:
+def get_version(
+    view: View, command: Command[requests.GetVersion], engine: SchemaEngine
+) -> Decision[answers.VersionFound]:
     """Tell one version of a subject; an unqualified name is looked for in the other contexts too."""
     request = command.request
     visible: requests.Visible = "all" if request.deleted else "live"
     subject = at_home(view, request.subject, visible)
     told = found(view, select(view, subject, request.version, visible))
     if request.find_tags:
-        told = replace(told, tags=tags_told(view, subject.context, told.schema_id, grammar, request.find_tags))
+        told = replace(told, tags=tags_told(view, subject.context, told.schema_id, engine, request.find_tags))
     return Decision((), told)
 
 
@@ -120,7 +122,7 @@ def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
 
 
 def find_version(
-    view: View, command: Command[requests.FindVersion], grammar: Grammar
+    view: View, command: Command[requests.FindVersion], engine: SchemaEngine
 ) -> Decision[answers.VersionFound]:
     """Tell the newest version whose metadata has the properties."""
     request = command.request
@@ -135,7 +137,9 @@ def find_version(
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(request.subject))
 
 
-def list_versions(view: View, command: Command[requests.ListVersions], grammar: Grammar) -> Decision[answers.Numbers]:
+def list_versions(
+    view: View, command: Command[requests.ListVersions], engine: SchemaEngine
+) -> Decision[answers.Numbers]:
     """List the version numbers of a subject."""
     request = command.request
     subject = at_home(view, request.subject, request.visible)
@@ -146,7 +150,7 @@ def list_versions(view: View, command: Command[requests.ListVersions], grammar: 
     return Decision((), answers.Numbers(tuple(number for number, _ in versions), deleted))
 
 
-def uses_of(view: View, command: Command[requests.UsesOf], grammar: Grammar) -> Decision[answers.Uses]:
+def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine) -> Decision[answers.Uses]:
     """List where a schema is used."""
     request = command.request
     key = _schema_key(view, request.schema_id, request.subject)
@@ -154,7 +158,7 @@ def uses_of(view: View, command: Command[requests.UsesOf], grammar: Grammar) -> 
     return Decision((), answers.Uses(tuple(sorted((str(subject_of_key(use)), one.number) for use, one in there))))
 
 
-def referenced_by(view: View, command: Command[requests.ReferencedBy], grammar: Grammar) -> Decision[answers.Ids]:
+def referenced_by(view: View, command: Command[requests.ReferencedBy], engine: SchemaEngine) -> Decision[answers.Ids]:
     """List the ids of schemas that refer to a version."""
     request = command.request
     one = select(view, request.subject, request.version, "all")
@@ -162,7 +166,7 @@ def referenced_by(view: View, command: Command[requests.ReferencedBy], grammar: 
     return Decision((), answers.Ids(tuple(ids)))
 
 
-def get_outcome(view: View, command: Command[requests.GetOutcome], grammar: Grammar) -> Decision[answers.Outcome]:
+def get_outcome(view: View, command: Command[requests.GetOutcome], engine: SchemaEngine) -> Decision[answers.Outcome]:
     """Tell what became of a command."""
     request = command.request
     principal = command.principal if request.principal is None else request.principal

@@ -5,12 +5,12 @@ from heapq import merge
 
 from treaty.core.law.versions import STATES, Kept, schema_row, select, subject_of_key
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, Referenced, TooLarge
 from treaty.core.requests import LATEST, Visible
 from treaty.core.rows import Key
 from treaty.core.schema import Reference
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.values import Schema, Used, Version
 from treaty.core.view import USED_STATES, View
 
@@ -49,11 +49,11 @@ def _follow(view: View, parent: Subject, one: Reference, visible: Visible) -> Us
     return Used(one.name, one.subject, version.number, version.schema_id)
 
 
-Followed = dict[tuple[str, int], tuple[Meaning, int]]
+Followed = dict[tuple[str, int], tuple[ResolvedSchema, int]]
 """What stored schemas mean, and the links of the longest chain from there, by context and id."""
 
 
-def bindings(view: View, context: str, references: tuple[Used, ...]) -> tuple[Binding, ...]:
+def bindings(view: View, context: str, references: tuple[Used, ...]) -> tuple[ResolvedReference, ...]:
     """Return the meanings of stored references, each followed once. `context` is that of the schema that has them.
 
     Raises `TooLarge` where a chain of references is longer than the limit.
@@ -63,7 +63,7 @@ def bindings(view: View, context: str, references: tuple[Used, ...]) -> tuple[Bi
 
 def _bindings(
     view: View, context: str, references: tuple[Used, ...], known: Followed, depth: int
-) -> tuple[tuple[Binding, ...], int]:
+) -> tuple[tuple[ResolvedReference, ...], int]:
     """Return the bindings of references that are `depth` links away, and the links of the longest chain from here."""
     bound, longest = [], 0
     for one in references:
@@ -73,10 +73,10 @@ def _bindings(
             _refuse_too_deep(depth)
             schema = schema_row(view, *place)
             inner, links = _bindings(view, target.context, schema.references, known, depth + 1)
-            known[place] = (Meaning(schema.format, schema.text, inner), links)
+            known[place] = (ResolvedSchema(schema.format, schema.text, inner), links)
         meaning, links = known[place]
         _refuse_too_deep(depth + links)
-        bound.append(Binding(one.name, str(target), one.version, meaning))
+        bound.append(ResolvedReference(one.name, str(target), one.version, meaning))
         longest = max(longest, links + 1)
     return tuple(bound), longest
 
@@ -88,9 +88,9 @@ def _refuse_too_deep(depth: int) -> None:
         )
 
 
-def meaning_of(view: View, context: str, schema: Schema) -> Meaning:
+def meaning_of(view: View, context: str, schema: Schema) -> ResolvedSchema:
     """Return what a stored schema means."""
-    return Meaning(schema.format, schema.text, bindings(view, context, schema.references))
+    return ResolvedSchema(schema.format, schema.text, bindings(view, context, schema.references))
 
 
 def referrers(view: View, one: Kept, *, deleted: bool) -> Iterator[Key]:

@@ -10,7 +10,6 @@ from functools import partial
 from treaty.core.answers import Config, Registered
 from treaty.core.command import Command, Decision
 from treaty.core.compatibility_messages import format_list
-from treaty.core.grammar import Grammar, Invalid
 from treaty.core.law.admission import Bar, judge
 from treaty.core.law.associations import refuse_strong_targets
 from treaty.core.law.extras import metadata_for, rules_for
@@ -29,6 +28,7 @@ from treaty.core.names import Subject, is_subject_name, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason
 from treaty.core.requests import Register, Scope, Visible
 from treaty.core.schema import Draft, Metadata, RuleSet
+from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.values import ConfigValue, PolicyValue, Schema
 from treaty.core.view import View
 
@@ -62,26 +62,26 @@ class Case:
         return bool(self.request.normalize) or bool(self.config.normalize)
 
 
-def register(view: View, command: Command[Register], grammar: Grammar) -> Decision[Registered]:
+def register(view: View, command: Command[Register], engine: SchemaEngine) -> Decision[Registered]:
     """Decide a registration."""
     request = command.request
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
-        refuse_unknown_format(request.draft, grammar)
+        refuse_unknown_format(request.draft, engine)
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is
-    made = created_config(view, request.subject, request.create_with.policy, grammar)
+    made = created_config(view, request.subject, request.create_with.policy, engine)
     case = case_of(view, request, made)
     _refuse_unexpected(case)
-    there = _already_there(view, case, grammar)
+    there = _already_there(view, case, engine)
     if there is not None:
         return Decision((), Registered(found(view, there), created=False))
     refuse_by_mode(case)
     _refuse_strange_time(case, command)
-    draft = _with_tags(view, case, _completed(case), grammar)
+    draft = _with_tags(view, case, _completed(case), engine)
     last = (case.last.metadata, case.last.rules) if case.last else (None, None)
-    return admitted(view, command, case, draft, grammar, inherited=last)
+    return admitted(view, command, case, draft, engine, inherited=last)
 
 
 def _refuse_strange_time(case: Case, command: Command[Register]) -> None:
@@ -115,7 +115,7 @@ def admitted(
     command: Command[Register],
     case: Case,
     draft: Draft,
-    grammar: Grammar,
+    engine: SchemaEngine,
     *,
     inherited: tuple[Metadata | None, RuleSet | None],
 ) -> Decision[Registered]:
@@ -124,7 +124,7 @@ def admitted(
     `inherited` are metadata and rules of a draft that comes without.
     """
     request = case.request
-    new = _read_new(view, case, draft, grammar)
+    new = _read_new(view, case, draft, engine)
     if not case.importing:
         refuse_strong_targets(view, request.subject, new.used)
         number = partial(next_number, view, request.subject)
@@ -135,8 +135,8 @@ def admitted(
         if match is not None:
             return Decision((), Registered(found(view, match), created=False))
     if not case.importing and request.force is None:
-        refuse_faults(request.subject, new, inspect(grammar, request.subject, new, case.policy))
-        _refuse_incompatible(view, case, new, grammar)
+        refuse_faults(request.subject, new, inspect(engine, request.subject, new, case.policy))
+        _refuse_incompatible(view, case, new, engine)
     return new_version(view, command, new, imported=case.importing, policy=case.policy, made=case.made)
 
 
@@ -199,7 +199,7 @@ def _refuse_unexpected(case: Case) -> None:
         )
 
 
-def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
+def _already_there(view: View, case: Case, engine: SchemaEngine) -> Kept | None:
     """The live version that the draft is, just as sent; only asked where the config changes nothing of it.
 
     This comes before the mode, and before a number that guards: what is there already is no change.
@@ -218,12 +218,12 @@ def _already_there(view: View, case: Case, grammar: Grammar) -> Kept | None:
             view,
             request.subject,
             request.draft,
-            grammar,
+            engine,
             visible="all",
             strict=strict,
             normalize=case.normalize and request.schema_id < 0,
         )
-        if not isinstance(one, Invalid):
+        if not isinstance(one, InvalidText):
             return _meant(view, case, one)
     return None
 
@@ -263,15 +263,15 @@ def refuse_by_mode(case: Case) -> None:
     raise NotPermitted.of("MODE", text, subject=str(subject), old=mode, allowed=allowed)
 
 
-def _with_tags(view: View, case: Case, draft: Draft, grammar: Grammar) -> Draft:
+def _with_tags(view: View, case: Case, draft: Draft, engine: SchemaEngine) -> Draft:
     """The draft with the latest version's tags, as far as what they belong to is there, and those of the request."""
     request, subject = case.request, case.request.subject
     if request.propagate_tags and case.last is not None and not case.importing:
-        before = tags_in(view, subject.context, case.last, grammar)
-        draft = retagged(view, subject, draft, grammar, add=before, lenient=True)
+        before = tags_in(view, subject.context, case.last, engine)
+        draft = retagged(view, subject, draft, engine, add=before, lenient=True)
     visible: Visible = "all" if case.importing else "live"
     add, remove = request.add_tags, request.remove_tags
-    return retagged(view, subject, draft, grammar, add=add, remove=remove, visible=visible)
+    return retagged(view, subject, draft, engine, add=add, remove=remove, visible=visible)
 
 
 def _completed(case: Case) -> Draft:
@@ -285,18 +285,18 @@ def _completed(case: Case) -> Draft:
     return replace(draft, text=case.last.text, format=case.last.format, references=as_sent(case.last.references))
 
 
-def _read_new(view: View, case: Case, draft: Draft, grammar: Grammar) -> Read:
+def _read_new(view: View, case: Case, draft: Draft, engine: SchemaEngine) -> Read:
     strict = not case.importing and case.config.validate_new_schemas is not False
     new = read(
         view,
         case.request.subject,
         draft,
-        grammar,
+        engine,
         visible="all" if case.importing else "live",
         strict=strict,
         normalize=case.normalize and not case.importing,
     )
-    if isinstance(new, Invalid):
+    if isinstance(new, InvalidText):
         raise refuse(new, draft)
     wrong = internal_names(new) if case.config.validate_fields and not case.importing else None
     if wrong is not None:
@@ -304,8 +304,8 @@ def _read_new(view: View, case: Case, draft: Draft, grammar: Grammar) -> Read:
     return new
 
 
-def _refuse_incompatible(view: View, case: Case, new: Read, grammar: Grammar) -> None:
-    verdict = judge(view, grammar, new, case.request.subject, bar=Bar(case.policy, case.config))
+def _refuse_incompatible(view: View, case: Case, new: Read, engine: SchemaEngine) -> None:
+    verdict = judge(view, engine, new, case.request.subject, bar=Bar(case.policy, case.config))
     if verdict.compatible:
         return
     subject = case.request.subject

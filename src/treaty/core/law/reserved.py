@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.grammar import Invalid
 from treaty.core.law.schemas import Read
 from treaty.core.schema import Metadata
+from treaty.core.schema_engine import InvalidText
 
 PROPERTY = "confluent:reserved"
 """The metadata property that lists the reserved names, with commas between them."""
@@ -54,7 +54,7 @@ def _in_use(new: Read) -> Iterator[Finding]:
             )
 
 
-def internal_names(new: Read) -> Invalid | None:
+def internal_names(new: Read) -> InvalidText | None:
     """Return the faults of a JSON Schema whose properties have names that Confluent keeps for itself, or None."""
     if new.draft.format != "JSON":
         return None
@@ -68,4 +68,4 @@ def internal_names(new: Read) -> Invalid | None:
         )
         for name in names
     )
-    return Invalid(faults) if faults else None
+    return InvalidText(faults) if faults else None

@@ -1,24 +1,31 @@
-"""A draft read by the grammar: its references followed, its canonical text, its identity and its lookup digest."""
+"""A draft read by the engine: its references followed, its canonical text, its identity and its lookup digest."""
 
 from dataclasses import dataclass
 
 from treaty.core.finding import Diagnostic
-from treaty.core.grammar import Answer, Grammar, Invalid, Parse, Parsed, Question
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.law.references import bindings, follow
 from treaty.core.law.versions import as_sent
 from treaty.core.limits import SCHEMA_BYTES
-from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, Reason, TooLarge
 from treaty.core.requests import Visible
 from treaty.core.schema import Draft, Metadata, RuleSet
+from treaty.core.schema_engine import (
+    Answer,
+    InvalidText,
+    ParsedSchema,
+    ParseSchema,
+    Question,
+    ResolvedSchema,
+    SchemaEngine,
+)
 from treaty.core.values import Used
 from treaty.core.view import View
 
 
 class Unanswered(Exception):
-    """The grammar can't answer these questions at once; `decide` turns this into `Needs`."""
+    """The engine can't answer these questions at once; `decide` turns this into `Needs`."""
 
     def __init__(self, questions: tuple[Question, ...]) -> None:
         """Keep the questions."""
@@ -32,16 +39,16 @@ class Read:
 
     draft: Draft
     used: tuple[Used, ...]
-    parsed: Parsed
-    meaning: Meaning
+    parsed: ParsedSchema
+    meaning: ResolvedSchema
     """Of the canonical text: equal for all spellings of one schema."""
     guid: str
     lookup_digest: str
 
 
-def answers(grammar: Grammar, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+def answers(engine: SchemaEngine, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
     """Ask; all questions that have no answer yet go back together."""
-    known = [(question, grammar.ask(question)) for question in questions]
+    known = [(question, engine.ask(question)) for question in questions]
     missing = tuple(question for question, answer in known if answer is None)
     if missing:
         raise Unanswered(missing)
@@ -49,12 +56,12 @@ def answers(grammar: Grammar, questions: tuple[Question, ...]) -> tuple[Answer, 
 
 
 def read(
-    view: View, subject: Subject, draft: Draft, grammar: Grammar, *, visible: Visible, strict: bool, normalize: bool
-) -> Read | Invalid:
+    view: View, subject: Subject, draft: Draft, engine: SchemaEngine, *, visible: Visible, strict: bool, normalize: bool
+) -> Read | InvalidText:
     """Read a draft as it would stand in the subject.
 
     Formats without a plug-in are opaque: their text is its own canonical form. Raises `InvalidSchema` for references
-    that lead nowhere, `TooLarge` past a limit; a text that does not parse is returned as `Invalid`.
+    that lead nowhere, `TooLarge` past a limit; a text that does not parse is returned as `InvalidText`.
     """
     size = len(draft.text.encode("utf-8", "surrogatepass"))
     if size > SCHEMA_BYTES:
@@ -66,16 +73,16 @@ def read(
         )
     used = follow(view, subject, draft.references, visible)
     bound = bindings(view, subject.context, used)
-    parsed: Answer = Parsed(draft.text, Meaning(draft.format, draft.text, bound).digest.hex())
-    if draft.format in grammar.formats:
-        (parsed,) = answers(grammar, (Parse(Meaning(draft.format, draft.text, bound), strict, normalize),))
-    if isinstance(parsed, Invalid):
+    parsed: Answer = ParsedSchema(draft.text, ResolvedSchema(draft.format, draft.text, bound).digest.hex())
+    if draft.format in engine.formats:
+        (parsed,) = answers(engine, (ParseSchema(ResolvedSchema(draft.format, draft.text, bound), strict, normalize),))
+    if isinstance(parsed, InvalidText):
         return parsed
-    assert isinstance(parsed, Parsed)
-    return _read(draft, used, parsed, Meaning(draft.format, parsed.canonical, bound))
+    assert isinstance(parsed, ParsedSchema)
+    return _read(draft, used, parsed, ResolvedSchema(draft.format, parsed.canonical, bound))
 
 
-def _read(draft: Draft, used: tuple[Used, ...], parsed: Parsed, meaning: Meaning) -> Read:
+def _read(draft: Draft, used: tuple[Used, ...], parsed: ParsedSchema, meaning: ResolvedSchema) -> Read:
     return Read(
         draft,
         used,
@@ -94,21 +101,21 @@ def with_extras(one: Read, metadata: Metadata | None, rules: RuleSet | None) -> 
     return _read(draft, one.used, one.parsed, one.meaning)
 
 
-def refuse_unknown_format(draft: Draft, grammar: Grammar) -> None:
+def refuse_unknown_format(draft: Draft, engine: SchemaEngine) -> None:
     """Raise `InvalidSchema` where nobody here can read the format: Confluent's clients name one that is there, opaque
     ones belong to other dialects.
     """
-    if draft.text and draft.format not in grammar.formats:
+    if draft.text and draft.format not in engine.formats:
         raise InvalidSchema.of(
             "SCHEMA_TYPE",
             f"Invalid schema type {draft.format}",
             path="/schemaType",
             new=draft.format,
-            allowed=", ".join(grammar.formats),
+            allowed=", ".join(engine.formats),
         )
 
 
-def refuse(invalid: Invalid, draft: Draft) -> InvalidSchema:
+def refuse(invalid: InvalidText, draft: Draft) -> InvalidSchema:
     """Return the refusal of a text that is not a valid schema."""
     first = invalid.faults[0] if invalid.faults else Diagnostic("INVALID", "", "not a schema")
     return InvalidSchema(

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.command import Command
-from treaty.core.grammar import Grammar
 from treaty.core.overlay import Overlay
 from treaty.core.rows import Key, Row
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.view import View
 
 
@@ -17,7 +17,7 @@ class Stage:
 
     base: View
     command: Command[Any]
-    grammar: Grammar
+    engine: SchemaEngine
     operation: str
     """The name of the command's operation."""
     rehearsal: bool = False

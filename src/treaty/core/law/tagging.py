@@ -2,16 +2,24 @@
 
 from dataclasses import replace
 
-from treaty.core.grammar import Answer, Grammar, Invalid, Retag, Retagged, Tags, TagsFound
 from treaty.core.law.references import bindings, follow
 from treaty.core.law.schemas import answers, refuse
 from treaty.core.law.versions import schema_row
 from treaty.core.limits import TAGGED
-from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
 from treaty.core.requests import Visible
 from treaty.core.schema import Draft, TaggedPath
+from treaty.core.schema_engine import (
+    Answer,
+    FindTags,
+    InvalidText,
+    ResolvedSchema,
+    RetaggedSchema,
+    RetagSchema,
+    SchemaEngine,
+    TagsFound,
+)
 from treaty.core.values import Schema
 from treaty.core.view import View
 
@@ -23,7 +31,7 @@ def retagged(
     view: View,
     subject: Subject,
     draft: Draft,
-    grammar: Grammar,
+    engine: SchemaEngine,
     *,
     add: tuple[TaggedPath, ...],
     remove: tuple[TaggedPath, ...] = (),
@@ -42,29 +50,29 @@ def retagged(
             "TAGGED", "Too many tags", new=f"{len(add) + len(remove)} places", allowed=f"at most {TAGGED} at once"
         )
     used = follow(view, subject, draft.references, visible)
-    meaning = Meaning(draft.format, draft.text, bindings(view, subject.context, used))
-    (told,) = answers(grammar, (Retag(meaning, add, remove, lenient),))
-    if isinstance(told, Invalid):
+    meaning = ResolvedSchema(draft.format, draft.text, bindings(view, subject.context, used))
+    (told,) = answers(engine, (RetagSchema(meaning, add, remove, lenient),))
+    if isinstance(told, InvalidText):
         raise refuse(told, draft)
-    assert isinstance(told, Retagged)
+    assert isinstance(told, RetaggedSchema)
     return replace(draft, text=told.text)
 
 
-def tags_in(view: View, context: str, schema: Schema, grammar: Grammar) -> tuple[TaggedPath, ...]:
+def tags_in(view: View, context: str, schema: Schema, engine: SchemaEngine) -> tuple[TaggedPath, ...]:
     """Return what in a stored schema has tags; nothing for a format that nobody here can read."""
-    if schema.format not in grammar.formats:
+    if schema.format not in engine.formats:
         return ()
-    meaning = Meaning(schema.format, schema.text, bindings(view, context, schema.references))
+    meaning = ResolvedSchema(schema.format, schema.text, bindings(view, context, schema.references))
     told: Answer
-    (told,) = answers(grammar, (Tags(meaning),))
+    (told,) = answers(engine, (FindTags(meaning),))
     return told.tagged if isinstance(told, TagsFound) else ()
 
 
 def tags_told(
-    view: View, context: str, schema_id: int, grammar: Grammar, wanted: tuple[str, ...]
+    view: View, context: str, schema_id: int, engine: SchemaEngine, wanted: tuple[str, ...]
 ) -> tuple[TaggedPath, ...]:
     """Return what in a schema has one of the wanted tags, with all its tags; ``*`` wants every tag."""
     if not wanted:
         return ()
-    found = tags_in(view, context, schema_row(view, context, schema_id), grammar)
+    found = tags_in(view, context, schema_row(view, context, schema_id), engine)
     return tuple(one for one in found if EVERY_TAG in wanted or not set(wanted).isdisjoint(one.tags))

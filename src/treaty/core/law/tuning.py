@@ -5,7 +5,6 @@ from itertools import chain
 
 from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
-from treaty.core.grammar import Grammar
 from treaty.core.law.policies import refuse_bad_policy
 from treaty.core.law.references import refuse_if_referenced
 from treaty.core.law.removal import remove_subject, remove_versions
@@ -32,19 +31,20 @@ from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
 from treaty.core.rows import Row
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.values import Mode
 from treaty.core.view import ALL_KEYS, View, span
 
 _MEMBERS = frozenset(one.name for one in fields(Config))
 
 
-def set_config(view: View, command: Command[SetConfig], grammar: Grammar) -> Decision[ConfigStored]:
+def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
     """Change members of the config at a scope; the answer is all of it."""
     request = command.request
     _refuse_bad_scope(request.scope)
     change = request.change
     _refuse_unknown_members(request.clear)
-    refuse_bad_policy(view, request.scope, change, grammar)
+    refuse_bad_policy(view, request.scope, change, engine)
     refuse_bad_rules(change.default_rules)
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(view, request.scope)
@@ -63,7 +63,7 @@ def _refuse_unknown_members(clear: tuple[str, ...]) -> None:
         raise InvalidSetting.of("CONFIG_MEMBER", message, path="/clear", new=shown, allowed=allowed)
 
 
-def delete_config(view: View, command: Command[DeleteConfig], grammar: Grammar) -> Decision[ConfigStored]:
+def delete_config(view: View, command: Command[DeleteConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
     """Forget the config at a scope; the answer is what it was."""
     request = command.request
     old = own_config(view, request.scope)
@@ -74,7 +74,7 @@ def delete_config(view: View, command: Command[DeleteConfig], grammar: Grammar) 
     return Decision(rows, ConfigStored(old or Config(level=DEFAULT_LEVEL)))
 
 
-def set_mode(view: View, command: Command[SetMode], grammar: Grammar) -> Decision[ModeStored]:
+def set_mode(view: View, command: Command[SetMode], engine: SchemaEngine) -> Decision[ModeStored]:
     """Set or clear the mode at a scope. Entering IMPORT wants an empty scope, and purges what is softly deleted."""
     request = command.request
     _refuse_bad_scope(request.scope)
@@ -125,7 +125,7 @@ def _subjects(view: View, scope: Scope) -> list[Subject]:
     return [Subject(str(key[0]), str(key[1])) for key in keys]
 
 
-def delete_mode(view: View, command: Command[DeleteMode], grammar: Grammar) -> Decision[ModeStored]:
+def delete_mode(view: View, command: Command[DeleteMode], engine: SchemaEngine) -> Decision[ModeStored]:
     """Forget the mode at a scope; the answer is what it was."""
     request = command.request
     old = own_mode(view, request.scope)
@@ -138,7 +138,7 @@ def delete_mode(view: View, command: Command[DeleteMode], grammar: Grammar) -> D
     return Decision(tuple(rows), ModeStored(old or DEFAULT_MODE))
 
 
-def get_config(view: View, command: Command[GetConfig], grammar: Grammar) -> Decision[ConfigStored]:
+def get_config(view: View, command: Command[GetConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
     """Tell the config at a scope, or the one in force."""
     request = command.request
     own = own_config(view, request.scope)
@@ -154,7 +154,7 @@ def get_config(view: View, command: Command[GetConfig], grammar: Grammar) -> Dec
     return Decision((), ConfigStored(_with_level(own)))
 
 
-def get_mode(view: View, command: Command[GetMode], grammar: Grammar) -> Decision[ModeStored]:
+def get_mode(view: View, command: Command[GetMode], engine: SchemaEngine) -> Decision[ModeStored]:
     """Tell the mode at a scope, or the one in force."""
     request = command.request
     own = own_mode(view, request.scope)

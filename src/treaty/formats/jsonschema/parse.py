@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SUBSCHEMAS
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.jsonschema.drafts import DEFAULT, draft_of, meta_schema, meta_schemas
 from treaty.formats.jsonschema.model import Document, Draft, Json, Node
@@ -17,7 +17,7 @@ _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: an exponent gets a sign, an escape more letters."""
 
 
-def parse(meaning: Meaning, strict: bool) -> Document:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> Document:  # noqa: FBT001 - the signature of `Format.parse`
     """The model of a text and its references.
 
     With `strict`, the text must be valid by its meta-schema, its regular expressions must compile and its references
@@ -74,7 +74,7 @@ def _kind(value: Json) -> str:
     return kinds.get(type(value), "a number")
 
 
-def _bindings(bindings: tuple[Binding, ...], seen: set[str], depth: int) -> Iterator[Binding]:
+def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int) -> Iterator[ResolvedReference]:
     """All bindings, each before those that it needs itself; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
         limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
@@ -117,7 +117,7 @@ class Library:
             self.resources.setdefault(one, root)
         return root.text
 
-    def bind(self, bound: Binding) -> None:
+    def bind(self, bound: ResolvedReference) -> None:
         """Take in the text that a reference leads to, under its name as it is and as the own text may mean it."""
         at = self._texts.get(bound.meaning.digest)
         uri = join(self.roots[0].base, bound.name)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from treaty.core import answers as a
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.refusals import RegistryError, Unavailable
 from treaty.core.registry import PositionToken, Reply

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.limits import COUNTER
 from treaty.wire.confluent.associations import GetsBody, associate_body, changes_body, get_body, list_members

@@ -17,12 +17,19 @@ from treaty.core.compatibility_messages import (
     list_messages,
 )
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.grammar import Compare, Compared, Inspect, Inspected, Invalid, Parse
-from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.policy import Level, VersionRange
 from treaty.core.refusals import InvalidSchema, NotPermitted
 from treaty.core.schema import Metadata
+from treaty.core.schema_engine import (
+    CompareSchemas,
+    ComparisonResult,
+    InspectionResult,
+    InspectSchema,
+    InvalidText,
+    ParseSchema,
+    ResolvedSchema,
+)
 from treaty.core.values import ConfigValue, PolicyValue
 
 RESERVED = "confluent:reserved"
@@ -84,21 +91,21 @@ def compare(past: Past, new: ReadDraft, pair: Pair, strictness: str) -> tuple[Fa
         opaque = Finding("FORMAT_OPAQUE", "", "")
         return FailedVersion(old.number, text, (opaque,)), [opaque]
     meaning = meaning_of(past, old.context, old.schema)
-    backward = _findings(Compare(new.meaning, meaning, strictness)) if pair.backward else ()
-    forward = _findings(Compare(meaning, new.meaning, strictness)) if pair.forward else ()
+    backward = _findings(CompareSchemas(new.meaning, meaning, strictness)) if pair.backward else ()
+    forward = _findings(CompareSchemas(meaning, new.meaning, strictness)) if pair.forward else ()
     if not backward and not forward:
         return None, []
-    stored = answer(Parse(meaning))
-    if isinstance(stored, Invalid) and any(one.rule == "REF_UNRESOLVED" for one in stored.faults):
+    stored = answer(ParseSchema(meaning))
+    if isinstance(stored, InvalidText) and any(one.rule == "REF_UNRESOLVED" for one in stored.faults):
         return FailedVersion(old.number, text, sentence=EXTERNAL_REFERENCE), [*forward, *backward]
     return FailedVersion(old.number, text, backward, forward), [*forward, *backward]
 
 
-def _findings(question: Compare) -> tuple[Finding, ...]:
+def _findings(question: CompareSchemas) -> tuple[Finding, ...]:
     told = answer(question)
-    if isinstance(told, Compared):
+    if isinstance(told, ComparisonResult):
         return told.findings
-    assert isinstance(told, Invalid)
+    assert isinstance(told, InvalidText)
     return (Finding("UNREADABLE", "", "", "; ".join(map(str, told.faults))),)
 
 
@@ -167,8 +174,10 @@ def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Diag
         raise No(NotPermitted, "VALIDATOR_MISSING", subject=str(subject), new=", ".join(missing))
     if new.draft.format not in FORMATS:
         raise No(NotPermitted, "FORMAT_OPAQUE", subject=str(subject), new=new.draft.format)
-    told = answer(Inspect(Meaning(new.draft.format, new.draft.text, new.meaning.bindings), policy.validators))
-    assert isinstance(told, Inspected | Invalid)
+    told = answer(
+        InspectSchema(ResolvedSchema(new.draft.format, new.draft.text, new.meaning.bindings), policy.validators)
+    )
+    assert isinstance(told, InspectionResult | InvalidText)
     return told.faults
 
 

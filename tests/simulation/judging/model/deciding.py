@@ -15,7 +15,7 @@ from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.refusals import Refusal
 

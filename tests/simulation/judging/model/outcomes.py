@@ -11,7 +11,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.selecting import describe
 from treaty.core import answers, limits
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.codec import dumps, encode
 from treaty.core.names import subject_of

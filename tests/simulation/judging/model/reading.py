@@ -20,10 +20,10 @@ from tests.simulation.judging.model.selecting import STATES, as_sent, describe, 
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force
 from treaty.core import answers
 from treaty.core import requests as q
-from treaty.core.grammar import Invalid
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.schema import Draft, TaggedPath
+from treaty.core.schema_engine import InvalidText
 
 
 def homes(past: Past, subject: Subject) -> list[Subject]:
@@ -177,7 +177,7 @@ def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
         config = config_in_force(past, q.Scope(*subject))
         normalize = bool(request.normalize) or bool(config.normalize)
         new = read_draft(past, subject, request.draft, "all", strict=False, normalize=normalize)
-        if isinstance(new, Invalid):
+        if isinstance(new, InvalidText):
             raise no_schema(new)
         match = matching_version(there, new)
         if match is not None:
@@ -207,7 +207,7 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     normalize = bool(request.normalize) or bool(config.normalize)
     strict = config.validate_new_schemas is not False
     new = read_draft(past, subject, draft, "live", strict=strict, normalize=normalize)
-    if isinstance(new, Invalid):
+    if isinstance(new, InvalidText):
         raise no_schema(new)
     refuse_internal_names(config, new)
     last = live[-1].schema if live else None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core import values
 from treaty.core.names import Subject, subject_of

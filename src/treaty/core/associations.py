@@ -44,7 +44,7 @@ class Associations:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class AssociatedSubject:
     """What one kind of a resource has: its subject (qualified), and the schema that came with it or was asked for."""
 
     subject: str
@@ -59,11 +59,11 @@ class ResourceBound:
     """A resource and what a command bound to it, or a question found."""
 
     resource: Resource
-    bound: tuple[Bound, ...] = ()
+    bound: tuple[AssociatedSubject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class EntryRefusal:
     """Why one entry of a batch was refused: the tag of the refusal (see `core.refusals`), and what it carries."""
 
     kind: str
@@ -72,12 +72,12 @@ class Refused:
     findings: tuple[Finding, ...] = ()
 
     @staticmethod
-    def by(error: RegistryError) -> "Refused":
+    def by(error: RegistryError) -> "EntryRefusal":
         """Keep a refusal, or what else a registry says about one entry."""
         if not isinstance(error, Refusal):
-            return Refused(ERROR_TAGS[Unavailable], Reason("UNAVAILABLE", str(error)))
+            return EntryRefusal(ERROR_TAGS[Unavailable], Reason("UNAVAILABLE", str(error)))
         faults = error.faults if isinstance(error, InvalidSchema) else ()
-        return Refused(
+        return EntryRefusal(
             error_tag(error), error.reason, faults, error.findings if isinstance(error, Incompatible) else ()
         )
 
@@ -100,7 +100,7 @@ class AssociationResult:
     """What became of one entry of a batch: exactly one of both."""
 
     done: ResourceBound | None = None
-    refused: Refused | None = None
+    refused: EntryRefusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class GetAssociations(Request[AssociationResults]):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ImportedAssociation:
     """What an association brings along from elsewhere; may be given where the mode lets ids be given."""
 
     guid: str
@@ -171,7 +171,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AssociationSpec:
     """An association as it is to be.
 
     Without a `subject` it is the usual one (`subject_for`). An empty `lifecycle` and a `frozen` of None stay as they
@@ -183,10 +183,10 @@ class Wish:
     lifecycle: str = ""
     frozen: bool | None = None
     schema: Register | None = None
-    given: Given | None = None
+    given: ImportedAssociation | None = None
 
 
-def subject_for(resource: Resource, wish: Wish) -> Subject:
+def subject_for(resource: Resource, wish: AssociationSpec) -> Subject:
     """Return the subject that a wish means: the one it names, else ``:.namespace:name-kind``."""
     return wish.subject or Subject(f".{resource.namespace}", f"{resource.name}-{wish.kind}")
 
@@ -198,7 +198,7 @@ class Associate(Request[ResourceBound]):
     """
 
     resource: Resource
-    wishes: tuple[Wish, ...]
+    wishes: tuple[AssociationSpec, ...]
     update: bool = False
     dry_run: bool = False
 
@@ -222,12 +222,12 @@ class AssociationChange:
     """One step of a batch. For a DELETE only the kind counts."""
 
     op: Op
-    wish: Wish
+    wish: AssociationSpec
     cascade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ResourceChange:
     """One entry of a batch: steps for one resource, in order, all or none."""
 
     resource: Resource
@@ -238,5 +238,5 @@ class Change:
 class ChangeAssociations(Request[AssociationResults]):
     """Create, change and delete associations, entry by entry. What is refused leaves the others as they are; the rest becomes one commit."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[ResourceChange, ...]
     dry_run: bool = False
