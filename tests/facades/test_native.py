@@ -42,6 +42,7 @@ BAD = RECORD.replace("long", "string")
 A, GONE, EMPTY = subject_of("open-a"), subject_of("gone"), subject_of("nobody")
 OWNED = Draft(RECORD, metadata=Metadata(properties=(("owner", "ada"),)))
 TOPIC = Resource("orders", "lkc-1", "id-1")
+REMOVAL = t.ResourceChange(TOPIC, (t.AssociationChange("DELETE", t.AssociationSpec("value")),))
 STORY: tuple[Request[Any], ...] = (
     q.Register(A, OWNED, properties=(("team", "a"),), create_with=q.Creation(properties=(("made", "by hand"),))),
     q.Register(A, Draft(WIDER), force=q.Force("", "because"), expected=q.Expected("number", 1)),
@@ -98,12 +99,7 @@ STORY: tuple[Request[Any], ...] = (
     t.ListAssociations(t.OfName("orders", "lkc-1")),
     t.ListAssociations(t.OfId("id-1")),
     t.GetAssociations((t.ListAssociations(t.OfId("id-1")),), schemas=True),
-    t.ChangeAssociations(
-        (
-            t.ResourceChange(TOPIC, (t.AssociationChange("DELETE", t.AssociationSpec("value")),)),
-            t.ResourceChange(TOPIC, ()),
-        )
-    ),
+    t.ChangeAssociations((REMOVAL, t.ResourceChange(TOPIC, ()))),
     t.Dissociate("id-1", kinds=("value",)),
     q.GetOutcome("c1"),
     q.GetOutcome("nobody's"),
