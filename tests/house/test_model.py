@@ -8,7 +8,8 @@ MODEL = Path(__file__).parents[1] / "simulation" / "judging" / "model"
 PACKAGE = "tests.simulation.judging.model"
 VALUES = frozenset(
     {"answers", "associations", "codec", "commit", "finding", "limits", "compatibility_messages", "names",
-     "policy.Level", "policy.VersionRange", "refusals", "requests", "resource", "rows", "schema", "schema_engine", "values"}
+     "policy.Level", "policy.VersionRange", "refusals", "requests", "resource", "rows", "schema", "schema_engine", "state_tables", "table",
+     "values"}
 )  # fmt: skip
 """Modules of the core that say what there is (requests, answers, values, words), and nothing of what is right; of the one
 on policies the values alone.

@@ -19,6 +19,7 @@ from treaty.core.refusals import Refusal
 from treaty.core.resource import Resource
 from treaty.core.schema import Reference
 from treaty.core.soundness import unsound
+from treaty.core.state_tables import ASSOCIATION
 from treaty.core.values import Association
 
 # ---------------------------------------------------------------------------------------------- whatever happens
@@ -73,7 +74,7 @@ def steps(draw: st.DrawFn) -> q.Request[Any]:
 
 def hold(bench: Bench) -> None:
     """Every law about associations that rows can show."""
-    rows = {key: bench.tables.get("association", key) for key in bench.tables.keys("association")}
+    rows = {key: bench.tables.get(ASSOCIATION, key) for key in bench.tables.keys(ASSOCIATION)}
     values = [value for value in rows.values() if isinstance(value, Association)]
     assert len(values) == len(rows)
     for key, value in rows.items():

@@ -8,7 +8,6 @@ from treaty.core import limits, values
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.law.versions import ordinal_of
 from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import TooLarge
@@ -26,6 +25,7 @@ from treaty.core.requests import (
 )
 from treaty.core.rows import Row, encode_row
 from treaty.core.soundness import unsound
+from treaty.core.state_tables import CONTENT, VERSION, VERSION_BY_SUBJECT
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 def states(bench: Bench, subject: Subject = S) -> list[tuple[int, str]]:
     """Ordinals and states of all versions that are kept."""
-    rows = ((key, bench.tables.get("version", key)) for key in sorted(bench.tables.find("version.subject", subject)))
-    return [(ordinal_of(key), row.state) for key, row in rows if isinstance(row, values.Version)]
+    rows = ((key, bench.tables.get(VERSION, key)) for key in sorted(bench.tables.find(VERSION_BY_SUBJECT, subject)))
+    return [(key.ordinal, row.state) for key, row in rows if row is not None]
 
 
 def turn(bench: Bench, *names: str) -> int:
@@ -240,7 +240,7 @@ def test_what_is_sent_along_goes_with_the_version_that_alone_had_it(bench: Bench
     for number in range(9):
         turn(bench, "z", f"a{number % 2}", "b")
         assert not [*unsound(bench.tables)]
-    contents = [*bench.tables.keys("content")]
+    contents = [*bench.tables.keys(CONTENT)]
     assert len(contents) == 2
 
 

@@ -38,6 +38,7 @@ from treaty.core.requests import (
 )
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
+from treaty.core.state_tables import OUTCOME, TABLES
 from treaty.core.values import Outcome
 
 S, T, AWAY = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
@@ -146,7 +147,7 @@ def test_a_context_takes_its_settings_along(bench: Bench) -> None:
     bench.do(DeleteSubject(AWAY, permanent=True))
     bench.do(DeleteContext(".x"))
 
-    assert not [key for table in ("context", "config", "mode") for key in bench.tables.keys(table)]
+    assert not [key for table in ("context", "config", "mode") for key in bench.tables.keys(TABLES[table])]
     assert not bench.verdict(DeleteContext(".x")).rows[:-1]  # type: ignore[union-attr]
 
 
@@ -234,7 +235,7 @@ def write(bench: Bench, name: str) -> int:
 
 
 def remembered(bench: Bench) -> list[str]:
-    return sorted(str(key[1]) for key in bench.tables.keys("outcome"))
+    return sorted(str(key[1]) for key in bench.tables.keys(OUTCOME))
 
 
 def test_outcomes_that_empty_commits_passed_fall_out_with_the_next_commit(

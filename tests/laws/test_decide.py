@@ -50,6 +50,7 @@ from treaty.core.requests import (
     UsesOf,
 )
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
+from treaty.core.state_tables import CONTENT, SUBJECT, ContentKey
 from treaty.core.values import PolicyValue, Version
 
 
@@ -190,15 +191,15 @@ def test_registering_again_after_soft_deletion_gives_the_id_and_the_next_number(
 
 def test_a_made_again_subject_is_somebody_else(bench: Bench) -> None:
     put(bench, S, "a", create_with=Creation(properties=(("owner", "x"),)))
-    first = bench.tables.get("subject", tuple(S))
+    first = bench.tables.get(SUBJECT, S)
     bench.do(DeleteSubject(S))
     bench.do(DeleteSubject(S, permanent=True))
     put(bench, S, "a")
-    second = bench.tables.get("subject", tuple(S))
+    second = bench.tables.get(SUBJECT, S)
 
     assert first is not None
     assert second is not None
-    assert first.generation < second.generation  # type: ignore[union-attr]
+    assert first.generation < second.generation
 
 
 def test_what_is_referred_to_stays(bench: Bench) -> None:
@@ -343,12 +344,13 @@ def test_the_bytes_as_sent_are_kept_where_they_differ(bench: Bench) -> None:
     bench.do(DeleteSubject(S))
     row = version_row(bench, S, 0)
     assert isinstance(row, Version)
-    content = bench.tables.get("content", (row.content,))
+    content = bench.tables.get(CONTENT, ContentKey(row.content))
     bench.do(DeleteSubject(S, permanent=True))
 
     assert content is not None
-    assert content.data == b'["a", "b"]'  # type: ignore[union-attr]
-    assert bench.tables.get("content", (row.content,)) is None
+    assert content is not None
+    assert content.data == b'["a", "b"]'
+    assert bench.tables.get(CONTENT, ContentKey(row.content)) is None
 
 
 def test_a_command_that_comes_twice_is_one_command(bench: Bench) -> None:

@@ -9,12 +9,12 @@ from tests.laws.toy import Bench, S, put, toy, version_row
 from treaty.core import limits, values
 from treaty.core import requests as q
 from treaty.core.answers import Config
-from treaty.core.counters import ordinals_key, types_key
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotEmpty, NotPermitted, SubjectNotFound, TooLarge, VersionNotFound
 from treaty.core.rows import Row
 from treaty.core.schema import Reference
 from treaty.core.soundness import unsound
+from treaty.core.state_tables import SUBJECT, ordinals_key, types_key
 
 T, X = Subject(".", "t"), Subject(".x", "s")
 
@@ -133,5 +133,5 @@ def test_entering_import_mode_leaves_a_subject_without_versions(bench: Bench) ->
     bench.do(q.DeleteSubject(T))
     bench.do(q.SetMode(q.Scope("."), "IMPORT"))
 
-    assert {*bench.tables.keys("subject")} == {tuple(S)}
+    assert {*bench.tables.keys(SUBJECT)} == {tuple(S)}
     assert bench.do(q.Register(S, toy("a"), schema_id=9, number=7)).version.number == 7

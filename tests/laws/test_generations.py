@@ -15,14 +15,26 @@ from treaty.core import requests as q
 from treaty.core import values
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
-from treaty.core.counters import ids_key, ordinals_key, types_key
 from treaty.core.decide import decide
 from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal
 from treaty.core.resource import Resource
-from treaty.core.rows import Key, Row
+from treaty.core.rows import Row
 from treaty.core.soundness import unsound
+from treaty.core.state_tables import (
+    CONFIG,
+    COUNTER,
+    MODE,
+    SUBJECT,
+    TABLES,
+    VERSION,
+    ScopeKey,
+    ids_key,
+    ordinals_key,
+    types_key,
+)
+from treaty.core.table import Key
 
 T, X = Subject(".", "t"), Subject(".x", "s")
 NAMES = (("scheme", "first"),)
@@ -63,7 +75,7 @@ def test_a_subject_that_is_made_again_begins_anew(bench: Bench) -> None:
 
 def test_settings_are_kept_by_name_and_go_with_a_permanent_delete(bench: Bench) -> None:
     """They may come before the subject, and have no generation."""
-    scope, keys = q.Scope(*S), [("config", ("subject", *S)), ("mode", ("subject", *S))]
+    scope, key = q.Scope(*S), ScopeKey("subject", *S)
     for level in ("FULL", "NONE"):
         bench.do(q.SetConfig(scope, Config(level=level)))
         bench.do(q.SetMode(scope, "READWRITE"))
@@ -71,16 +83,20 @@ def test_settings_are_kept_by_name_and_go_with_a_permanent_delete(bench: Bench) 
         accepted = not isinstance(bench.verdict(q.Register(S, toy("b")), f"ask {level}"), Refusal)
         assert accepted is (level == "NONE"), "the level that was set before there was a subject"
         bench.do(q.DeleteSubject(S))
-        assert all(bench.tables.get(*key) is not None for key in keys)
+        assert bench.tables.get(CONFIG, key) is not None
+        assert bench.tables.get(MODE, key) is not None
         bench.do(q.DeleteSubject(S, permanent=True))
-        assert not any(bench.tables.get(*key) for key in keys)
+        assert bench.tables.get(CONFIG, key) is None
+        assert bench.tables.get(MODE, key) is None
 
 
 def test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s(bench: Bench) -> None:
     """Even where nothing took them away the next subject of that name does not meet them."""
     put(bench, S, "a", names=NAMES)
     old = home(bench).generation
-    left = [Row(table, key, bench.tables.get(table, key)) for table, key in keys_of(bench) if table != "version"]
+    left = [
+        Row(table, key, bench.tables.get(TABLES[table], key)) for table, key in keys_of(bench) if table != "version"
+    ]
     purge(bench)
     raised = [replace(row, value=values.Counter(7)) if row.table == "counter" else row for row in left]
     given_by_hand(bench, *raised)
@@ -184,13 +200,13 @@ def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]])
     bench, ordinals, types = Bench(), set[Key](), set[Key]()
     bench.engine = Typed()
     for step in steps:
-        before = {*bench.tables.keys("version")}
+        before = {*bench.tables.keys(VERSION)}
         try:
             bench.do(step)
         except Refusal:
             continue
-        for key in {*bench.tables.keys("version")} - before:
-            version = bench.tables.get("version", key)
+        for key in {*bench.tables.keys(VERSION)} - before:
+            version = bench.tables.get(VERSION, key)
             assert isinstance(version, values.Version)
             assert key[2] == home(bench, Subject(str(key[0]), str(key[1]))).generation
             number = (*key[:3], version.type_name, version.type_version)
@@ -199,8 +215,8 @@ def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]])
             ordinals.add(key)
             types.add(number)
     assert not [*unsound(bench.tables)]
-    subjects = {*bench.tables.keys("subject")}
-    assert {key[1:3] for key in bench.tables.keys("counter") if key[3]} == subjects, "one of each subject, and no other"
+    subjects = {*bench.tables.keys(SUBJECT)}
+    assert {key[1:3] for key in bench.tables.keys(COUNTER) if key[3]} == subjects, "one of each subject, and no other"
 
 
 # -------------------------------------------------------------------------------------------------------- soundness
@@ -209,9 +225,9 @@ def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]])
 def moved(bench: Bench, by: int) -> Iterator[Row]:
     """The rows of a subject under another generation, counters that stay for ever too."""
     for table, at in (("version", 2), ("name", 2), ("counter", 3)):
-        for key in [*bench.tables.keys(table)]:
+        for key in [*bench.tables.keys(TABLES[table])]:
             yield Row(table, key, None)
-            yield Row(table, (*key[:at], int(key[at]) + by, *key[at + 1 :]), bench.tables.get(table, key))
+            yield Row(table, (*key[:at], int(key[at]) + by, *key[at + 1 :]), bench.tables.get(TABLES[table], key))
 
 
 def test_rows_of_another_generation_are_named(bench: Bench) -> None:
@@ -240,7 +256,7 @@ def test_a_counter_that_is_behind_its_versions_is_named(bench: Bench, kind: str)
     bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
     put(bench, S, "a")
     put(bench, S, "b")
-    key = next(key for key in bench.tables.keys("counter") if key[0] == kind)
+    key = next(key for key in bench.tables.keys(COUNTER) if key[0] == kind)
     for value in (values.Counter(0), None):
         given_by_hand(bench, Row("counter", key, value))
         (one, *_) = [one for one in unsound(bench.tables) if one.key[3] == 1]

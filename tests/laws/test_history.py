@@ -29,6 +29,17 @@ from treaty.core.requests import (
 )
 from treaty.core.schema import Draft, Reference
 from treaty.core.soundness import unsound
+from treaty.core.state_tables import (
+    CONFIG,
+    COUNTER,
+    MODE,
+    SCHEMA,
+    SUBJECT,
+    VERSION,
+    VERSION_BY_SUBJECT,
+    AnyTable,
+    SchemaKey,
+)
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema, Version
 
@@ -76,18 +87,19 @@ class History(RuleBasedStateMachine):
     def _same_as_overlay(self, overlay: Overlay) -> None:
         tables = self.bench.tables
         assert overlay.sequence == tables.sequence
-        for table in ("schema", "version", "subject", "counter", "config", "mode"):
+        orders: tuple[AnyTable, ...] = (SCHEMA, VERSION, SUBJECT, COUNTER, CONFIG, MODE)
+        for table in orders:
             assert sorted(overlay.keys(table)) == sorted(tables.keys(table))
             for key in tables.keys(table):
                 assert overlay.get(table, key) == tables.get(table, key)
-        for key in tables.keys("subject"):
-            assert [*overlay.find("version.subject", key)] == [*tables.find("version.subject", key)]
+        for key in tables.keys(SUBJECT):
+            assert [*overlay.find(VERSION_BY_SUBJECT, key)] == [*tables.find(VERSION_BY_SUBJECT, key)]
 
     @invariant()
     def an_id_means_one_schema_for_ever(self) -> None:
         tables = self.bench.tables
-        for key in tables.keys("schema"):
-            value = tables.get("schema", key)
+        for key in tables.keys(SCHEMA):
+            value = tables.get(SCHEMA, key)
             assert isinstance(value, Schema)
             place = (str(key[0]), int(key[1]))
             assert self.meant.setdefault(place, value.guid) == value.guid
@@ -95,7 +107,7 @@ class History(RuleBasedStateMachine):
     @invariant()
     def every_version_passed_its_policy_or_says_why_not(self) -> None:
         tables = self.bench.tables
-        for subject in tables.keys("subject"):
+        for subject in tables.keys(SUBJECT):
             live = [one for one in kept(tables, Subject(*map(str, subject))) if one[1].state == "live"]
             for (_, older), (_, newer) in itertools.pairwise(live):
                 self._passed(str(subject[0]), older, newer)
@@ -119,22 +131,22 @@ class History(RuleBasedStateMachine):
     @invariant()
     def nothing_refers_to_what_is_gone(self) -> None:
         tables = self.bench.tables
-        for key in tables.keys("schema"):
-            value = tables.get("schema", key)
+        for key in tables.keys(SCHEMA):
+            value = tables.get(SCHEMA, key)
             assert isinstance(value, Schema)
             for used in value.references:
                 target = Subject(str(key[0]), "").sibling(used.subject)
-                assert tables.get("schema", (target.context, used.schema_id)) is not None
-        for key in tables.keys("version"):
-            version = tables.get("version", key)
+                assert tables.get(SCHEMA, SchemaKey(target.context, used.schema_id)) is not None
+        for key in tables.keys(VERSION):
+            version = tables.get(VERSION, key)
             assert isinstance(version, Version)
-            assert tables.get("schema", (key[0], version.schema_id)) is not None
-            assert tables.get("subject", key[:2]) is not None
+            assert tables.get(SCHEMA, SchemaKey(key[0], version.schema_id)) is not None
+            assert tables.get(SUBJECT, key[:2]) is not None
 
     @invariant()
     def one_version_per_schema_and_subject(self) -> None:
         tables = self.bench.tables
-        for subject in tables.keys("subject"):
+        for subject in tables.keys(SUBJECT):
             rows = [row for _, row in kept(tables, Subject(*map(str, subject)))]
             live = [row.schema_id for row in rows if row.state == "live" and not row.imported]
             assert len(live) == len(set(live))

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, toy
+from treaty.core import state_tables as t
 from treaty.core.commit import Position
-from treaty.core.counters import IDS_SPARED, ids_key
 from treaty.core.limits import COUNTER, ID_GAP
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal, TooLarge
@@ -16,6 +16,7 @@ from treaty.core.requests import DeleteVersion, MakeContext, Register, Scope, Se
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.rows import Row, encode_row
 from treaty.core.soundness import unsound
+from treaty.core.state_tables import IDS_SPARED, ids_key
 from treaty.core.values import Counter, LogOrigin
 
 IDS = ids_key(".")
@@ -61,7 +62,7 @@ def heal(bench: Bench) -> None:
 
 
 def counter(bench: Bench) -> Counter:
-    value = bench.tables.get("counter", IDS)
+    value = bench.tables.get(t.COUNTER, IDS)
     assert isinstance(value, Counter)
     return value
 
@@ -210,5 +211,5 @@ def test_no_id_is_given_twice_whatever_was_imported_and_healed(history: list[str
 
 
 def counter_of(bench: Bench) -> Counter:
-    value = bench.tables.get("counter", IDS)
+    value = bench.tables.get(t.COUNTER, IDS)
     return value if isinstance(value, Counter) else Counter(0)

@@ -8,6 +8,7 @@ from treaty.core.policy import LEVELS, Level
 from treaty.core.refusals import Incompatible, InvalidSchema
 from treaty.core.requests import Check, Creation, GetVersion, Lookup, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
+from treaty.core.state_tables import CONTENT, SUBJECT
 from treaty.core.values import Content
 
 TEXTS = ('  <a b="1"/>\r\n', '<a b="1"/>', "\x00\ufeff\t{ not json", "\U0001f600 ключ", "\ud800")
@@ -19,7 +20,7 @@ def xml(text: str) -> Draft:
 
 def post(bench: Bench, text: str, level: str = "NONE") -> VersionFound:
     """Register; the first one makes the subject at another door, with a level of its own."""
-    there = bench.tables.get("subject", tuple(S)) is not None
+    there = bench.tables.get(SUBJECT, S) is not None
     policy = None if there else Config(level=level)
     return bench.do(Register(S, xml(text), create_with=Creation("pravega", policy=policy))).version
 
@@ -31,7 +32,7 @@ def test_a_text_is_kept_to_the_letter_and_is_its_own_identity(bench: Bench) -> N
     assert len({one.guid for one in made}) == len({one.schema_id for one in made}) == len(TEXTS)
     assert [bench.do(Lookup(S, xml(text))).number for text in TEXTS] == [1, 2, 3, 4, 5]
     assert post(bench, TEXTS[1]).number == 2
-    assert not [key for key in bench.tables.keys("content") if isinstance(bench.tables.get("content", key), Content)]
+    assert not [key for key in bench.tables.keys(CONTENT) if isinstance(bench.tables.get(CONTENT, key), Content)]
 
 
 def test_configured_normalisation_does_not_touch_it(bench: Bench) -> None:

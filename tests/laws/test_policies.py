@@ -27,6 +27,7 @@ from treaty.core.refusals import Incompatible, InvalidSetting, Refusal, VersionN
 from treaty.core.requests import Check, DeleteConfig, DeleteSubject, DeleteVersion, Force, GetConfig, Scope, SetConfig
 from treaty.core.rows import Row, encode_row
 from treaty.core.soundness import unsound
+from treaty.core.state_tables import CONFIG, VERSION, ScopeKey
 from treaty.core.values import ConfigValue, PolicyValue
 
 ORDINALS = 3
@@ -120,9 +121,9 @@ def test_a_subject_says_the_word_and_beside_it_the_level_that_has_none(bench: Be
 
     assert got(bench) == Config(level=word_of(level), exact_level=None if named else level)
     assert bench.do(GetConfig(SCOPE, resolve=True)).config == got(bench)
-    assert bench.tables.get("config", ("subject", *S)) == ConfigValue(level)
+    assert bench.tables.get(CONFIG, ScopeKey("subject", *S)) == ConfigValue(level)
     put(bench, S, "forced", force=Force("me", "to see its row"))
-    row = bench.tables.get("version", next(reversed([*bench.tables.keys("version")])))
+    row = bench.tables.get(VERSION, next(reversed([*bench.tables.keys(VERSION)])))
     assert row.policy == PolicyValue(level.backward, level.forward, level.deny)  # type: ignore[union-attr]
 
 
@@ -137,7 +138,7 @@ def test_the_word_just_shown_changes_nothing_and_any_other_replaces_the_level(be
         shown, sequence = got(bench).level, bench.tables.sequence
         setting(bench, level=word)
 
-        row = bench.tables.get("config", ("subject", *S))
+        row = bench.tables.get(CONFIG, ScopeKey("subject", *S))
         assert row == ConfigValue(level if word == shown else LEVELS[word])
         assert (bench.tables.sequence == sequence) is (word == shown)
 
@@ -169,7 +170,7 @@ def test_the_level_is_one_member(bench: Bench) -> None:
 
     assert bench.do(GetConfig(SCOPE, resolve=True)).config.level == "FORWARD_TRANSITIVE"
     setting(bench, level="BACKWARD")
-    assert bench.tables.get("config", ("subject", *S)) == ConfigValue(LEVELS["BACKWARD"])
+    assert bench.tables.get(CONFIG, ScopeKey("subject", *S)) == ConfigValue(LEVELS["BACKWARD"])
 
 
 @pytest.mark.parametrize("named", ["level", "exact_level"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from treaty.core import values
 from treaty.core.answers import Forced
 from treaty.core.policy import RANGES, Level, VersionRange
-from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
+from treaty.core.rows import Encoded, Row, UnreadableValue, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -96,6 +96,6 @@ def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[st
 def test_what_cannot_be_read_is_kept_as_it_is(table: str, key: str, value: str, why: str) -> None:
     row = decode_row(Encoded(table, key, value))
 
-    assert isinstance(row.value, Alien)
+    assert isinstance(row.value, UnreadableValue)
     assert why in row.value.why
     assert encode_row(row).value == value

@@ -19,7 +19,7 @@ from treaty.core.resource import Resource
 from treaty.core.rights import PERMISSIONS, Access, AccessRule, Permission, Rights, matches_pattern, with_included
 from treaty.core.schema import Reference
 from treaty.core.seen import FOUND, OWNED, WALKED
-from treaty.core.view import INDEXES
+from treaty.core.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
 
 
 def kinds() -> set[type]:
@@ -42,10 +42,10 @@ def test_a_declaration_says_what_its_request_says() -> None:
 
 
 def test_every_index_of_subjects_and_schemas_says_whose_rows_it_finds() -> None:
-    walked = {name for name, one in INDEXES.items() if one.key_of is not None}
-    assert set(INDEXES) == set(FOUND) | walked
-    assert walked - set(WALKED) == {"outcome.sequence", "counter.subject"}
-    assert all(INDEXES[index].table in OWNED | {"schema", "association", "config"} for index in FOUND)
+    walked = {one for one in INDEXES.values() if one.key_of is not None}
+    assert set(INDEXES.values()) == set(FOUND) | walked
+    assert walked - set(WALKED) == {OUTCOME_BY_SEQUENCE, COUNTER_OF_SUBJECT}
+    assert {index.table for index in FOUND} <= {one.name for one in OWNED} | {"schema", "association", "config"}
 
 
 def test_an_unknown_kind_of_request_is_refused() -> None:

@@ -24,6 +24,7 @@ from treaty.core.rights import Access
 from treaty.core.rows import Row as CoreRow
 from treaty.core.rows import encode_row
 from treaty.core.schema import Reference
+from treaty.core.state_tables import ASSOCIATION, CONTEXT, COUNTER, SCHEMA, SUBJECT, VERSION, AnyTable, SchemaKey
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema
 
@@ -68,38 +69,39 @@ def built(steps: Iterable[Request[Any]]) -> Bench:
 def without_hidden(bench: Bench, access: Access) -> DictTables:
     """The same tables as if nobody had ever made what may not be read; schemas that others refer to stay."""
     full = bench.tables
-    readable = {key for key in full.keys("version") if access.may("read", Subject(str(key[0]), str(key[1])))}
-    left = {(key[0], full.get("version", key).schema_id) for key in readable}  # type: ignore[union-attr]
+    readable = {key for key in full.keys(VERSION) if access.may("read", Subject(str(key[0]), str(key[1])))}
+    left = {(key[0], full.get(VERSION, key).schema_id) for key in readable}  # type: ignore[union-attr]
     waiting = list(left)
     while waiting:
         key = waiting.pop()
-        schema = full.get("schema", key)
+        schema = full.get(SCHEMA, SchemaKey(*key))
         assert isinstance(schema, Schema)
         for used in schema.references:
             target = (Subject(str(key[0]), "").sibling(used.subject).context, used.schema_id)
             if target not in left:
                 left.add(target)
                 waiting.append(target)
-    rows = [CoreRow("version", key, full.get("version", key)) for key in readable]
-    rows += [CoreRow("schema", key, full.get("schema", key)) for key in left]
+    rows = [CoreRow("version", key, full.get(VERSION, key)) for key in readable]
+    rows += [CoreRow("schema", key, full.get(SCHEMA, SchemaKey(*key))) for key in left]
     rows += [
-        CoreRow("subject", key, full.get("subject", key))
-        for key in full.keys("subject")
+        CoreRow("subject", key, full.get(SUBJECT, key))
+        for key in full.keys(SUBJECT)
         if key[:2] in {one[:2] for one in readable}
     ]
     rows += [
-        CoreRow("association", key, full.get("association", key))
-        for key in full.keys("association")
+        CoreRow("association", key, full.get(ASSOCIATION, key))
+        for key in full.keys(ASSOCIATION)
         if access.may("read", subject_of(str(key[2])))
     ]
-    rows += [CoreRow(table, key, full.get(table, key)) for table in ("context", "counter") for key in full.keys(table)]
+    also: tuple[AnyTable, ...] = (CONTEXT, COUNTER)
+    rows += [CoreRow(table.name, key, full.get(table, key)) for table in also for key in full.keys(table)]
     tables = DictTables()
     tables.load([encode_row(row) for row in rows], full.position)
     return tables
 
 
 def questions(bench: Bench) -> list[Request[Any]]:
-    guids = sorted({bench.tables.get("schema", key).guid for key in bench.tables.keys("schema")})  # type: ignore[union-attr]
+    guids = sorted({bench.tables.get(SCHEMA, key).guid for key in bench.tables.keys(SCHEMA)})  # type: ignore[union-attr]
     asked: list[Request[Any]] = [q.ListSubjects(), q.ListSubjects(Subject(".", ""), "all"), q.ListContexts()]
     asked += [
         q.ListSchemas(Subject("*", ""), visible, latest) for visible in get_args(q.Visible) for latest in (False, True)

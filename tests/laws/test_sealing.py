@@ -15,8 +15,9 @@ from treaty.core.commit import START
 from treaty.core.decide import decide
 from treaty.core.refusals import NotPermitted
 from treaty.core.requests import GetConfig, GetVersion, Register, Request, Scope, SetConfig
-from treaty.core.rows import Row, decode_row, encode_row
+from treaty.core.rows import Row, UnreadableValue, decode_row, encode_row
 from treaty.core.schema import SEALED, Metadata
+from treaty.core.state_tables import ENCRYPTION_KEY
 from treaty.core.tables import DictTables
 from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, encrypt_decisions, read_keys
@@ -76,6 +77,7 @@ def test_what_is_sealed_opens_again_and_every_node_seals_alike(
     assert sealed == again
     assert [encode_row(one) for one in sealed] == [encode_row(one) for one in again]
     stored = decode_row(encode_row(sealed[0])).value
+    assert not isinstance(stored, UnreadableValue)
     assert first.decrypt(stored) == row.value
     assert both.decrypt(stored) == row.value, "an older key opens"
     assert second.decrypt(stored) == stored, "another key leaves it sealed"
@@ -191,7 +193,7 @@ def test_rotation_writes_with_the_first_key_and_reads_with_all(tmp_path: Path) -
     bench.do(Register(S, toy("a", "b?", metadata=later)))
     assert bench.do(GetVersion(S, 1)).metadata == OWNED
     assert bench.do(GetVersion(S, 2)).metadata == later
-    assert len(list(bench.tables.keys("encryption_key"))) == 2
+    assert len(list(bench.tables.keys(ENCRYPTION_KEY))) == 2
     assert not bench.do(Register(S, toy("a", "b?", metadata=later))).created
     assert vault(tmp_path, 1).missing(bench.tables), "the old key is still in use"
 

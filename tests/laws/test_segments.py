@@ -10,9 +10,11 @@ from hypothesis import given
 from tests.laws.test_tables import batches, histories, last, place, seeds, shuffled, whole
 from treaty.core import values
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded, Key, Row, encode_row
+from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.state_tables import INDEXES, ORDERS, OUTCOME_BY_SEQUENCE, SCHEMA, TABLES, VERSION
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
-from treaty.core.view import INDEXES, ORDERED_TABLES, index_entries
+from treaty.core.view import index_entries
 from treaty.node.segment import build, release
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
@@ -68,13 +70,13 @@ def test_schemas_of_a_context_are_counted_where_blocks_of_an_older_segment_are_c
         gone = rows[2 * turn : 2 * turn + 2]
         layered.apply([Encoded(row.table, row.key, None) for row in gone], place(1 + turn))
         layered.stand_on(open_built(layered.built()), place(1 + turn))
-        assert layered.count("schema", (".",)) == len([*layered.keys("schema")]) == 20 - 2 * turn
+        assert layered.count(SCHEMA, (".",)) == len([*layered.keys(SCHEMA)]) == 20 - 2 * turn
 
 
 def test_every_index_has_a_row_by_which_a_change_of_it_is_seen() -> None:
     claimed = {name for row in release.SAMPLES for name, _ in index_entries(row)}
     assert claimed == {*INDEXES}
-    assert {row.table for row in release.SAMPLES} >= ORDERED_TABLES - {"mode"}
+    assert {row.table for row in release.SAMPLES} >= {one.name for one in TABLES.values() if one.ordered} - {"mode"}
 
 
 @given(histories, histories)
@@ -103,12 +105,12 @@ def test_what_is_used_up_from_the_low_end_is_not_passed_over_again(monkeypatch: 
 
     monkeypatch.setattr(Segment, "walk", counting)
     for number in range(1, 1_001):
-        assert next(tables.walk("outcome.sequence", (), ("", number + 1))) == ("", number, "", f"c{number}")
+        assert next(tables.walk(OUTCOME_BY_SEQUENCE, (), ("", number + 1))) == ("", number, "", f"c{number}")
         tables.apply([encode_row(Row("outcome", ("", f"c{number}"), None))], place(2_000 + number))
-        assert list(tables.walk("outcome.sequence", (), ("", number + 1))) == []
+        assert list(tables.walk(OUTCOME_BY_SEQUENCE, (), ("", number + 1))) == []
     assert looked_at < 5_000
-    assert next(tables.walk("outcome.sequence", (), ("", 2_000))) == ("", 1_001, "", "c1001")
-    assert len(list(tables.walk("outcome.sequence", (), ("", 2_001)))) == 1_000
+    assert next(tables.walk(OUTCOME_BY_SEQUENCE, (), ("", 2_000))) == ("", 1_001, "", "c1001")
+    assert len(list(tables.walk(OUTCOME_BY_SEQUENCE, (), ("", 2_001)))) == 1_000
 
 
 def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +125,8 @@ def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPa
     for tables in (plain, layered):
         tables.load(rows, place(4))
     for turn in range(3):
-        for order, bounds in ORDERED.items():
+        for kept, bounds in ORDERED.items():
+            order = ORDERS[kept]
             for _ in range(60):
                 low, high = sorted((bounds(chance, names), bounds(chance, names)))
                 found = [*plain.walk(order, low, high)]
@@ -135,7 +138,7 @@ def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPa
         for tables in (plain, layered):
             tables.apply(changed, place(5))
         for name in chance.sample(names, 60):
-            assert layered.count("version", ("live", ".", name)) == plain.count("version", ("live", ".", name))
+            assert layered.count(VERSION, ("live", ".", name)) == plain.count(VERSION, ("live", ".", name))
         monkeypatch.setattr(build, "SAMPLES", 1)
         layered.stand_on(open_built(layered.built()), place(5))
     assert layered.roots == plain.roots

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from treaty.core import values
 from treaty.core.commit import START
-from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
+from treaty.core.names import Subject
+from treaty.core.rows import Encoded, Row, UnreadableValue, decode_row, encode_row
+from treaty.core.state_tables import SUBJECT
 from treaty.core.tables import DictTables
 from treaty.node.segment.forms import quick_row, read_row
 
@@ -33,7 +35,7 @@ def test_no_row_stops_the_tables_and_order_does_not_matter(rows: list[Encoded]) 
 
     assert forwards.roots == backwards.roots
     assert forwards.quarantine == backwards.quarantine
-    assert forwards.get("subject", (".", "s")) == values.Subject(1)
+    assert forwards.get(SUBJECT, Subject(".", "s")) == values.Subject(1)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -52,7 +54,7 @@ def test_a_tombstone_takes_the_same_row_out(key: str) -> None:
 def test_what_cannot_be_read_is_written_back_as_it_was(text: str) -> None:
     row = decode_row(Encoded("version", '[".","s",1,0]', text))
 
-    assert isinstance(row.value, Alien)
+    assert isinstance(row.value, UnreadableValue)
     assert encode_row(row).value == text
 
 

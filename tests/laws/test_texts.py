@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.laws.test_tables import readable
 from treaty.core.commit import Position, as_root
 from treaty.core.root import RowDigests, roots_after, roots_of
-from treaty.core.rows import SHAPES, UNROOTED, Encoded, encode_row
+from treaty.core.rows import Encoded, encode_row
+from treaty.core.state_tables import TABLES, UNROOTED
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
 from treaty.log.log import LogDelta
@@ -149,7 +150,7 @@ def test_every_bit_of_a_row_counts(row: Encoded, place: int, part: int) -> None:
         assert roots_of([row]) != roots_of([other])
 
 
-@pytest.mark.parametrize("table", [*SHAPES, "dreams"])
+@pytest.mark.parametrize("table", [*TABLES, "dreams"])
 def test_every_table_counts_but_those_that_describe_their_log(table: str) -> None:
     roots = roots_of([Encoded(table, '["a"]', "{}")])
     assert set(roots) == {table} - UNROOTED

@@ -32,8 +32,8 @@ from treaty.core.schema_engine import (
     Question,
     ResolvedSchema,
 )
+from treaty.core.state_tables import SUBJECT, VERSION, VersionKey
 from treaty.core.tables import DictTables
-from treaty.core.values import Subject as SubjectValue
 from treaty.core.values import Version
 
 A = TypeVar("A")
@@ -154,6 +154,6 @@ def put(bench: Bench, subject: Subject, *names: str, **members: object) -> Versi
 
 def version_row(bench: Bench, subject: Subject, ordinal: int) -> Version | None:
     """The row of a version of a subject as it is now; None where there is none."""
-    home = bench.tables.get("subject", tuple(subject))
-    row = bench.tables.get("version", (*subject, home.generation, ordinal)) if isinstance(home, SubjectValue) else None
+    home = bench.tables.get(SUBJECT, subject)
+    row = bench.tables.get(VERSION, VersionKey(*subject, home.generation, ordinal)) if home else None
     return row if isinstance(row, Version) else None

@@ -32,10 +32,11 @@ from treaty.core.names import Subject
 from treaty.core.ordered import Ordered
 from treaty.core.registry import PositionToken
 from treaty.core.requests import Request
-from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row
+from treaty.core.rows import Encoded, Row, UnreadableValue, decode_key, decode_row
 from treaty.core.soundness import unsound
+from treaty.core.state_tables import TABLES
 from treaty.core.tables import DictTables
-from treaty.core.view import BY_TABLE, Tables
+from treaty.core.view import Tables
 from treaty.log.maintenance.restore import LOG_LOCAL_TABLES, ORIGIN, RESTORING
 
 NOVEL = "novel"
@@ -147,7 +148,7 @@ class History:
     def _taken_over(self, row: Encoded) -> Event:
         """What it comes to that a changed setting was accepted."""
         decoded, scope = decode_row(row), scope_of(decode_key(row.key))
-        if isinstance(decoded.value, Alien):
+        if isinstance(decoded.value, UnreadableValue):
             self.garbage.add((row.table, row.key))
         if row.table == "config":
             return ConfigChanged(scope, decoded.value if isinstance(decoded.value, values.ConfigValue) else None)
@@ -199,7 +200,7 @@ class History:
         events: list[Event] = []
         for row, encoded in zip(rows, (one for one in commit.rows if one.table != NOVEL), strict=True):
             if (
-                isinstance(row.value, Alien)
+                isinstance(row.value, UnreadableValue)
                 and (encoded.table, encoded.key) in self.garbage
                 and not explain_unfinished_restore(before)
             ):
@@ -327,9 +328,10 @@ def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> Di
     rows = tuple(rows)
     twin = DictTables()
     touched = {row.table for row in rows}
-    indexes = {name for table in touched for name, _ in BY_TABLE.get(table, ())}
+    indexes = {index.name for table in touched if table in TABLES for index in TABLES[table].indexes}
     twin._tables = {n: dict(kept) if n in touched else kept for n, kept in tables._tables.items()}
     twin._shares = {n: dict(kept) if n in touched else kept for n, kept in tables._shares.items()}
+    twin._unreadable = {n: dict(kept) for n, kept in tables._unreadable.items()}
     twin._quarantine = dict(tables._quarantine)
     twin._indexes = {
         name: {entry: list(keys) for entry, keys in index.items()} if name in indexes else index

@@ -20,8 +20,9 @@ from tests.simulation.texts import FORMATS, answer
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.commit import START, Append, Position
 from treaty.core.refusals import Refusal
-from treaty.core.rows import Alien, Key, Row
+from treaty.core.rows import Row, UnreadableValue
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables, View
 from treaty.log.log import Log
@@ -189,7 +190,7 @@ class Site:
             verdict = decide(view, command, engine)
             if isinstance(verdict, Decision) and verdict.rows and chance.random() < self.novelty:
                 self.count["novel rows"] += 1
-                novel = Row(NOVEL, (command.command_id,), Alien('{"v":1}', "unknown table 'novel'"))
+                novel = Row(NOVEL, (command.command_id,), UnreadableValue('{"v":1}', "unknown table 'novel'"))
                 verdict = replace(verdict, rows=(*verdict.rows, novel))
             return verdict
 

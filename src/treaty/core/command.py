@@ -5,8 +5,9 @@ from typing import Any, Generic, TypeVar
 
 from treaty.core.requests import Request
 from treaty.core.rights import Access
-from treaty.core.rows import Key, Row
+from treaty.core.rows import Row
 from treaty.core.schema_engine import Question
+from treaty.core.state_tables import OutcomeKey
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Request[Any], covariant=True)
@@ -28,9 +29,9 @@ class Command(Generic[R]):
     """Whether it may be under way elsewhere too."""
 
     @property
-    def outcome_key(self) -> Key:
+    def outcome_key(self) -> OutcomeKey:
         """The key of its outcome: a command id is its principal's own, and says nothing of another one's command."""
-        return (self.principal, self.command_id)
+        return OutcomeKey(self.principal, self.command_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from treaty.core.codec import dumps
 from treaty.core.registry import PositionToken
-from treaty.core.rows import UNROOTED, Encoded
+from treaty.core.rows import Encoded
+from treaty.core.state_tables import UNROOTED
 
 MAGIC = b"TRTY"
 ENVELOPE_FORMAT = 2

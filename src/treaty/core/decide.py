@@ -17,7 +17,7 @@ from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Refusal
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.seen import Seen
-from treaty.core.values import Outcome
+from treaty.core.state_tables import OUTCOME
 from treaty.core.view import View
 
 
@@ -29,8 +29,8 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
     """
     operation = OPERATIONS[type(command.request)]
     try:
-        outcome = view.get("outcome", command.outcome_key) if operation.writes else None
-        if isinstance(outcome, Outcome):
+        outcome = view.get(OUTCOME, command.outcome_key) if operation.writes else None
+        if outcome is not None:
             return Decision((), recall_answer(view, command, outcome), repeated=True)
         request = resolve_alias(view, command)
         access = command.access

@@ -23,9 +23,21 @@ from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
-from treaty.core.rows import Key, Row
+from treaty.core.rows import make_row, make_tombstone
 from treaty.core.schema import Pairs
-from treaty.core.values import Outcome, Schema, Subject, Version
+from treaty.core.state_tables import (
+    LOG_ORIGIN,
+    OUTCOME,
+    OUTCOME_BY_SEQUENCE,
+    SCHEMA,
+    SUBJECT,
+    VERSION,
+    LogOriginKey,
+    OutcomeKey,
+    SchemaKey,
+    VersionKey,
+)
+from treaty.core.values import Outcome, Subject
 from treaty.core.view import View
 
 ANSWERS: Mapping[str, type[Any]] = {
@@ -51,16 +63,16 @@ def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -
     members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
     rows = (
         *decision.rows,
-        Row("outcome", command.outcome_key, Outcome(sequence, kind, members)),
-        *(Row("outcome", key, None) for key in _too_old(view, sequence) if key != command.outcome_key),
+        make_row(OUTCOME, command.outcome_key, Outcome(sequence, kind, members)),
+        *(make_tombstone(OUTCOME, key) for key in _too_old(view, sequence) if key != command.outcome_key),
     )
     return Decision(rows, decision.answer)
 
 
-def _too_old(view: View, sequence: int) -> Iterator[Key]:
+def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:
     """The oldest outcomes that a commit at this sequence is to drop."""
-    entries = view.walk("outcome.sequence", (), ("", sequence - OUTCOMES + 1))
-    return (entry[2:] for entry in islice(entries, OUTCOMES_DROPPED))
+    entries = view.walk(OUTCOME_BY_SEQUENCE, (), ("", sequence - OUTCOMES + 1))
+    return (OutcomeKey(principal, command) for _, _, principal, command in islice(entries, OUTCOMES_DROPPED))
 
 
 def _members(answer: Any) -> tuple[str, Pairs]:
@@ -138,14 +150,14 @@ def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.V
 def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
     """Fill in what is not remembered of a version; itself where the version is gone, or another one has its ordinal."""
     subject = subject_of(bare.subject)
-    home = view.get("subject", tuple(subject))
-    if not isinstance(home, Subject) or _is_younger(view, home, outcome):
+    home = view.get(SUBJECT, subject)
+    if home is None or _is_younger(view, home, outcome):
         return bare
-    key: Key = (*subject, home.generation, bare.ordinal)
-    value = view.get("version", key)
-    if not isinstance(value, Version):
+    key = VersionKey(*subject, home.generation, bare.ordinal)
+    value = view.get(VERSION, key)
+    if value is None:
         return bare
-    if not isinstance(view.get("schema", (key[0], value.schema_id)), Schema):
+    if view.get(SCHEMA, SchemaKey(key.context, value.schema_id)) is None:
         return bare
     there = replace(found(view, (key, value)), deleted=False)  # as it was told then, whatever came after
     same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
@@ -154,7 +166,7 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
 
 def _is_younger(view: View, home: Subject, outcome: Outcome) -> bool:
     """Whether a subject was made after a command was done. In a restored log the two may count in different logs."""
-    return home.generation > outcome.sequence and view.get("log_origin", ("origin",)) is None
+    return home.generation > outcome.sequence and view.get(LOG_ORIGIN, LogOriginKey("origin")) is None
 
 
 def _bare(one: answers.VersionFound) -> answers.VersionFound:

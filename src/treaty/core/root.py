@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from treaty.core.commit import MODULUS
-from treaty.core.rows import Encoded, Key, decode_key, key_text
+from treaty.core.rows import Encoded, decode_key, key_text
+from treaty.core.table import Key
 
 
 class RootedTables(Protocol):

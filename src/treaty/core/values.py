@@ -310,3 +310,10 @@ class SnapshotPointer:
     digest: str
     snapshot_digest: str
     extra: Extra = ()
+
+
+StoredValue = (
+    Content | Schema | Subject | Version | Name | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
+    | Source | Type | Outcome | Runner | Topic | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
+)  # fmt: skip
+"""The value of a row that can be read."""

@@ -13,6 +13,7 @@ from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal, TooLarge
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
+from treaty.core.state_tables import OUTCOME
 from treaty.core.view import Tables, View
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError
 from treaty.node.schema_service import SchemaSession
@@ -99,7 +100,7 @@ def build(
 
 def answer_from_outcome(tables: Tables, command: QueuedCommand, decide: Decide, counts: Counts) -> bool:
     """Answer a command whose outcome is in the tables; False where there is none. A fault there is told to it alone."""
-    if tables.get("outcome", command.command.outcome_key) is None:
+    if not tables.has(OUTCOME, command.command.outcome_key):
         return False
     result = _decide_alone(tables, command, decide)
     if result is not None:

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from treaty.core.command import Command, Decision, Needs
 from treaty.core.limits import METADATA_KEYS
 from treaty.core.refusals import NotPermitted, Refusal
-from treaty.core.rows import Key, Row, Value
+from treaty.core.rows import Row, Value, make_row
 from treaty.core.schema import SEALED, Metadata, Pairs
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import ENCRYPTION_KEY, AnyIndex, AnyTable, EncryptionKeyName
+from treaty.core.table import E, Index, K, Key, Table, V
 from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.core.view import View
 
@@ -120,19 +122,20 @@ class MetadataCipher:
         encrypted = replace(row, value=_change(row.value, self._encrypt_text))
         if encrypted == row:
             return (row,)
-        key = ("encryption_key", (self.keys[0].id,))
-        return (encrypted,) if view.get(*key) is not None else (encrypted, Row(*key, EncryptionKeyUse()))
+        key = EncryptionKeyName(self.keys[0].id)
+        there = view.get(ENCRYPTION_KEY, key) is not None
+        return (encrypted,) if there else (encrypted, make_row(ENCRYPTION_KEY, key, EncryptionKeyUse()))
 
-    def decrypt(self, value: Value | None) -> Value | None:
+    def decrypt(self, value: V | None) -> V | None:
         """Return the value of a row as the rules know it; what no key here decrypts stays as it is."""
         if value is None or not _is_sensitive(value):
             return value
-        return _change(value, self._decrypt_text)
+        return _change(value, self._decrypt_text)  # type: ignore[return-value]  # members change, and not the class
 
     def missing(self, view: View) -> tuple[str, ...]:
         """Return ids of keys that encrypted values in this log and are not here."""
         here = {key.id for key in self.keys}
-        return tuple(sorted(str(key[0]) for key in view.keys("encryption_key") if key[0] not in here))
+        return tuple(sorted(used.key for used in view.keys(ENCRYPTION_KEY) if used.key not in here))
 
     def _refuse_plain(self, value: Value, view: View) -> None:
         found: list[str] = []
@@ -260,22 +263,22 @@ class DecryptedView:
         """Sequence of the last commit shown."""
         return self._base.sequence
 
-    def get(self, table: str, key: Key) -> Value | None:
+    def get(self, table: Table[K, V], key: K) -> V | None:
         """Return the value of a row, decrypted, or None."""
         return self._cipher.decrypt(self._base.get(table, key))
 
-    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+    def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of rows that claim an index entry; no index is made of a sensitive value."""
         return self._base.find(index, entry, head)
 
-    def count(self, table: str, entry: Key) -> int:
-        """Return how many readable rows of a table fall under an entry."""
-        return self._base.count(table, entry)
+    def count(self, table: Table[K, V], group: Key) -> int:
+        """Return how many readable rows of a table are in a group."""
+        return self._base.count(table, group)
 
-    def keys(self, table: str) -> Iterable[Key]:
+    def keys(self, table: Table[K, V]) -> Iterable[K]:
         """Return all keys of a table."""
         return self._base.keys(table)
 
-    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+    def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Return the keys or entries of an order from `low` on and below `high`, up or down."""
         return self._base.walk(order, low, high, reverse=reverse)

@@ -21,6 +21,7 @@ from treaty.core.commit import Position
 from treaty.core.limits import HANDED_WITHIN, OUTCOMES
 from treaty.core.refusals import Invalid, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import PositionToken, Reply
+from treaty.core.state_tables import OUTCOME
 from treaty.core.view import Tables
 from treaty.node.schema_service import SchemaSession
 from treaty.wire.peer.message import Handed
@@ -181,7 +182,7 @@ class QueuedCommand:
             return False
         if isinstance(self.state, SentState) or tables.sequence < unseen.until or unseen.is_forgotten(tables.sequence):
             return True
-        return tables.get("outcome", self.command.outcome_key) is not None
+        return tables.has(OUTCOME, self.command.outcome_key)
 
     def known_result(self, base: Position) -> DecisionResult | None:
         """Return its result on a position, where that is known and writes nothing."""

@@ -7,6 +7,7 @@ from typing import Any
 from treaty.core.command import Decision
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
+from treaty.core.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, AnyTable, ContextKey
 from treaty.core.view import Tables
 
 
@@ -77,14 +78,12 @@ class StoredCounts:
     @staticmethod
     def of(tables: Tables) -> "StoredCounts":
         """Count rows."""
-        unwritten = tables.get("context", (DEFAULT_CONTEXT,)) is None
-        subjects, versions, schemas, contexts = (
-            _size(tables, table) for table in ("subject", "version", "schema", "context")
-        )
+        unwritten = not tables.has(CONTEXT, ContextKey(DEFAULT_CONTEXT))
+        subjects, versions, schemas, contexts = (_size(tables, table) for table in (SUBJECT, VERSION, SCHEMA, CONTEXT))
         return StoredCounts(subjects, versions, schemas, contexts + unwritten)
 
 
-def _size(tables: Tables, table: str) -> int:
+def _size(tables: Tables, table: AnyTable) -> int:
     keys = tables.keys(table)
     return len(keys) if isinstance(keys, Sized) else sum(1 for _ in keys)
 

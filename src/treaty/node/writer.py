@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import CHAIN_COMMITS, QUEUE
 from treaty.core.root import roots_with
-from treaty.core.values import Outcome
+from treaty.core.state_tables import OUTCOME
 from treaty.log.log import AppendResult, Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.batch import CommitBatch, Decide, MemberReason, answer_from_outcome, build, read_ahead
 from treaty.node.environment import Environment
@@ -241,8 +241,9 @@ class Writer:
         """Tell whether the tables have the outcome of the first command that writes at the sequence of its commit."""
         if (command := batch.first_writer) is None:
             return True
-        first = self._follower.tables.get("outcome", command.command.outcome_key)
-        return isinstance(first, Outcome) and first.sequence == batch.commits[0].sequence
+        tables, key = self._follower.tables, command.command.outcome_key
+        first = None if (OUTCOME.name, key) in tables.quarantine else tables.get(OUTCOME, key)
+        return first is not None and first.sequence == batch.commits[0].sequence
 
     async def _on_conflict(self, batch: CommitBatch) -> None:
         """Somebody else was first: look what it was, and decide again, fewer at a time."""

@@ -20,7 +20,8 @@ from tests.simulation.runs.store import Door, Ground
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import FOLD_RECORDS
 from treaty.core.root import roots_after, roots_of
-from treaty.core.rows import Encoded, Key, decode_key
+from treaty.core.rows import Encoded, decode_key
+from treaty.core.table import Key
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.log import AppendResult, Log
 from treaty.log.memory import MemoryLog

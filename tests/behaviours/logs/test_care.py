@@ -8,9 +8,9 @@ import pytest
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
 from treaty.core import names
 from treaty.core.commit import START, Append, Commit, as_root, make_append
-from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.state_tables import IDS_SPARED, encodings_key, ids_key, ordinals_key
 from treaty.core.values import Counter, LogOrigin, Subject
 from treaty.log.log import AppendResult, Log, LogUnavailableError
 from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, read_head, read_rows, write_dump

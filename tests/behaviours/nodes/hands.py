@@ -6,9 +6,10 @@ from functools import partial
 
 from treaty.core.commit import START, as_root
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.state_tables import INDEXES, ORDERS, TABLES
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema, Version
-from treaty.core.view import ALL_KEYS, INDEXES, ORDERED_TABLES, ORDERS, counted, index_entries
+from treaty.core.view import ALL_KEYS, counted, index_entries
 from treaty.log.log import Log
 from treaty.node.node import Node
 from treaty.node.segment.build import Built
@@ -20,15 +21,15 @@ def seen(tables: DictTables | LayeredTables, rows: list[Row]) -> Callable[[int],
     """Questions by number that together look at everything which a state file holds."""
     questions: list[Callable[[], object]] = []
     for row in rows:
-        questions.append(partial(tables.get, row.table, row.key))
+        questions.append(partial(tables.get, TABLES[row.table], row.key))
         questions.append(partial(tables.share, row.table, row.key))
         for name, entry in index_entries(row):
             if INDEXES[name].key_of is None:
-                questions.append(partial(lambda *which: (*tables.find(*which),), name, entry))
+                questions.append(partial(lambda *which: (*tables.find(*which),), INDEXES[name], entry))
         group = counted(row)
         if group is not None:
-            questions.append(partial(tables.count, *group))
-    for order in sorted(ORDERS | ORDERED_TABLES):
+            questions.append(partial(tables.count, TABLES[group[0]], group[1]))
+    for order in ORDERS.values():
         questions.append(partial(lambda which: (*tables.walk(which, *ALL_KEYS),), order))
     questions.append(lambda: {*tables.rows()})
     questions.append(lambda: as_root(tables.roots))

@@ -21,6 +21,7 @@ from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, 
 from treaty.core.root import roots_after, roots_of
 from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.schema_engine import Answer, ParseSchema, Question, SchemaEngine
+from treaty.core.state_tables import OUTCOME, OutcomeKey
 from treaty.core.values import Outcome
 from treaty.core.view import View
 from treaty.log.log import AppendResult
@@ -110,7 +111,7 @@ async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone
         decide = node._writer._decide
 
         def failing(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
-            if command.command_id == "bad" and view.get("outcome", ("", "bad")) is not None:
+            if command.command_id == "bad" and view.get(OUTCOME, OutcomeKey("", "bad")) is not None:
                 raise KeyError("a fault")
             return decide(view, command, engine)
 

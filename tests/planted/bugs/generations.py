@@ -21,8 +21,8 @@ GENERATIONS = (
         (
             Edit(
                 PLACES + "_names",
-                "key = (*request.subject, generation, scheme, name)",
-                "key = (*request.subject, 0, scheme, name)",
+                "key = NameKey(*request.subject, generation, scheme, name)",
+                "key = NameKey(*request.subject, 0, scheme, name)",
             ),
         ),
         by_tests(LAWS + "test_a_subject_that_is_made_again_begins_anew"),
@@ -34,8 +34,8 @@ GENERATIONS = (
         (
             Edit(
                 REMOVAL + "remove_subject",
-                'return [Row("subject", tuple(subject), None),',
-                'return [Row("subject", tuple(subject), None), Row("counter", ("encodings", *subject, 0, ""), None),',
+                "return [make_tombstone(SUBJECT, subject),",
+                'return [make_tombstone(SUBJECT, subject), make_tombstone(COUNTER, COUNTER.key("encodings", *subject, 0, "")),',
             ),
         ),
         by_tests("laws/test_counters.py::test_the_counter_of_encoding_ids_stays_when_its_subject_goes"),

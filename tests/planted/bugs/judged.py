@@ -65,8 +65,8 @@ JUDGED = (
         "rule: a subject that is there is made with a policy",
         "A registration that names a policy sets it where the subject is there already.",
         "law.policies:created_config",
-        'if view.get("subject", tuple(subject)) is not None:',
-        'if view.get("subject", tuple(subject)) is view:',
+        "if view.get(SUBJECT, subject) is not None:",
+        "if view.get(SUBJECT, subject) is view:",
     ),
     rule(
         "rule: both directions have one range",
@@ -79,8 +79,8 @@ JUDGED = (
         "rule: a range begins after its version",
         "A range from a version on leaves out the version that it begins with.",
         "law.admission:_holds",
-        "ordinal_of(one[0]) >= range_.ordinal",
-        "ordinal_of(one[0]) > range_.ordinal",
+        "one[0].ordinal >= range_.ordinal",
+        "one[0].ordinal > range_.ordinal",
     ),
     rule(
         "rule: denial is forgotten",
@@ -142,15 +142,15 @@ JUDGED = (
         "rule: lookup_digest is not asked",
         "A schema that is another text of a stored one becomes a version of its own.",
         "law.lookup:same_version",
-        '("schema.lookup_digest", one.lookup_digest)',
-        '("schema.lookup_digest", "")',
+        "(SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)",
+        '(SCHEMA_BY_LOOKUP_DIGEST, "")',
     ),
     rule(
         "rule: a purge leaves the config",
         "A subject that is made again has the config of the one that was removed.",
         "law.deletion:whole_subject",
-        'for table in ("config", "mode"):',
-        "for table in ():",
+        "*remove_settings(view, Scope(*subject))",
+        "",
     ),
     rule(
         "rule: the latest version may be a deleted one",
@@ -207,7 +207,7 @@ JUDGED = (
         (
             Edit(
                 "treaty.core.command:Command.outcome_key",
-                "return (self.principal, self.command_id)",
+                "return OutcomeKey(self.principal, self.command_id)",
                 'return ("", self.command_id)',
             ),
         ),

@@ -70,9 +70,7 @@ POLICIES = (
         "A registration changes the policy of a subject that has versions.",
         (
             Edit(
-                "treaty.core.law.policies:created_config",
-                'if view.get("subject", tuple(subject)) is not None',
-                "if not subject",
+                "treaty.core.law.policies:created_config", "if view.get(SUBJECT, subject) is not None", "if not subject"
             ),
         ),
         by_tests(MADE + "test_a_subject_that_is_there_is_not_made_again"),

@@ -62,7 +62,7 @@ ROOTS = (
             Edit(
                 "treaty.core.tables:DictTables._put_in",
                 "add(self._roots, row.table, share)",
-                "add(self._roots, row.table, 0 if isinstance(value, Alien) else share)",
+                "add(self._roots, row.table, 0 if isinstance(value, UnreadableValue) else share)",
             ),
         ),
         by_tests(f"{TEXTS}::test_tables_give_back_the_texts_of_the_log"),

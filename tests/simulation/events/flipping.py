@@ -12,7 +12,8 @@ from tests.simulation.members import EPOCH, Site
 from tests.simulation.runs.table import Sql
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.policy import LEVELS
-from treaty.core.rows import UNROOTED, Alien, Encoded, decode_row, encode_row
+from treaty.core.rows import Encoded, UnreadableValue, decode_row, encode_row
+from treaty.core.state_tables import UNROOTED
 from treaty.core.values import ConfigValue, Mode
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.repair import accept_state, quarantine_rows
@@ -118,7 +119,7 @@ def _empty(base: Position, chance: random.Random) -> Append:
 
 
 def _is_read(row: Encoded) -> bool:
-    return not isinstance(decode_row(row).value, Alien)
+    return not isinstance(decode_row(row).value, UnreadableValue)
 
 
 def _check(site: Site) -> None:

@@ -8,6 +8,7 @@ from tests.simulation.members import EPOCH, Site
 from treaty.core import values
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.state_tables import COUNTER
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.repair import lower_id_counters
 from treaty.log.maintenance.restore import RestoreError
@@ -20,10 +21,10 @@ async def hold_up_and_free(site: Site, chance: random.Random) -> None:
 
     def far(base: Position) -> Append:
         state, rows = site.history.states[-1], list[Encoded]()
-        keys = sorted(key for key in state.keys("counter") if key[0] == "ids" and key[1])
+        keys = sorted(key for key in state.keys(COUNTER) if key[0] == "ids" and key[1])
         if keys:
             key = chance.choice(keys)
-            counter = state.get("counter", key)
+            counter = state.get(COUNTER, key)
             if isinstance(counter, values.Counter) and not counter.reserved:
                 rows.append(encode_row(Row("counter", key, values.Counter(counter.highest + FAR))))
         site.history.by_hand.update((row.table, row.key, row.value) for row in rows)

@@ -7,6 +7,7 @@ from tests.simulation.events.building import PATIENCE
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.state_tables import CONFIG
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.repair import quarantine_rows
 from treaty.log.maintenance.restore import RestoreError
@@ -14,7 +15,7 @@ from treaty.log.maintenance.restore import RestoreError
 
 async def damage_and_repair(site: Site, chance: random.Random) -> None:
     """Have a row appear that is no row: all nodes stop writing, and go on after its repair."""
-    live = [("config", key) for key in sorted(site.history.states[-1].keys("config"), key=str)]
+    live = [("config", key) for key in sorted(site.history.states[-1].keys(CONFIG), key=str)]
     table, key = chance.choice([*live, ("mode", ("subject", ".", "garbage"))])
     place = encode_row(Row(table, key, None))
 

@@ -8,10 +8,10 @@ from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.roots import plain, whole
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import START
-from treaty.core.counters import IDS_SPARED
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.log_origin import explain_unfinished_restore
-from treaty.core.rows import Key
+from treaty.core.state_tables import IDS_SPARED, TABLES
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
 from treaty.core.values import Counter
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError
@@ -72,9 +72,9 @@ def check_restored(before: DictTables, now: DictTables, *, gap: int) -> None:
 
 def _plain(tables: DictTables) -> dict[tuple[str, Key], object]:
     return {
-        (table, key): tables.get(table, key)
+        (table, key): tables.get(TABLES[table], key)
         for table in tables._tables
         if table not in LOG_LOCAL_TABLES
-        for key in tables.keys(table)
+        for key in tables.keys(TABLES[table])
         if (table, key) != ("counter", IDS_SPARED)
     }

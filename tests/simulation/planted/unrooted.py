@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from treaty.core.root import RootedTables
-from treaty.core.rows import Encoded, Key
+from treaty.core.rows import Encoded
+from treaty.core.table import Key
 from treaty.node import writer
 
 LAWS = {"root"}

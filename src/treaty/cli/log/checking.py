@@ -7,8 +7,8 @@ from pathlib import Path
 from treaty.core.commit import Position, as_root
 from treaty.core.indexes import wrong_indexes
 from treaty.core.soundness import Unsound, unsound
+from treaty.core.state_tables import INDEXES
 from treaty.core.tables import DictTables
-from treaty.core.view import INDEXES
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.segment import Segment
 from treaty.node.segment.statefile import StateFile, open_state
@@ -54,9 +54,7 @@ def _wrong_roots(file: StateFile, rows: DictTables) -> Iterator[Unsound]:
 
 
 def _stray(segment: Segment) -> Iterator[Unsound]:
-    for index in INDEXES:
+    for index in INDEXES.values():
         for number in segment.stray_marks(index):
-            message = (
-                f"it leads to row {number} of {INDEXES[index].table} by an entry that this does not claim; {REMEDY}"
-            )
-            yield Unsound("INDEX_WRONG", index, (), message)
+            message = f"it leads to row {number} of {index.table} by an entry that this does not claim; {REMEDY}"
+            yield Unsound("INDEX_WRONG", index.name, (), message)

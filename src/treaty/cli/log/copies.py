@@ -10,8 +10,9 @@ from treaty.cli.log.opened import opened, run
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.commit import Position
 from treaty.core.limits import DIFFERING_ROWS
-from treaty.core.rows import UNROOTED, Encoded
+from treaty.core.rows import Encoded
 from treaty.core.soundness import Unsound
+from treaty.core.state_tables import UNROOTED
 from treaty.core.tables import DictTables
 from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
 from treaty.node.segment.segment import SegmentDamagedError

@@ -20,7 +20,7 @@ from treaty.core.finding import Finding
 from treaty.core.law.references import meaning_of
 from treaty.core.law.reserved import reserved_findings
 from treaty.core.law.schemas import Read, answers
-from treaty.core.law.versions import Kept, latest_version, newest_first, ordinal_of, schema_row
+from treaty.core.law.versions import Kept, latest_version, newest_first, schema_row
 from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
 from treaty.core.schema import Metadata
@@ -118,7 +118,7 @@ def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) 
 def _holds(range_: VersionRange, at: int, one: Kept) -> bool:
     """Whether a range holds a version, which is the `at`-th of its part, the newest first."""
     if range_.kind == "till":
-        return ordinal_of(one[0]) >= range_.ordinal
+        return one[0].ordinal >= range_.ordinal
     if range_.kind == "latest":
         return at == 0
     return range_.kind != "none"  # all, and what nobody knows: a row that was changed by hand admits no more for it
@@ -132,7 +132,7 @@ def _same_part(view: View, partition: str, new: Read, one: Kept) -> bool:
     kind, _, name = partition.partition(":")
     if kind != "property":
         return True
-    old = schema_row(view, str(key[0]), version.schema_id).metadata or Metadata()
+    old = schema_row(view, key.context, version.schema_id).metadata or Metadata()
     return old.get(name) == (new.draft.metadata or Metadata()).get(name)
 
 
@@ -144,7 +144,7 @@ def _compared(
     view: View, engine: SchemaEngine, new: Read, against: list[Against], bar: Bar
 ) -> tuple[FailedVersion | None, tuple[Finding, ...]]:
     """Compare with versions, the first of `against` first: the first that fails, and what was found."""
-    olds = [(one, schema_row(view, str(one.version[0][0]), one.version[1].schema_id)) for one in against]
+    olds = [(one, schema_row(view, one.version[0].context, one.version[1].schema_id)) for one in against]
     for (one, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, engine), strict=True):
         number = one.version[1].number
         if old.format != new.draft.format:
@@ -171,7 +171,7 @@ def _pairs(
     for at, (one, old) in enumerate(olds):
         if old.format != new.draft.format or old.format not in engine.formats:
             continue
-        meaning = meaning_of(view, str(one.version[0][0]), old)
+        meaning = meaning_of(view, one.version[0].context, old)
         if one.backward:
             questions[at, "backward"] = CompareSchemas(new.meaning, meaning, strictness)
         if one.forward:
@@ -194,7 +194,7 @@ def _opaque(format_: str) -> Finding:
 
 def _refers_outside(view: View, engine: SchemaEngine, one: Kept, old: Schema) -> bool:
     """Whether a stored schema, an imported one, would be refused today for what it refers to."""
-    (told,) = answers(engine, (ParseSchema(meaning_of(view, str(one[0][0]), old)),))
+    (told,) = answers(engine, (ParseSchema(meaning_of(view, one[0].context, old)),))
     return isinstance(told, InvalidText) and any(fault.rule == BLOCKED for fault in told.faults)
 
 

@@ -31,46 +31,53 @@ from treaty.core.refusals import (
     SubjectAssociated,
 )
 from treaty.core.resource import TOPIC, Resource, ResourceAssociation
-from treaty.core.rows import Key
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import (
+    ASSOCIATION,
+    ASSOCIATION_BY_NAME,
+    ASSOCIATION_BY_SUBJECT,
+    ASSOCIATION_LISTED,
+    ASSOCIATION_OF_RESOURCE,
+    AssociationEntry,
+    AssociationKey,
+)
 from treaty.core.values import Association as Value
 from treaty.core.values import Used
 from treaty.core.view import ALL_KEYS, View, span
 
-Tied = tuple[Key, Value]
+Tied = tuple[AssociationKey, Value]
 """An association with its key (resource id, kind, subject)."""
 
 
-def of_subject(view: View, subject: Subject) -> tuple[Key, ...]:
+def of_subject(view: View, subject: Subject) -> tuple[AssociationKey, ...]:
     """Return the keys of a subject's associations."""
-    return tuple(view.find("association.subject", tuple(subject)))
+    return tuple(view.find(ASSOCIATION_BY_SUBJECT, subject))
 
 
 def has_association(view: View, subject: Subject) -> bool:
     """Tell whether a subject has an association."""
-    return any(view.find("association.subject", tuple(subject)))
+    return any(view.find(ASSOCIATION_BY_SUBJECT, subject))
 
 
 def of_resource(view: View, resource_id: str) -> list[Tied]:
     """Return the associations of a resource, by kind."""
-    return _rows(view, view.find("association.resource", (resource_id,)))
+    return _rows(view, view.find(ASSOCIATION_OF_RESOURCE, (resource_id,)))
 
 
 def of_name(view: View, name: str, namespace: str) -> list[Tied]:
     """Return the associations of resources by name and namespace, which may be `ANY`."""
-    return _rows(view, view.find("association.name", (namespace, name)))
+    return _rows(view, view.find(ASSOCIATION_BY_NAME, (namespace, name)))
 
 
-def _rows(view: View, keys: Iterable[Key]) -> list[Tied]:
-    rows = ((key, view.get("association", key)) for key in keys)
-    return [(key, value) for key, value in rows if isinstance(value, Value)]
+def _rows(view: View, keys: Iterable[AssociationKey]) -> list[Tied]:
+    rows = ((key, view.get(ASSOCIATION, key)) for key in keys)
+    return [(key, value) for key, value in rows if value is not None]
 
 
 def is_strong(view: View, subject: Subject) -> bool:
     """Tell whether a subject goes with a resource. A strong association is the only one of its subject."""
     return any(
-        value.lifecycle == "STRONG"
-        for _, value in _rows(view, islice(view.find("association.subject", tuple(subject)), 1))
+        value.lifecycle == "STRONG" for _, value in _rows(view, islice(view.find(ASSOCIATION_BY_SUBJECT, subject), 1))
     )
 
 
@@ -92,7 +99,7 @@ def refuse_strong_targets(view: View, parent: Subject, references: Iterable[Used
 def resource_of(one: Tied) -> Resource:
     """Return the resource of an association."""
     key, value = one
-    return Resource(value.resource, value.namespace, str(key[0]), value.type)
+    return Resource(value.resource, value.namespace, key.resource, value.type)
 
 
 def told_of_subject(view: View, subject: Subject) -> tuple[ResourceAssociation, ...]:
@@ -131,25 +138,29 @@ def _asked(view: View, request: ListAssociations) -> list[Tied]:
     match request.of:
         case OfName("-", namespace):
             places = islice(_places(view, request, namespace), *page)
-            return [one for place in places for one in _rows(view, view.find("association.listed", place))]
+            return [one for place in places for one in _rows(view, view.find(ASSOCIATION_LISTED, place))]
         case OfSubject(subject):
             ties = _rows(view, of_subject(view, subject))
         case OfName(name, namespace):
             ties = of_name(view, name, namespace)
         case OfId(resource_id):
             ties = of_resource(view, resource_id)
-    ordered = sorted((one for one in ties if _wanted(request, one[1].kind, one[1].lifecycle, one[1].type)), key=_order)
+    ordered = sorted((one for one in ties if _is_wanted(request, one[1])), key=_order)
     return ordered[slice(*page)]
 
 
-def _places(view: View, request: ListAssociations, namespace: str) -> Iterator[Key]:
+def _places(view: View, request: ListAssociations, namespace: str) -> Iterator[AssociationEntry]:
     """The places of all associations in a namespace (or `ANY`) in order, one by one; no row is looked at."""
     bounds = ALL_KEYS if namespace == ANY else span((namespace,))
-    places = view.walk("association.listed", *bounds)
-    return (place for place in places if _wanted(request, place[2], place[5], place[6]))
+    places = view.walk(ASSOCIATION_LISTED, *bounds)
+    return (one for one in places if _wanted(request, kind=one[2], lifecycle=one[5], type_=one[6]))
 
 
-def _wanted(request: ListAssociations, kind: object, lifecycle: object, type_: object) -> bool:
+def _is_wanted(request: ListAssociations, one: Value) -> bool:
+    return _wanted(request, kind=one.kind, lifecycle=one.lifecycle, type_=one.type)
+
+
+def _wanted(request: ListAssociations, *, kind: str, lifecycle: str, type_: str) -> bool:
     return (
         type_ == (request.type or TOPIC)
         and (not request.kinds or kind in request.kinds)

@@ -39,8 +39,9 @@ from treaty.core.permissions import of_associate, refuse_unless_met
 from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, StronglyAssociated, TooManyAssociations
 from treaty.core.requests import Scope
 from treaty.core.resource import TOPIC, Resource
-from treaty.core.rows import Key, Row
+from treaty.core.rows import Row, make_row
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import ASSOCIATION, ASSOCIATION_BY_GUID, AssociationKey
 from treaty.core.values import Association as Value
 from treaty.core.values import Version
 from treaty.core.view import View
@@ -124,7 +125,7 @@ def _refuse_bad_resource(resource: Resource, *, nameless: bool) -> None:
 def _known(view: View, resource: Resource) -> Resource:
     """Return the resource with its id; refuses one whose name or id is another's."""
     named = tied.of_name(view, resource.name, resource.namespace)
-    there = str(named[0][0][0]) if named else resource.id
+    there = named[0][0].resource if named else resource.id
     if not resource.id:
         return replace(resource, id=there)
     if there != resource.id:
@@ -170,7 +171,7 @@ def _tie(stage: Stage, resource: Resource, wish: AssociationSpec, *, update: boo
     new = _wished(stage, resource, wish, subject, old)
     if old is not None:
         _refuse_changed(old[1], new, wish, update=update)
-    key: Key = (resource.id, wish.kind, str(subject))
+    key = AssociationKey(resource.id, wish.kind, str(subject))
     _refuse_crowded(stage.view, subject, key, new, fresh=old is None)
     schema = None
     if wish.schema is not None:
@@ -184,7 +185,7 @@ def _tie(stage: Stage, resource: Resource, wish: AssociationSpec, *, update: boo
         raise tied.no_live_version(subject)
     if old is None or old[1] != new:
         refuse_if_readonly(stage.view, Scope(*subject))
-        stage.put((Row("association", key, new),))
+        stage.put((make_row(ASSOCIATION, key, new),))
     return AssociatedSubject(str(subject), wish.kind, new.lifecycle, new.frozen, schema)
 
 
@@ -228,7 +229,7 @@ def _given(stage: Stage, given: ImportedAssociation | None, subject: Subject) ->
         told = str(uuid.UUID(given.guid))
     except ValueError:
         raise invalid("guid", "must be a UUID", given.guid[:100]) from None
-    if any(stage.view.find("association.guid", (told,))):
+    if any(stage.view.find(ASSOCIATION_BY_GUID, (told,))):
         raise invalid("guid", "belongs to another association", told)
     return replace(given, guid=told)
 
@@ -256,7 +257,7 @@ def _refuse_changed(old: Value, new: Value, wish: AssociationSpec, *, update: bo
         raise tied.frozen(old)
 
 
-def _refuse_crowded(view: View, subject: Subject, key: Key, new: Value, *, fresh: bool) -> None:
+def _refuse_crowded(view: View, subject: Subject, key: AssociationKey, new: Value, *, fresh: bool) -> None:
     """A strong association stands alone, and weak ones are counted."""
     others = [other for other in tied.of_subject(view, subject) if other != key]
     if others and new.lifecycle == "STRONG":

@@ -7,13 +7,13 @@ from treaty.core.law.references import referrers
 from treaty.core.law.versions import Kept, oldest_hidden
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
-from treaty.core.rows import Key
-from treaty.core.view import VERSION_STATES, View
+from treaty.core.state_tables import CONTEXT, ENCODING_BY_VERSION, SCHEMA, SUBJECT, VERSION, VERSION_STATES
+from treaty.core.view import View
 
 
 def refuse_new_context(view: View) -> None:
     """Raise `TooLarge` where there are as many contexts as there may be."""
-    there = view.count("context", ())
+    there = view.count(CONTEXT, ())
     if there >= limits.CONTEXTS:
         raise TooLarge.of(
             "CONTEXTS",
@@ -25,7 +25,7 @@ def refuse_new_context(view: View) -> None:
 
 def refuse_new_subject(view: View, subject: Subject) -> None:
     """Raise `TooLarge` where its context has as many subjects as it may have."""
-    there = view.count("subject", (subject.context,))
+    there = view.count(SUBJECT, (subject.context,))
     if there >= limits.SUBJECTS_PER_CONTEXT:
         raise TooLarge.of(
             "SUBJECTS_PER_CONTEXT",
@@ -38,7 +38,7 @@ def refuse_new_subject(view: View, subject: Subject) -> None:
 
 def refuse_new_schema(view: View, subject: Subject) -> None:
     """Raise `TooLarge` where the subject's context has as many schemas as it may have."""
-    there = view.count("schema", (subject.context,))
+    there = view.count(SCHEMA, (subject.context,))
     if there >= limits.SCHEMAS_PER_CONTEXT:
         raise TooLarge.of(
             "SCHEMAS_PER_CONTEXT",
@@ -60,7 +60,7 @@ def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int) -> 
     """
     if ordinal < min(limits.VERSIONS_PER_SUBJECT, limits.VERSIONS_KEPT_PER_SUBJECT):
         return []
-    there = {state: view.count("version", (state, *subject)) for state in VERSION_STATES}
+    there = {state: view.count(VERSION, (state, *subject)) for state in VERSION_STATES}
     gone = {key for key, _ in going}
     live = there["live"] - sum(one.state == "live" for _, one in going)
     if live >= limits.VERSIONS_PER_SUBJECT:
@@ -92,5 +92,4 @@ def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int) -> 
 
 def _is_needed(view: View, one: Kept) -> bool:
     """Whether an encoding or a schema refers to a version."""
-    key: Key = one[0]
-    return any(view.find("encoding.version", key)) or any(referrers(view, one, deleted=True))
+    return any(view.find(ENCODING_BY_VERSION, one[0])) or any(referrers(view, one, deleted=True))

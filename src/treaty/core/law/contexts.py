@@ -2,18 +2,19 @@
 
 from dataclasses import replace
 
+from treaty.core import limits
 from treaty.core.answers import ContextMade, Contexts, Deleted
 from treaty.core.command import Command, Decision
-from treaty.core.counters import ids_key
 from treaty.core.law.capacity import refuse_new_context
 from treaty.core.law.ids import id_counter
-from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly
-from treaty.core.limits import COUNTER, NAME_LENGTH
+from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly, remove_settings
+from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject_of
 from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge
 from treaty.core.requests import DeleteContext, ListContexts, MakeContext, Scope
-from treaty.core.rows import Row
+from treaty.core.rows import make_row, make_tombstone
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import CONTEXT, COUNTER, SUBJECT, ContextKey, ids_key
 from treaty.core.values import Context
 from treaty.core.view import View, span
 
@@ -23,13 +24,13 @@ def make_context(view: View, command: Command[MakeContext], engine: SchemaEngine
     request = command.request
     context = request.context
     _refuse_bad_context(context)
-    if not 0 <= request.highest_id <= COUNTER:
+    if not 0 <= request.highest_id <= limits.COUNTER:
         raise TooLarge.of(
             "COUNTER",
             f"highest id {request.highest_id}",
             path="/highestId",
             new=str(request.highest_id),
-            allowed=f"0 to {COUNTER}",
+            allowed=f"0 to {limits.COUNTER}",
         )
     mode = mode_in_force(view, Scope(context))
     if mode not in IMPORTING:
@@ -42,11 +43,11 @@ def make_context(view: View, command: Command[MakeContext], engine: SchemaEngine
     counter = id_counter(view, context)
     highest = counter.highest
     rows = []
-    if view.get("context", (context,)) is None:
+    if view.get(CONTEXT, ContextKey(context)) is None:
         refuse_new_context(view)
-        rows.append(Row("context", (context,), Context()))
+        rows.append(make_row(CONTEXT, ContextKey(context), Context()))
     if request.highest_id > highest:
-        rows.append(Row("counter", ids_key(context), replace(counter, highest=request.highest_id)))
+        rows.append(make_row(COUNTER, ids_key(context), replace(counter, highest=request.highest_id)))
     return Decision(tuple(rows), ContextMade(context, max(highest, request.highest_id)))
 
 
@@ -68,7 +69,7 @@ def delete_context(view: View, command: Command[DeleteContext], engine: SchemaEn
     """
     request = command.request
     context = request.context
-    if any(view.walk("subject", *span((context,)))):
+    if any(view.walk(SUBJECT, *span((context,)))):
         raise NotEmpty.of(
             "CONTEXT_NOT_EMPTY",
             f"The specified context '{context}' is not empty.",
@@ -78,17 +79,14 @@ def delete_context(view: View, command: Command[DeleteContext], engine: SchemaEn
     refuse_if_readonly(view, Scope(context))
     if context == DEFAULT_CONTEXT:
         return Decision((), Deleted(()))
-    rows = [Row("context", (context,), None)] if view.get("context", (context,)) is not None else []
-    rows.extend(
-        Row(table, ("context", context, ""), None)
-        for table in ("config", "mode")
-        if view.get(table, ("context", context, "")) is not None
-    )
+    key = ContextKey(context)
+    rows = [make_tombstone(CONTEXT, key)] if view.get(CONTEXT, key) is not None else []
+    rows.extend(remove_settings(view, Scope(context)))
     return Decision(tuple(rows), Deleted(()))
 
 
 def list_contexts(view: View, command: Command[ListContexts], engine: SchemaEngine) -> Decision[Contexts]:
     """List contexts; the default one is always there."""
     request = command.request
-    names = sorted({DEFAULT_CONTEXT, *(str(key[0]) for key in view.keys("context"))})
+    names = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT))})
     return Decision((), Contexts(tuple(name for name in names if name.startswith(request.prefix))))

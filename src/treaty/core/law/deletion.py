@@ -10,13 +10,14 @@ from treaty.core.command import Command, Decision
 from treaty.core.law.associations import associated, has_association, no_live_version
 from treaty.core.law.references import refuse_if_referenced
 from treaty.core.law.removal import remove_subject, remove_version, remove_versions
-from treaty.core.law.settings import refuse_if_readonly, scope_key
+from treaty.core.law.settings import refuse_if_readonly, remove_settings
 from treaty.core.law.versions import Kept, kept, newest_first, no_subject, select, shown, subject_of_key
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
-from treaty.core.rows import Row
+from treaty.core.rows import Row, make_row
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import VERSION
 from treaty.core.view import View
 
 
@@ -47,7 +48,7 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     refuse_if_readonly(view, Scope(*subject))
     answer = Deleted((version.number,))
     if not request.permanent:
-        return Decision((Row("version", key, replace(version, state="soft")),), answer)
+        return Decision((make_row(VERSION, key, replace(version, state="soft")),), answer)
     rows = remove_version(view, one)
     if all(other[0] == key for other in newest_first(view, subject, "all")):
         rows = whole_subject(view, subject)
@@ -92,15 +93,10 @@ def _lives_without(view: View, one: Kept) -> bool:
 
 
 def _softly(one: Kept) -> Row:
-    return Row("version", one[0], replace(one[1], state="soft"))
+    return make_row(VERSION, one[0], replace(one[1], state="soft"))
 
 
 def whole_subject(view: View, subject: Subject) -> list[Row]:
     """Everything of a subject: what is made again under its name is somebody else."""
     versions = kept(view, subject)
-    rows = [*remove_versions(view, versions), *remove_subject(view, subject)]
-    for table in ("config", "mode"):
-        key = scope_key(Scope(*subject))
-        if view.get(table, key) is not None:
-            rows.append(Row(table, key, None))
-    return rows
+    return [*remove_versions(view, versions), *remove_subject(view, subject), *remove_settings(view, Scope(*subject))]

@@ -22,7 +22,7 @@ def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decisi
     refuse_bad_rules(request.merge_rules)
     refuse_bad_subject(request.subject)
     key, version = select(view, request.subject, request.version)
-    schema = schema_row(view, str(key[0]), version.schema_id)
+    schema = schema_row(view, key.context, version.schema_id)
     rules = request.rules or _merged(schema.rules, request.merge_rules, request.remove_rules)
     refuse_bad_rules(rules)
     metadata = schema.metadata if request.metadata is None else request.metadata

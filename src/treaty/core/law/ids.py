@@ -6,17 +6,17 @@ above the rest hold up; those are kept in the counter's row as reserved, and pas
 
 from dataclasses import replace
 
-from treaty.core.counters import IDS_SPARED, ids_key
-from treaty.core.limits import COUNTER, ID_GAP
+from treaty.core import limits
+from treaty.core.limits import ID_GAP
 from treaty.core.refusals import TooLarge
+from treaty.core.state_tables import COUNTER, IDS_SPARED, SCHEMA, SchemaKey, ids_key
 from treaty.core.values import Counter
 from treaty.core.view import View
 
 
 def id_counter(view: View, context: str) -> Counter:
     """Return the counter of a context's ids."""
-    value = view.get("counter", ids_key(context))
-    return value if isinstance(value, Counter) else Counter(0)
+    return view.get(COUNTER, ids_key(context)) or Counter(0)
 
 
 def next_id(view: View, context: str) -> int:
@@ -26,16 +26,16 @@ def next_id(view: View, context: str) -> int:
     for low, high in counter.reserved:
         if low <= schema_id <= high:
             schema_id = high + 1
-    while view.get("schema", (context, schema_id)) is not None:  # a counter that was lowered in another way
+    while view.get(SCHEMA, SchemaKey(context, schema_id)) is not None:  # a counter that was lowered in another way
         schema_id += 1
-    if schema_id > COUNTER:
-        raise TooLarge.of("COUNTER", "counter ids is used up", allowed=f"at most {COUNTER}")
+    if schema_id > limits.COUNTER:
+        raise TooLarge.of("COUNTER", "counter ids is used up", allowed=f"at most {limits.COUNTER}")
     return schema_id
 
 
 def _highest(view: View, counter: Counter) -> int:
-    spared = view.get("counter", IDS_SPARED)
-    return max(counter.highest, spared.highest if isinstance(spared, Counter) else 0)
+    spared = view.get(COUNTER, IDS_SPARED)
+    return max(counter.highest, spared.highest if spared else 0)
 
 
 def raised(counter: Counter, schema_id: int) -> Counter:
@@ -47,8 +47,8 @@ def raised(counter: Counter, schema_id: int) -> Counter:
 
 def refuse_far_id(view: View, context: str, schema_id: int) -> None:
     """Raise `TooLarge` for an id that an importer gives and that would use up too many below it."""
-    if schema_id > COUNTER:
-        raise TooLarge.of("COUNTER", f"schema id {schema_id}", allowed=f"at most {COUNTER}")
+    if schema_id > limits.COUNTER:
+        raise TooLarge.of("COUNTER", f"schema id {schema_id}", allowed=f"at most {limits.COUNTER}")
     counter = id_counter(view, context)
     highest = _highest(view, counter)
     if schema_id > highest + ID_GAP and not any(low <= schema_id <= high for low, high in counter.reserved):

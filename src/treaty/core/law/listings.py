@@ -7,22 +7,32 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, groupby, islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from treaty.core import answers, requests
+from treaty.core import answers, limits, requests
 from treaty.core.command import Command, Decision
-from treaty.core.counters import ids_key
 from treaty.core.law.associations import told_of_subject
 from treaty.core.law.settings import own_config, own_mode, scope_key
 from treaty.core.law.versions import STATES, Kept, found, latest_version, rows_of, schema_row, subject_of_key
-from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.resource import ResourceAssociation
-from treaty.core.rows import Key
 from treaty.core.schema import RuleSet
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.values import Counter
+from treaty.core.state_tables import (
+    CONFIG,
+    CONFIG_BY_ALIAS,
+    CONTEXT,
+    COUNTER,
+    MODE,
+    VERSION_BY_NUMBER,
+    VERSION_LISTED,
+    ListedEntry,
+    NumberEntry,
+    ScopeKey,
+    ids_key,
+)
+from treaty.core.table import Key, Table
 from treaty.core.view import View, after, past, span
 
 T = TypeVar("T")
@@ -56,7 +66,7 @@ def _stretches(view: View, prefix: Subject) -> list[Stretch]:
     low, high = prefix.name, past(prefix.name)
     if prefix.context != EVERYWHERE:
         return [Stretch((0, ""), prefix.context, low, high)]
-    others = {str(key[0]) for key in view.keys("context")} - {DEFAULT_CONTEXT}
+    others = {key.context for key in view.keys(CONTEXT)} - {DEFAULT_CONTEXT}
     first = Stretch((0, ""), DEFAULT_CONTEXT, low, _OTHERS if high is None else min(high, _OTHERS))
     middle = (Stretch((1, f":{context}:"), context, low, high) for context in others)
     last = Stretch((2, ""), DEFAULT_CONTEXT, max(low, _OTHERS), high)
@@ -101,28 +111,28 @@ def _names(view: View, visible: requests.Visible, one: Stretch, beyond: Key) -> 
     """Qualified names in a stretch: straight from the index, because there may be very many."""
     keys = _listed(view, visible, one, beyond)
     if one.context == DEFAULT_CONTEXT:
-        return (str(key[2]) for key in keys)
-    return (f":{key[1]}:{key[2]}" for key in keys)
+        return (name for _, _, name in keys)
+    return (f":{context}:{name}" for _, context, name in keys)
 
 
-def _listed(view: View, visible: requests.Visible, one: Stretch, beyond: Key) -> Iterator[Key]:
+def _listed(view: View, visible: requests.Visible, one: Stretch, beyond: Key) -> Iterator[ListedEntry]:
     """Entries (state, context, name) of subjects with a version that may be seen; one is deleted when nothing of it lives."""
-    live = view.walk("version.listed", *one.bounds("live", beyond=beyond))
+    live = view.walk(VERSION_LISTED, *one.bounds("live", beyond=beyond))
     if visible == "live":
         return live
-    soft = view.walk("version.listed", *one.bounds("soft", beyond=beyond))
+    soft = view.walk(VERSION_LISTED, *one.bounds("soft", beyond=beyond))
     if visible == "deleted":
-        return (key for key in soft if not any(view.find("version.listed", ("live", *key[1:]))))
+        return (key for key in soft if not any(view.find(VERSION_LISTED, ("live", *key[1:]))))
     return (next(same) for _, same in groupby(merge(live, soft, key=_place), _place))
 
 
-def _place(entry: Key) -> Key:
+def _place(entry: ListedEntry | NumberEntry) -> Key:
     return entry[1:]
 
 
 def _page(entries: Iterable[T], request: Paged, limit: int) -> Iterator[T]:
-    offset = min(max(0, request.offset), COUNTER) if request.after is None else 0
-    return islice(entries, offset, offset + min(max(0, limit), COUNTER))
+    offset = min(max(0, request.offset), limits.COUNTER) if request.after is None else 0
+    return islice(entries, offset, offset + min(max(0, limit), limits.COUNTER))
 
 
 def list_schemas(
@@ -144,7 +154,7 @@ def list_schemas(
 def _is_wanted(view: View, request: requests.ListSchemas, one: Kept) -> bool:
     key, version = one
     if request.rule_type:
-        rules = schema_row(view, str(key[0]), version.schema_id).rules or RuleSet()
+        rules = schema_row(view, key.context, version.schema_id).rules or RuleSet()
         if all(rule.type != request.rule_type for rule in (*rules.migration, *rules.domain, *rules.encoding)):
             return False
     if not _asks_who_is_tied(request):
@@ -171,14 +181,14 @@ def _associated(view: View, subject: Subject, request: requests.ListSchemas) -> 
 
 
 def _aliases(view: View, subject: Subject) -> tuple[str, ...]:
-    keys = view.find("config.alias", tuple(subject))
-    return tuple(sorted(str(Subject(str(key[1]), str(key[2]))) for key in keys))
+    keys = view.find(CONFIG_BY_ALIAS, subject)
+    return tuple(sorted(str(Subject(key.context, key.subject)) for key in keys))
 
 
 def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
     states, last = STATES[request.visible], request.after or (None, 0)
     for one, beyond in _onwards(view, request.prefix, *last):
-        walks = (view.walk("version.number", *one.bounds(state, beyond=beyond)) for state in states)
+        walks = (view.walk(VERSION_BY_NUMBER, *one.bounds(state, beyond=beyond)) for state in states)
         yield from rows_of(view, merge(*walks, key=_place))
 
 
@@ -186,7 +196,7 @@ def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
     listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
     for one, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
         for _, context, name in _listed(view, listed, one, beyond):
-            latest = latest_version(view, Subject(str(context), str(name)), request.visible)
+            latest = latest_version(view, Subject(context, name), request.visible)
             if latest is not None:
                 yield latest
 
@@ -198,20 +208,21 @@ def list_settings(
     request = command.request
     last = scope_key(request.after) if request.after else ()
     keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
-    page = _page(keys, request, min(request.limit, SETTINGS_PAGE))
+    page = _page(keys, request, min(request.limit, limits.SETTINGS_PAGE))
     return Decision((), answers.Settings(tuple(_setting(view, key) for key in page)))
 
 
-def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[Key]]:
+def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKey]]:
     """Keys of settings under a prefix, in several lists that are each in order; a walk begins at `last`."""
-    contexts = sorted({DEFAULT_CONTEXT, *(str(key[0]) for key in view.keys("context"))})
+    contexts = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT))})
     if not prefix.name:
-        yield [("context", one, "") for one in contexts if prefix.context in {EVERYWHERE, one}]
-    for table in ("config", "mode"):
+        yield [ScopeKey("context", one, "") for one in contexts if prefix.context in {EVERYWHERE, one}]
+    orders: tuple[Table[ScopeKey, Any], ...] = (CONFIG, MODE)
+    for table in orders:
         if prefix.context == EVERYWHERE:
             keys = view.walk(table, max(("",), last), ("t",))  # up to "subject"
             yield (
-                (key for key in keys if key[0] == "subject" and str(key[2]).startswith(prefix.name))
+                (key for key in keys if key.scope == "subject" and key.subject.startswith(prefix.name))
                 if prefix.name
                 else keys
             )
@@ -222,14 +233,14 @@ def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[Key]]:
         yield view.walk(table, max(low, last), high)
 
 
-def _setting(view: View, key: Key) -> answers.Setting:
-    kind, context, name = map(str, key)
+def _setting(view: View, key: ScopeKey) -> answers.Setting:
+    kind, context, name = key
     scope = Scope(context, name if kind == "subject" else None)
-    highest = view.get("counter", ids_key(context)) if kind == "context" else None
+    highest = view.get(COUNTER, ids_key(context)) if kind == "context" else None
     return answers.Setting(
         context=context,
         name=scope.name,
         config=own_config(view, scope),
         mode=own_mode(view, scope),
-        highest_id=highest.highest if isinstance(highest, Counter) else 0,
+        highest_id=highest.highest if highest else 0,
     )

@@ -21,7 +21,6 @@ from treaty.core.law.versions import (
     latest_version,
     newest_first,
     no_subject,
-    ordinal_of,
     same_name_elsewhere,
     schema_row,
     select,
@@ -32,7 +31,8 @@ from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, Versio
 from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import InvalidText, SchemaEngine
-from treaty.core.values import Subject as SubjectValue
+from treaty.core.state_tables import SCHEMA_BY_GUID, SCHEMA_BY_LOOKUP_DIGEST, SUBJECT, SchemaKey
+from treaty.core.table import Index
 from treaty.core.view import View
 
 FEW_IDS = 64
@@ -81,8 +81,8 @@ def matching(view: View, subject: Subject, one: Read, visible: Visible) -> Kept 
 def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
     """Return the newest version of the subject that is this schema: by identity, else by its lookup digest."""
     states = STATES["all" if visible == "all" else "live"]
-    for index, entry in (("schema.guid", one.guid), ("schema.lookup_digest", one.lookup_digest)):
-        ids = [int(key[1]) for key in islice(view.find(index, (subject.context, entry)), FEW_IDS + 1)]
+    for index, entry in ((SCHEMA_BY_GUID, one.guid), (SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)):
+        ids = [key.id for key in islice(view.find(index, (subject.context, entry)), FEW_IDS + 1)]
         if not ids:
             continue
         candidates = (
@@ -97,15 +97,15 @@ def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> K
     return None
 
 
-def _fits(view: View, kept: Kept, one: Read, index: str) -> bool:
-    schema = schema_row(view, str(kept[0][0]), kept[1].schema_id)
-    if index == "schema.lookup_digest":
+def _fits(view: View, kept: Kept, one: Read, index: Index[tuple[str, str], SchemaKey]) -> bool:
+    schema = schema_row(view, kept[0].context, kept[1].schema_id)
+    if index is SCHEMA_BY_LOOKUP_DIGEST:
         return schema.lookup_digest == one.lookup_digest
     return (schema.guid, schema.references) == (one.guid, one.used)  # a guid does not cover what stands at a reference
 
 
 def _place(one: Kept) -> tuple[int, int]:
-    return one[1].number, ordinal_of(one[0])
+    return one[1].number, one[0].ordinal
 
 
 def _with_latest_extras(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
@@ -152,8 +152,8 @@ def _named(view: View, request: Check, latest: Kept | None) -> Kept | None:
 
 def _refuse_unknown_format(view: View, subject: Subject, draft: Draft, engine: SchemaEngine) -> None:
     """Only a subject of another dialect may hold what nobody here can read."""
-    row = view.get("subject", tuple(subject))
-    if not isinstance(row, SubjectValue) or row.origin == "confluent":
+    row = view.get(SUBJECT, subject)
+    if row is None or row.origin == "confluent":
         refuse_unknown_format(draft, engine)
 
 

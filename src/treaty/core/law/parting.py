@@ -14,8 +14,9 @@ from treaty.core.refusals import Forbidden
 from treaty.core.requests import Scope
 from treaty.core.resource import TOPIC
 from treaty.core.rights import Access, Permission
-from treaty.core.rows import Row
+from treaty.core.rows import make_tombstone
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import ASSOCIATION
 from treaty.core.view import View
 
 
@@ -45,7 +46,7 @@ def part(stage: Stage, resource_id: str, type_: str, kinds: tuple[str, ...], *, 
     going = frozenset(subject_of(one[1].subject) for one in ties if cascade and one[1].lifecycle == "STRONG")
     for one in ties:
         _refuse_unfit(stage, one, going)
-    stage.put(Row("association", key, None) for key, _ in ties)
+    stage.put(make_tombstone(ASSOCIATION, key) for key, _ in ties)
     for subject in sorted(going):
         stage.put(whole_subject(stage.view, subject))
 

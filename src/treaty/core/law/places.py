@@ -3,9 +3,9 @@
 import hashlib
 from dataclasses import replace
 
+from treaty.core import limits
 from treaty.core.answers import Forced, Registered, VersionFound
 from treaty.core.command import Command, Decision
-from treaty.core.counters import ids_key, ordinals_key, types_key
 from treaty.core.law.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
 from treaty.core.law.ids import id_counter, next_id, raised, refuse_far_id
 from treaty.core.law.references import is_used, referrers, refuse_if_referenced
@@ -13,12 +13,31 @@ from treaty.core.law.removal import remove_versions, with_hidden
 from treaty.core.law.schemas import Read
 from treaty.core.law.settings import scope_key
 from treaty.core.law.versions import Kept, as_sent, highest_number, numbered, with_schema
-from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
 from treaty.core.requests import Creation, Register, Scope
-from treaty.core.rows import Key, Row
+from treaty.core.rows import Row, make_row
 from treaty.core.seen import Seen
+from treaty.core.state_tables import (
+    CONFIG,
+    CONTENT,
+    CONTEXT,
+    COUNTER,
+    NAME,
+    SCHEMA,
+    SCHEMA_BY_GUID,
+    SUBJECT,
+    VERSION,
+    ContentKey,
+    ContextKey,
+    CounterKey,
+    NameKey,
+    SchemaKey,
+    VersionKey,
+    ids_key,
+    ordinals_key,
+    types_key,
+)
 from treaty.core.values import ConfigValue, Content, Context, Counter, Name, PolicyValue, Schema, Version
 from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View
@@ -59,24 +78,24 @@ def new_version(
         format=new.draft.format,
         type_name=new.parsed.type_name,
         type_version=type_version,
-        content=content.key[0] if content else "",  # type: ignore[arg-type]
+        content=content.sha256 if content else "",
         forced=Forced(request.force.who, request.force.why) if request.force else None,
         imported=imported,
         policy=policy,
         properties=request.properties,
         time=command.time if request.time < 0 else request.time,
     )
-    key: Key = (*request.subject, generation, ordinal)
+    key = VersionKey(*request.subject, generation, ordinal)
     rows = (
         *home,
         *_own_config(view, request.subject, made),
         *schema_rows,
         *vanishing,
         *remove_versions(view, removed, spare_schema=schema_id),
-        *((content,) if content else ()),
-        Row("version", key, version),
-        Row("counter", ordinals, Counter(ordinal)),
-        Row("counter", types, Counter(type_version)),
+        *((make_row(CONTENT, content, Content(_sent(new))),) if content else ()),
+        make_row(VERSION, key, version),
+        make_row(COUNTER, ordinals, Counter(ordinal)),
+        make_row(COUNTER, types, Counter(type_version)),
         *_names(view, request, generation, ordinal),
     )
     return Decision(rows, Registered(_told(request, new, version, ordinal), created=True))
@@ -113,17 +132,17 @@ def _number(view: View, request: Register, *, imported: bool) -> int:
             new=str(request.number),
             allowed=str(number),
         )
-    if number > COUNTER:
-        raise TooLarge.of("COUNTER", f"version number {number}", allowed=f"at most {COUNTER}")
+    if number > limits.COUNTER:
+        raise TooLarge.of("COUNTER", f"version number {number}", allowed=f"at most {limits.COUNTER}")
     return number
 
 
-def _next(view: View, key: Key) -> int:
+def _next(view: View, key: CounterKey) -> int:
     """Return the number after the highest that a counter ever gave; the first one is 0."""
-    value = view.get("counter", key)
-    number = value.highest + 1 if isinstance(value, Counter) else 0
-    if number > COUNTER:
-        raise TooLarge.of("COUNTER", f"counter {key[0]} is used up", allowed=f"at most {COUNTER}")
+    value = view.get(COUNTER, key)
+    number = value.highest + 1 if value else 0
+    if number > limits.COUNTER:
+        raise TooLarge.of("COUNTER", f"counter {key.kind} is used up", allowed=f"at most {limits.COUNTER}")
     return number
 
 
@@ -143,21 +162,22 @@ def _schema(view: View, command: Command[Register], new: Read) -> tuple[int, tup
     )
     key, counter = ids_key(context), id_counter(view, context)
     if request.schema_id < 0:
-        for same in view.find("schema.guid", (context, new.guid)):
+        for same in view.find(SCHEMA_BY_GUID, (context, new.guid)):
             if _means_the_same(view, same, value):
-                return int(same[1]), ()
+                return same.id, ()
         refuse_new_schema(view, request.subject)
         schema_id = next_id(view, context)
         given = replace(counter, highest=schema_id)
-        return schema_id, (Row("schema", (context, schema_id), value), Row("counter", key, given))
-    there = view.get("schema", (context, request.schema_id))
-    if isinstance(there, Schema):
+        return schema_id, (make_row(SCHEMA, SchemaKey(context, schema_id), value), make_row(COUNTER, key, given))
+    chosen = SchemaKey(context, request.schema_id)
+    there = view.get(SCHEMA, chosen)
+    if there is not None:
         if there.guid != new.guid:
             raise NotPermitted.of(
                 "ID_TAKEN",
                 f"Overwrite new schema with id {request.schema_id} in context {context} is not permitted.",
                 subject=str(request.subject),
-                old=there.guid if _may_be_read(view, command, (context, request.schema_id)) else "",
+                old=there.guid if _may_be_read(view, command, chosen) else "",
                 new=new.guid,
                 allowed="another id, or the schema that has this one",
             )
@@ -165,20 +185,20 @@ def _schema(view: View, command: Command[Register], new: Read) -> tuple[int, tup
     refuse_far_id(view, context, request.schema_id)
     refuse_new_schema(view, request.subject)
     return request.schema_id, (
-        Row("schema", (context, request.schema_id), value),
-        Row("counter", key, raised(counter, request.schema_id)),
+        make_row(SCHEMA, chosen, value),
+        make_row(COUNTER, key, raised(counter, request.schema_id)),
     )
 
 
-def _may_be_read(view: View, command: Command[Register], schema: Key) -> bool:
+def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> bool:
     """Whether who asks may read some version of a schema; that its id is taken they are told in any case."""
     return command.access is None or is_used(Seen(view, command.access), schema)
 
 
-def _means_the_same(view: View, key: Key, value: Schema) -> bool:
+def _means_the_same(view: View, key: SchemaKey, value: Schema) -> bool:
     """A guid covers subject and number of a reference, not what stands there: after a purge it may be another schema."""
-    there = view.get("schema", key)
-    return isinstance(there, Schema) and there.references == value.references
+    there = view.get(SCHEMA, key)
+    return there is not None and there.references == value.references
 
 
 def _replaced(view: View, subject: Subject, number: int) -> list[Kept]:
@@ -193,27 +213,29 @@ def _replaced(view: View, subject: Subject, number: int) -> list[Kept]:
 def _vanishing(view: View, subject: Subject, schema_id: int, removed: list[Kept]) -> list[Row]:
     """Softly deleted versions of the same schema become hidden, unless something still refers to them."""
     return [
-        Row("version", one[0], replace(one[1], state="hidden"))
+        make_row(VERSION, one[0], replace(one[1], state="hidden"))
         for one in with_schema(view, subject, schema_id, ("soft",))
         if one not in removed and not any(referrers(view, one, deleted=True))
     ]
 
 
-def _content(new: Read) -> Row | None:
-    if new.draft.text == new.parsed.canonical:
-        return None
-    data = new.draft.text.encode("utf-8", "surrogatepass")
-    return Row("content", (hashlib.sha256(data).hexdigest(),), Content(data))
+def _content(new: Read) -> ContentKey | None:
+    """The key of the bytes as they were sent; None where they are the canonical text."""
+    return None if new.draft.text == new.parsed.canonical else ContentKey(hashlib.sha256(_sent(new)).hexdigest())
+
+
+def _sent(new: Read) -> bytes:
+    return new.draft.text.encode("utf-8", "surrogatepass")
 
 
 def _home(view: View, subject: Subject, creation: Creation) -> tuple[tuple[Row, ...], int]:
     """Rows for a context and a subject that are not there yet, and the generation of the subject."""
     rows: list[Row] = []
-    if view.get("context", (subject.context,)) is None:
+    if view.get(CONTEXT, ContextKey(subject.context)) is None:
         refuse_new_context(view)
-        rows.append(Row("context", (subject.context,), Context()))
-    there = view.get("subject", tuple(subject))
-    if isinstance(there, SubjectValue):
+        rows.append(make_row(CONTEXT, ContextKey(subject.context), Context()))
+    there = view.get(SUBJECT, subject)
+    if there is not None:
         return tuple(rows), there.generation
     refuse_new_subject(view, subject)
     made = SubjectValue(
@@ -224,21 +246,21 @@ def _home(view: View, subject: Subject, creation: Creation) -> tuple[tuple[Row, 
         identity=creation.identity,
         properties=creation.properties,
     )
-    return (*rows, Row("subject", tuple(subject), made)), made.generation
+    return (*rows, make_row(SUBJECT, subject, made)), made.generation
 
 
 def _own_config(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
     """The row of the config that a subject is made with, unless it stands there already."""
     key = scope_key(Scope(*subject))
-    return () if config is None or view.get("config", key) == config else (Row("config", key, config),)
+    return () if config is None or view.get(CONFIG, key) == config else (make_row(CONFIG, key, config),)
 
 
 def _names(view: View, request: Register, generation: int, ordinal: int) -> tuple[Row, ...]:
     rows = []
     for scheme, name in request.names:
-        key = (*request.subject, generation, scheme, name)
-        there = view.get("name", key)
-        if isinstance(there, Name):
+        key = NameKey(*request.subject, generation, scheme, name)
+        there = view.get(NAME, key)
+        if there is not None:
             raise NameTaken.of(
                 "NAME_TAKEN",
                 f"Another version of subject '{request.subject}' is called {name} ({scheme})",
@@ -247,5 +269,5 @@ def _names(view: View, request: Register, generation: int, ordinal: int) -> tupl
                 new=f"ordinal {ordinal}",
                 allowed="another name",
             )
-        rows.append(Row("name", key, Name(ordinal)))
+        rows.append(make_row(NAME, key, Name(ordinal)))
     return tuple(rows)

@@ -24,6 +24,7 @@ from treaty.core.policy import (
 from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
 from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import SUBJECT
 from treaty.core.values import ConfigValue
 from treaty.core.view import View
 
@@ -188,7 +189,7 @@ def created_config(view: View, subject: Subject, chosen: Config | None, engine: 
     """
     if chosen is None:
         return None
-    if view.get("subject", tuple(subject)) is not None:
+    if view.get(SUBJECT, subject) is not None:
         raise NotPermitted.of(
             "CREATE_WITH_POLICY",
             f"Subject {subject} is there already, so it can't be made with a policy",

@@ -6,7 +6,6 @@ from itertools import chain
 
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
-from treaty.core.counters import ids_key
 from treaty.core.law.references import is_used, referrers, uses
 from treaty.core.law.tagging import tags_told
 from treaty.core.law.versions import (
@@ -19,14 +18,15 @@ from treaty.core.law.versions import (
     no_subject,
     numbers,
     same_name_elsewhere,
+    schema_row,
     select,
     subject_of_key,
 )
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound, SchemaNotFound
-from treaty.core.rows import Key
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.values import Counter, Outcome, Schema
+from treaty.core.state_tables import COUNTER, OUTCOME, SCHEMA_EVERYWHERE, OutcomeKey, SchemaKey, ids_key
+from treaty.core.table import Key
 from treaty.core.view import View
 
 
@@ -36,17 +36,18 @@ def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaE
     key = _schema_key(view, request.schema_id, request.subject)
     told = _told(view, key, request.subject)
     if request.find_tags:
-        told = replace(told, tags=tags_told(view, str(key[0]), int(key[1]), engine, request.find_tags))
+        told = replace(told, tags=tags_told(view, key.context, key.id, engine, request.find_tags))
     if request.max_id:
-        highest = view.get("counter", ids_key(str(key[0])))
-        told = replace(told, max_id=highest.highest if isinstance(highest, Counter) else 0)
+        highest = view.get(COUNTER, ids_key(key.context))
+        told = replace(told, max_id=highest.highest if highest else 0)
     return Decision((), told)
 
 
-def _schema_key(view: View, schema_id: int, subject: Subject | None) -> Key:
+def _schema_key(view: View, schema_id: int, subject: Subject | None) -> SchemaKey:
     for context in _contexts(view, subject):
-        if is_used(view, (context, schema_id)):  # a schema is there while a version is
-            return (context, schema_id)
+        key = SchemaKey(context, schema_id)
+        if is_used(view, key):  # a schema is there while a version is
+            return key
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {schema_id} not found", version=str(schema_id))
 
 
@@ -56,19 +57,18 @@ def _contexts(view: View, subject: Subject | None) -> Iterator[str]:
         yield from (one.context for one in same_name_elsewhere(view, subject) if has_version(view, one))
 
 
-def _told(view: View, key: Key, subject: Subject | None) -> answers.SchemaFound:
-    schema = view.get("schema", key)
-    assert isinstance(schema, Schema)
+def _told(view: View, key: SchemaKey, subject: Subject | None) -> answers.SchemaFound:
+    schema = schema_row(view, *key)
     use = _use_to_tell(view, key, subject)
     return answers.SchemaFound(
-        schema_id=int(key[1]),
+        schema_id=key.id,
         guid=schema.guid,
         format=schema.format,
         text=schema.text,
         references=as_sent(schema.references),
         metadata=schema.metadata,
         rules=schema.rules,
-        context=str(key[0]),
+        context=key.context,
         subject=str(subject_of_key(use[0])) if use else "",
         number=use[1].number if use else 0,
         time=use[1].time if use else 0,
@@ -76,9 +76,9 @@ def _told(view: View, key: Key, subject: Subject | None) -> answers.SchemaFound:
     )
 
 
-def _use_to_tell(view: View, key: Key, subject: Subject | None) -> Kept | None:
+def _use_to_tell(view: View, key: SchemaKey, subject: Subject | None) -> Kept | None:
     """The use in the named subject if there is one, else the first: live ones before deleted ones."""
-    heads: list[Key] = [(key[0], subject.name), ()] if subject is not None and subject.name else [()]
+    heads: list[Key] = [(key.context, subject.name), ()] if subject is not None and subject.name else [()]
     candidates = (uses(view, key, (state,), head) for head in heads for state in STATES["all"])
     return next(chain.from_iterable(candidates), None)
 
@@ -86,7 +86,7 @@ def _use_to_tell(view: View, key: Key, subject: Subject | None) -> Kept | None:
 def get_guid(view: View, command: Command[requests.GetGuid], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
     """Tell a schema by guid, in whatever context it is; no subject is named."""
     request = command.request
-    key = next(view.find("schema.everywhere", (request.guid,)), None)
+    key = next(view.find(SCHEMA_EVERYWHERE, (request.guid,)), None)
     if key is None:
         raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {request.guid} not found", version=request.guid)
     return Decision((), replace(_told(view, key, None), subject="", number=0))
@@ -96,8 +96,8 @@ def get_guid_ids(view: View, command: Command[requests.GetGuidIds], engine: Sche
     """Tell the ids of a guid, one per context: the lowest."""
     request = command.request
     ids: dict[str, int] = {}
-    for context, schema_id in view.find("schema.everywhere", (request.guid,)):
-        ids.setdefault(str(context), int(schema_id))
+    for context, schema_id in view.find(SCHEMA_EVERYWHERE, (request.guid,)):
+        ids.setdefault(context, schema_id)
     return Decision((), answers.GuidIds(tuple(sorted(ids.items()))))
 
 
@@ -162,7 +162,7 @@ def referenced_by(view: View, command: Command[requests.ReferencedBy], engine: S
     """List the ids of schemas that refer to a version."""
     request = command.request
     one = select(view, request.subject, request.version, "all")
-    ids = sorted({int(key[1]) for key in referrers(view, one, deleted=request.deleted)})
+    ids = sorted({key.id for key in referrers(view, one, deleted=request.deleted)})
     return Decision((), answers.Ids(tuple(ids)))
 
 
@@ -170,8 +170,8 @@ def get_outcome(view: View, command: Command[requests.GetOutcome], engine: Schem
     """Tell what became of a command."""
     request = command.request
     principal = command.principal if request.principal is None else request.principal
-    value = view.get("outcome", (principal, request.command_id))
-    if not isinstance(value, Outcome):
+    value = view.get(OUTCOME, OutcomeKey(principal, request.command_id))
+    if value is None:
         raise NotFound.of(
             "OUTCOME_UNKNOWN",
             f"No outcome of command {request.command_id} is remembered: it wrote nothing, or it is too long ago",

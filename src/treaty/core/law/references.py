@@ -8,11 +8,12 @@ from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, Referenced, TooLarge
 from treaty.core.requests import LATEST, Visible
-from treaty.core.rows import Key
 from treaty.core.schema import Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.core.values import Schema, Used, Version
-from treaty.core.view import USED_STATES, View
+from treaty.core.state_tables import SCHEMA_BY_TARGET, USED_STATES, VERSION, VERSION_BY_SCHEMA, SchemaKey, VersionKey
+from treaty.core.table import Key
+from treaty.core.values import Schema, Used
+from treaty.core.view import View
 
 
 def follow(view: View, parent: Subject, references: tuple[Reference, ...], visible: Visible) -> tuple[Used, ...]:
@@ -93,7 +94,7 @@ def meaning_of(view: View, context: str, schema: Schema) -> ResolvedSchema:
     return ResolvedSchema(schema.format, schema.text, bindings(view, context, schema.references))
 
 
-def referrers(view: View, one: Kept, *, deleted: bool) -> Iterator[Key]:
+def referrers(view: View, one: Kept, *, deleted: bool) -> Iterator[SchemaKey]:
     """Return the keys (context, id) of schemas that refer to a version and are still in use, one by one.
 
     `deleted` counts those too that are only in use by softly deleted versions.
@@ -102,37 +103,39 @@ def referrers(view: View, one: Kept, *, deleted: bool) -> Iterator[Key]:
     states = STATES["all" if deleted else "live"]
     return (
         user
-        for user in view.find("schema.referrers", (str(subject_of_key(key)), version.number))
+        for user in view.find(SCHEMA_BY_TARGET, (str(subject_of_key(key)), version.number))
         if _means(view, user, one) and is_used(view, user, states)
     )
 
 
-def _means(view: View, user: Key, one: Kept) -> bool:
+def _means(view: View, user: SchemaKey, one: Kept) -> bool:
     target = str(subject_of_key(one[0]))
     return any(
-        used.schema_id == one[1].schema_id and str(Subject(str(user[0]), "").sibling(used.subject)) == target
-        for used in schema_row(view, str(user[0]), int(user[1])).references
+        used.schema_id == one[1].schema_id and str(Subject(user.context, "").sibling(used.subject)) == target
+        for used in schema_row(view, *user).references
         if used.version == one[1].number
     )
 
 
-def uses(view: View, schema_key: Key, states: tuple[str, ...] = USED_STATES, head: Key = ()) -> Iterator[Kept]:
+def uses(view: View, schema_key: SchemaKey, states: tuple[str, ...] = USED_STATES, head: Key = ()) -> Iterator[Kept]:
     """Return the versions in one of these states that have a schema, by key, one by one; with `head` those alone whose
     key begins with it.
     """
-    rows = ((key, view.get("version", key)) for key in use_keys(view, schema_key, states, head))
-    return ((key, value) for key, value in rows if isinstance(value, Version))
+    rows = ((key, view.get(VERSION, key)) for key in use_keys(view, schema_key, states, head))
+    return ((key, value) for key, value in rows if value is not None)
 
 
-def use_keys(view: View, schema_key: Key, states: tuple[str, ...] = USED_STATES, head: Key = ()) -> Iterator[Key]:
+def use_keys(
+    view: View, schema_key: SchemaKey, states: tuple[str, ...] = USED_STATES, head: Key = ()
+) -> Iterator[VersionKey]:
     """Return the keys of these versions."""
-    found = [view.find("version.schema", (state, *schema_key), head) for state in states]
+    found = [view.find(VERSION_BY_SCHEMA, (state, *schema_key), head) for state in states]
     return found[0] if len(found) == 1 else merge(*found)
 
 
-def is_used(view: View, schema_key: Key, states: tuple[str, ...] = USED_STATES) -> bool:
+def is_used(view: View, schema_key: SchemaKey, states: tuple[str, ...] = USED_STATES) -> bool:
     """Tell whether a version in one of these states has a schema."""
-    return any(any(view.find("version.schema", (state, *schema_key))) for state in states)
+    return any(any(view.find(VERSION_BY_SCHEMA, (state, *schema_key))) for state in states)
 
 
 def refuse_if_referenced(view: View, one: Kept, *, deleted: bool, inside: frozenset[Subject] = frozenset()) -> None:

@@ -22,7 +22,7 @@ from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.law.settings import IMPORTING, config_in_force, mode_in_force, policy_of
 from treaty.core.law.tagging import retagged, tags_in
-from treaty.core.law.versions import Kept, as_sent, found, latest_version, numbered, ordinal_of, schema_row
+from treaty.core.law.versions import Kept, as_sent, found, latest_version, numbered, schema_row
 from treaty.core.limits import NAME_LENGTH, TIME_AHEAD
 from treaty.core.names import Subject, is_subject_name, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason
@@ -187,7 +187,7 @@ def _refuse_unexpected(case: Case) -> None:
     actual = -1
     if case.latest is not None:
         key, version = case.latest
-        actual = {"number": version.number, "ordinal": ordinal_of(key), "schema_id": version.schema_id}[expected.by]
+        actual = {"number": version.number, "ordinal": key.ordinal, "schema_id": version.schema_id}[expected.by]
     if actual != expected.value:
         raise NotLatest.of(
             "EXPECTED_LATEST",

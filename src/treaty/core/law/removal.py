@@ -6,11 +6,24 @@ of the same name is another generation, which has counters of its own.
 
 from itertools import chain
 
-from treaty.core.counters import KINDS_OF_SUBJECT
 from treaty.core.law.references import use_keys
 from treaty.core.law.versions import Kept, subject_of_key, with_schema
 from treaty.core.names import Subject
-from treaty.core.rows import Key, Row
+from treaty.core.rows import Row, make_tombstone
+from treaty.core.state_tables import (
+    CONTENT,
+    COUNTER,
+    COUNTER_OF_SUBJECT,
+    KINDS_OF_SUBJECT,
+    NAME,
+    NAME_BY_VERSION,
+    SCHEMA,
+    SUBJECT,
+    VERSION,
+    VERSION_BY_CONTENT,
+    ContentKey,
+    SchemaKey,
+)
 from treaty.core.view import View, subject_span
 
 
@@ -27,9 +40,9 @@ def with_hidden(view: View, one: Kept) -> list[Kept]:
 def remove_subject(view: View, subject: Subject) -> list[Row]:
     """Return the tombstones for a subject whose versions are all removed: its row, and its counters of ordinals and types."""
     counters = chain.from_iterable(
-        view.walk("counter.subject", *subject_span(kind, *subject)) for kind in KINDS_OF_SUBJECT
+        view.walk(COUNTER_OF_SUBJECT, *subject_span(kind, *subject)) for kind in KINDS_OF_SUBJECT
     )
-    return [Row("subject", tuple(subject), None), *(Row("counter", key, None) for key in counters)]
+    return [make_tombstone(SUBJECT, subject), *(make_tombstone(COUNTER, key) for key in counters)]
 
 
 def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) -> list[Row]:
@@ -40,12 +53,14 @@ def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) 
     if not versions:
         return []
     gone = {key for key, _ in versions}
-    rows = [Row("version", key, None) for key, _ in versions]
+    rows = [make_tombstone(VERSION, key) for key, _ in versions]
     for key in sorted(gone):
-        rows.extend(Row("name", name, None) for name in view.find("name.version", key))
+        rows.extend(make_tombstone(NAME, name) for name in view.find(NAME_BY_VERSION, key))
     contents = sorted({version.content for _, version in versions if version.content})
-    unread = [content for content in contents if all(key in gone for key in view.find("version.content", (content,)))]
-    rows.extend(Row("content", (content,), None) for content in unread)
-    schemas: set[Key] = {(key[0], version.schema_id) for key, version in versions if version.schema_id != spare_schema}
+    unread = [content for content in contents if all(key in gone for key in view.find(VERSION_BY_CONTENT, (content,)))]
+    rows.extend(make_tombstone(CONTENT, ContentKey(content)) for content in unread)
+    schemas = {
+        SchemaKey(key.context, version.schema_id) for key, version in versions if version.schema_id != spare_schema
+    }
     unused = [schema for schema in sorted(schemas) if all(key in gone for key in use_keys(view, schema))]
-    return [*rows, *(Row("schema", schema, None) for schema in unused)]
+    return [*rows, *(make_tombstone(SCHEMA, schema) for schema in unused)]

@@ -18,8 +18,9 @@ from treaty.core.policy import (
 )
 from treaty.core.refusals import NotPermitted
 from treaty.core.requests import Scope
-from treaty.core.rows import Key
-from treaty.core.values import ConfigValue, Mode, PolicyValue
+from treaty.core.rows import Row, make_tombstone
+from treaty.core.state_tables import CONFIG, MODE, ScopeKey
+from treaty.core.values import ConfigValue, PolicyValue
 from treaty.core.view import View
 
 DEFAULT_MODE = "READWRITE"
@@ -42,13 +43,13 @@ _SAME = tuple(
 """Members that a config and its row call alike."""
 
 
-def scope_key(scope: Scope) -> Key:
+def scope_key(scope: Scope) -> ScopeKey:
     """Return the key of a scope's row in the tables config and mode."""
     if scope.context == EVERYWHERE:
-        return ("everywhere", EVERYWHERE, "")
+        return ScopeKey("everywhere", EVERYWHERE, "")
     if scope.name is None:
-        return ("context", scope.context, "")
-    return ("subject", scope.context, scope.name)
+        return ScopeKey("context", scope.context, "")
+    return ScopeKey("subject", scope.context, scope.name)
 
 
 ROOT = Scope(DEFAULT_CONTEXT)
@@ -59,8 +60,7 @@ ALWAYS = (ROOT, ALL)
 
 def own_value(view: View, scope: Scope) -> ConfigValue | None:
     """Return the row of the config kept at a scope, or None."""
-    value = view.get("config", scope_key(scope))
-    return value if isinstance(value, ConfigValue) else None
+    return view.get(CONFIG, scope_key(scope))
 
 
 def own_config(view: View, scope: Scope) -> Config | None:
@@ -90,8 +90,8 @@ def config_of(value: ConfigValue) -> Config:
 
 def own_mode(view: View, scope: Scope) -> str | None:
     """Return the mode kept at a scope, or None."""
-    value = view.get("mode", scope_key(scope))
-    return value.mode if isinstance(value, Mode) else None
+    value = view.get(MODE, scope_key(scope))
+    return None if value is None else value.mode
 
 
 def config_in_force(view: View, scope: Scope, own: ConfigValue | None = None) -> Config:
@@ -152,6 +152,13 @@ def policy_of(config: Config) -> PolicyValue:
         strictness=config.policy or "",
         validators=tuple(dict.fromkeys(config.validators or ())),
     )
+
+
+def remove_settings(view: View, scope: Scope) -> list[Row]:
+    """Return the tombstones for what is set at a scope."""
+    key = scope_key(scope)
+    config = [make_tombstone(CONFIG, key)] if view.get(CONFIG, key) is not None else []
+    return [*config, make_tombstone(MODE, key)] if view.get(MODE, key) is not None else config
 
 
 def refuse_if_readonly(view: View, scope: Scope) -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 from treaty.core.command import Command
 from treaty.core.overlay import Overlay
-from treaty.core.rows import Key, Row
+from treaty.core.rows import Row
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import TABLES
+from treaty.core.table import Key
 from treaty.core.view import View
 
 
@@ -41,5 +43,7 @@ class Stage:
     def rows(self) -> tuple[Row, ...]:
         """All rows; what came and went again is not among them."""
         return tuple(
-            row for row in self.made.values() if row.value is not None or self.base.get(row.table, row.key) is not None
+            row
+            for row in self.made.values()
+            if row.value is not None or self.base.get(TABLES[row.table], row.key) is not None
         )

@@ -30,8 +30,9 @@ from treaty.core.names import EVERYWHERE, Subject, is_subject_name
 from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
-from treaty.core.rows import Row
+from treaty.core.rows import Row, make_row, make_tombstone
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import CONFIG, MODE, SUBJECT
 from treaty.core.values import Mode
 from treaty.core.view import ALL_KEYS, View, span
 
@@ -50,7 +51,7 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     refuse_if_readonly(view, request.scope)
     old = own_value(view, request.scope)
     new = merged(old, change, request.clear)
-    rows = () if new == old else (Row("config", scope_key(request.scope), new),)
+    rows = () if new == old else (make_row(CONFIG, scope_key(request.scope), new),)
     return Decision(rows, ConfigStored(config_of(new)))
 
 
@@ -70,7 +71,7 @@ def delete_config(view: View, command: Command[DeleteConfig], engine: SchemaEngi
     if old is None and request.scope not in ALWAYS:
         raise _no_setting(request.scope)
     refuse_if_readonly(view, request.scope)
-    rows = () if old is None else (Row("config", scope_key(request.scope), None),)
+    rows = () if old is None else (make_tombstone(CONFIG, scope_key(request.scope)),)
     return Decision(rows, ConfigStored(old or Config(level=DEFAULT_LEVEL)))
 
 
@@ -81,7 +82,7 @@ def set_mode(view: View, command: Command[SetMode], engine: SchemaEngine) -> Dec
     mode = request.mode
     old = own_mode(view, request.scope)
     if mode is None:
-        rows = () if old is None else (Row("mode", scope_key(request.scope), None),)
+        rows = () if old is None else (make_tombstone(MODE, scope_key(request.scope)),)
         return Decision(rows, ModeStored(None))
     if mode not in MODES:
         raise InvalidSetting.of(
@@ -98,7 +99,7 @@ def set_mode(view: View, command: Command[SetMode], engine: SchemaEngine) -> Dec
     if old == mode:
         return Decision((), ModeStored(mode))
     purged = _empty_scope(view, request.scope) if mode == "IMPORT" and not request.force else []
-    return Decision((*purged, Row("mode", scope_key(request.scope), Mode(mode))), ModeStored(mode))
+    return Decision((*purged, make_row(MODE, scope_key(request.scope), Mode(mode))), ModeStored(mode))
 
 
 def _empty_scope(view: View, scope: Scope) -> list[Row]:
@@ -120,9 +121,8 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
 def _subjects(view: View, scope: Scope) -> list[Subject]:
     if scope.name is not None:
         subject = Subject(scope.context, scope.name)
-        return [subject] if view.get("subject", tuple(subject)) is not None else []
-    keys = view.walk("subject", *(ALL_KEYS if scope.context == EVERYWHERE else span((scope.context,))))
-    return [Subject(str(key[0]), str(key[1])) for key in keys]
+        return [subject] if view.get(SUBJECT, subject) is not None else []
+    return [*view.walk(SUBJECT, *(ALL_KEYS if scope.context == EVERYWHERE else span((scope.context,))))]
 
 
 def delete_mode(view: View, command: Command[DeleteMode], engine: SchemaEngine) -> Decision[ModeStored]:
@@ -131,10 +131,10 @@ def delete_mode(view: View, command: Command[DeleteMode], engine: SchemaEngine) 
     old = own_mode(view, request.scope)
     if old is None and request.scope not in ALWAYS and not request.recursive:
         raise _no_setting(request.scope)
-    rows = [] if old is None else [Row("mode", scope_key(request.scope), None)]
+    rows = [] if old is None else [make_tombstone(MODE, scope_key(request.scope))]
     if request.recursive and request.scope.name is None:
-        inside = view.walk("mode", *span(("subject", request.scope.context)))
-        rows.extend(Row("mode", key, None) for key in inside)
+        inside = view.walk(MODE, *span(("subject", request.scope.context)))
+        rows.extend(make_tombstone(MODE, key) for key in inside)
     return Decision(tuple(rows), ModeStored(old or DEFAULT_MODE))
 
 

@@ -9,13 +9,24 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
-from treaty.core.rows import Key
 from treaty.core.schema import Reference
+from treaty.core.state_tables import (
+    SCHEMA,
+    SUBJECT,
+    SUBJECT_ELSEWHERE,
+    VERSION,
+    VERSION_BY_NUMBER,
+    VERSION_BY_SCHEMA,
+    VERSION_BY_SUBJECT,
+    VERSION_LISTED,
+    NumberEntry,
+    SchemaKey,
+    VersionKey,
+)
 from treaty.core.values import Schema, Used, Version
-from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import View, subject_span
 
-Kept = tuple[Key, Version]
+Kept = tuple[VersionKey, Version]
 """A version with its key (context, subject, generation, ordinal)."""
 
 STATES: dict[Visible, tuple[str, ...]] = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
@@ -26,8 +37,8 @@ TOLD_NUMBERS = 10
 
 def kept(view: View, subject: Subject) -> list[Kept]:
     """Return every version row of a subject, hidden ones too, by ordinal."""
-    rows = ((key, view.get("version", key)) for key in view.find("version.subject", tuple(subject)))
-    return [(key, value) for key, value in rows if isinstance(value, Version)]
+    rows = ((key, view.get(VERSION, key)) for key in view.find(VERSION_BY_SUBJECT, subject))
+    return [(key, value) for key, value in rows if value is not None]
 
 
 def shown(view: View, subject: Subject, visible: Visible = "live") -> list[Kept]:
@@ -51,17 +62,17 @@ def latest_version(view: View, subject: Subject, visible: Visible = "live") -> K
 
 def oldest_hidden(view: View, subject: Subject) -> Iterator[Kept]:
     """Return the hidden versions of a subject, the lowest number first, and of one number the lowest ordinal; one by one."""
-    return rows_of(view, view.walk("version.number", *subject_span("hidden", *subject)))
+    return rows_of(view, view.walk(VERSION_BY_NUMBER, *subject_span("hidden", *subject)))
 
 
 def has_version(view: View, subject: Subject, visible: Visible = "live") -> bool:
     """Tell whether the subject has a version that may be seen."""
-    return any(any(view.find("version.listed", (state, *subject))) for state in STATES[visible])
+    return any(any(view.find(VERSION_LISTED, (state, *subject))) for state in STATES[visible])
 
 
 def numbers(view: View, subject: Subject, visible: Visible) -> list[tuple[int, str]]:
     """Return the numbers of all versions that may be seen, ascending, and their states."""
-    return [(_number(entry), str(entry[0])) for entry in _entries(view, subject, visible)]
+    return [(_number(entry), entry[0]) for entry in _entries(view, subject, visible)]
 
 
 def highest_number(view: View, subject: Subject) -> int:
@@ -73,7 +84,7 @@ def highest_number(view: View, subject: Subject) -> int:
 def numbered(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept | None:
     """Return the version with a number, if it may be seen."""
     for state in STATES[visible]:
-        for entry in view.walk("version.number", (state, *subject, number), (state, *subject, number + 1)):
+        for entry in view.walk(VERSION_BY_NUMBER, (state, *subject, number), (state, *subject, number + 1)):
             one = _version_at(view, entry)
             if one is not None:
                 return one
@@ -82,23 +93,23 @@ def numbered(view: View, subject: Subject, number: int, visible: Visible = "live
 
 def with_ordinal(view: View, subject: Subject, ordinal: int) -> Kept | None:
     """Return the version of a subject with an ordinal, whether it may be seen or not; None where there is none."""
-    there = view.get("subject", tuple(subject))
-    if not isinstance(there, SubjectValue):
+    there = view.get(SUBJECT, subject)
+    if there is None:
         return None
-    key = (*subject, there.generation, ordinal)
-    value = view.get("version", key)
-    return (key, value) if isinstance(value, Version) else None
+    key = VersionKey(*subject, there.generation, ordinal)
+    value = view.get(VERSION, key)
+    return None if value is None else (key, value)
 
 
 def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[str]) -> Iterator[Kept]:
     """Return the versions of a subject that have a schema and one of these states, state by state, by ordinal."""
     entries = ((state, subject.context, schema_id) for state in states)
-    keys = chain.from_iterable(view.find("version.schema", entry, tuple(subject)) for entry in entries)
-    rows = ((key, view.get("version", key)) for key in keys)
-    return ((key, value) for key, value in rows if isinstance(value, Version))
+    keys = chain.from_iterable(view.find(VERSION_BY_SCHEMA, entry, subject) for entry in entries)
+    rows = ((key, view.get(VERSION, key)) for key in keys)
+    return ((key, value) for key, value in rows if value is not None)
 
 
-def _entries(view: View, subject: Subject, visible: Visible, *, reverse: bool = False) -> Iterator[Key]:
+def _entries(view: View, subject: Subject, visible: Visible, *, reverse: bool = False) -> Iterator[NumberEntry]:
     """Entries (state, context, subject, number, generation, ordinal) of versions that may be seen, by number."""
     states = STATES[visible]
     if len(states) == 1:
@@ -106,31 +117,31 @@ def _entries(view: View, subject: Subject, visible: Visible, *, reverse: bool = 
     return merge(*[_in_state(view, subject, state, reverse=reverse) for state in states], key=_place, reverse=reverse)
 
 
-def _in_state(view: View, subject: Subject, state: str, *, reverse: bool) -> Iterator[Key]:
+def _in_state(view: View, subject: Subject, state: str, *, reverse: bool) -> Iterator[NumberEntry]:
     """Those of versions in one state."""
-    return view.walk("version.number", *subject_span(state, *subject), reverse=reverse)
+    return view.walk(VERSION_BY_NUMBER, *subject_span(state, *subject), reverse=reverse)
 
 
-def rows_of(view: View, entries: Iterable[Key]) -> Iterator[Kept]:
+def rows_of(view: View, entries: Iterable[NumberEntry]) -> Iterator[Kept]:
     """Return the versions of entries of the index of numbers, one by one."""
     rows = (_version_at(view, entry) for entry in entries)
     return (one for one in rows if one is not None)
 
 
-def _version_at(view: View, entry: Key) -> Kept | None:
+def _version_at(view: View, entry: NumberEntry) -> Kept | None:
     """Return the version of an entry of the index of numbers; None where it can't be read."""
     _, context, name, _, generation, ordinal = entry
-    key = (context, name, generation, ordinal)
-    value = view.get("version", key)
-    return (key, value) if isinstance(value, Version) else None
+    key = VersionKey(context, name, generation, ordinal)
+    value = view.get(VERSION, key)
+    return None if value is None else (key, value)
 
 
-def _place(entry: Key) -> Key:
+def _place(entry: NumberEntry) -> tuple[int, int, int]:
     return entry[3:]
 
 
-def _number(entry: Key) -> int:
-    return int(entry[3])
+def _number(entry: NumberEntry) -> int:
+    return entry[3]
 
 
 def same_name_elsewhere(view: View, subject: Subject) -> Iterator[Subject]:
@@ -138,18 +149,12 @@ def same_name_elsewhere(view: View, subject: Subject) -> Iterator[Subject]:
     for too, by context.
     """
     if subject.context == DEFAULT_CONTEXT and subject.name:
-        for context, name in view.find("subject.elsewhere", (subject.name,)):
-            yield Subject(str(context), str(name))
+        yield from view.find(SUBJECT_ELSEWHERE, (subject.name,))
 
 
-def subject_of_key(key: Key) -> Subject:
+def subject_of_key(key: VersionKey) -> Subject:
     """Return the subject in whose table a version's key is."""
-    return Subject(str(key[0]), str(key[1]))
-
-
-def ordinal_of(key: Key) -> int:
-    """Return the ordinal in a version's key."""
-    return int(key[3])
+    return Subject(key.context, key.subject)
 
 
 def select(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept:
@@ -190,8 +195,8 @@ def no_subject(subject: Subject) -> SubjectNotFound:
 
 def schema_row(view: View, context: str, schema_id: int) -> Schema:
     """Return a schema that a row refers to; that it is there is an invariant."""
-    value = view.get("schema", (context, schema_id))
-    assert isinstance(value, Schema), f"schema {schema_id} of context {context} is missing"
+    value = view.get(SCHEMA, SchemaKey(context, schema_id))
+    assert value is not None, f"schema {schema_id} of context {context} is missing"
     return value
 
 
@@ -203,11 +208,11 @@ def as_sent(references: Iterable[Used]) -> tuple[Reference, ...]:
 def found(view: View, one: Kept) -> VersionFound:
     """Return what is told of a version."""
     key, version = one
-    schema = schema_row(view, str(key[0]), version.schema_id)
+    schema = schema_row(view, key.context, version.schema_id)
     return VersionFound(
         subject=str(subject_of_key(key)),
         number=version.number,
-        ordinal=ordinal_of(key),
+        ordinal=key.ordinal,
         schema_id=version.schema_id,
         guid=schema.guid,
         format=schema.format,

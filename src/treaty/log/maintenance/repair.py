@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from treaty.core.commit import START, Position, as_root
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.root import roots_of
-from treaty.core.rows import SHAPES, Alien, Encoded, Key, Row, decode_row, encode_row, key_text
+from treaty.core.rows import Encoded, Row, UnreadableValue, decode_row, encode_row, key_text
+from treaty.core.state_tables import TABLES
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
 from treaty.core.values import QuarantinedRow
 from treaty.log.capabilities import OrphanRow, OrphanRowFinder
@@ -37,8 +39,8 @@ def find_unreadable_rows(rows: Iterable[Encoded]) -> tuple[UnreadableRow, ...]:
     found = []
     for row in rows:
         decoded = decode_row(row)
-        if isinstance(decoded.value, Alien):
-            newer = row.table not in SHAPES or "row format" in decoded.value.why
+        if isinstance(decoded.value, UnreadableValue):
+            newer = row.table not in TABLES or "row format" in decoded.value.why
             found.append(UnreadableRow(row.table, decoded.key, decoded.value.text, decoded.value.why, newer))
     return tuple(found)
 

@@ -6,10 +6,12 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from treaty.core.root import add
-from treaty.core.rows import Alien, Encoded, Key, Value
-from treaty.core.view import BY_TABLE, ORDERED_TABLES, ORDERS
+from treaty.core.rows import Encoded, UnreadableValue
+from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
+from treaty.core.table import Key
 from treaty.node.segment.blocks import LEVEL, SAMPLES, BlockWriter, dictionary_of
 from treaty.node.segment.forms import read_row
 from treaty.node.segment.marks import ROWS, mark, merged_marks
@@ -18,7 +20,7 @@ from treaty.node.segment.segment import GROUPED, Segment
 
 DEAD_SHARE = 0.25
 """Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
-_Claim = tuple[Callable[[Key, Value], tuple[Key, ...]], "array[int] | None", Callable[[Key], None] | None]
+_Claim = tuple[Callable[[Any, Any], tuple[Key, ...]], "array[int] | None", Callable[[Key], None] | None]
 """How the rows of a table claim entries of an index, their marks where it is asked, and what takes the entries where they
 are kept in order.
 """
@@ -129,7 +131,7 @@ class _Table:
     dead: frozenset[int] = frozenset()
     keys: "array[int]" = field(default_factory=lambda: array("Q"))
     indexes: dict[str, "array[int]"] = field(default_factory=dict)
-    orders: dict[str, set[Key] | list[Key]] = field(default_factory=dict)
+    orders: dict[AnyTable | AnyIndex, set[Key] | list[Key]] = field(default_factory=dict)
     """Entries and keys that are kept in order; in a list where no two rows claim the same."""
     groups: dict[str, int] = field(default_factory=dict)
     """Rows of each context, for a table whose rows are counted so."""
@@ -137,17 +139,18 @@ class _Table:
     claims: list["_Claim"] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for name, one in BY_TABLE.get(self.name, ()):
-            marks = None if one.key_of is not None else self.indexes.setdefault(name, array("Q"))
+        table = TABLES.get(self.name)  # rows of tables that are not known here are odd, and nothing is kept of them
+        for index in table.indexes if table else ():
+            marks = None if index.key_of is not None else self.indexes.setdefault(index.name, array("Q"))
             take = None
-            if name in ORDERS:
-                take = self._order(name, [] if one.key_of is not None else set())
-            self.claims.append((one.entries, marks, take))
-        if self.name in ORDERED_TABLES:
-            self._order(self.name, [])
+            if index.ordered:
+                take = self._order(index, [] if index.key_of is not None else set())
+            self.claims.append((index.entries, marks, take))
+        if table and table.ordered:
+            self._order(table, [])
 
-    def _order(self, name: str, entries: "set[Key] | list[Key]") -> Callable[[Key], None]:
-        self.orders[name] = entries
+    def _order(self, order: AnyTable | AnyIndex, entries: "set[Key] | list[Key]") -> Callable[[Key], None]:
+        self.orders[order] = entries
         return entries.append if isinstance(entries, list) else entries.add
 
     @classmethod
@@ -170,7 +173,7 @@ class _Table:
         decoded, form = read_row(row)
         line = _line(row, form)
         key, value = decoded.key, decoded.value
-        if isinstance(value, Alien) or value is None or line.count(b"\t") != 1 or b"\n" in line:
+        if isinstance(value, UnreadableValue) or value is None or line.count(b"\t") != 1 or b"\n" in line:
             self.odd.append(row)
             return
         if self.writer.count >= ROWS:
@@ -180,8 +183,9 @@ class _Table:
         self.keys.append(mark(key, number))
         if self.name in GROUPED:
             self.groups[str(key[0])] = self.groups.get(str(key[0]), 0) + 1
-        if self.name in ORDERED_TABLES:
-            self.orders[self.name].append(_interned(key))  # type: ignore[union-attr]  # a list: keys differ
+        table = TABLES[self.name]
+        if table.ordered:
+            self.orders[table].append(_interned(key))  # type: ignore[union-attr]  # a list: keys differ
         for entries, marks, take in self.claims:
             for entry in entries(key, value):
                 if marks is not None:
@@ -206,12 +210,12 @@ class _Table:
             columns[f"groups:{self.name}"] = (json.dumps(self.groups).encode("ascii"),)
         for name in self.indexes:
             columns[f"index:{name}"] = (self._marks(f"index:{name}", self.indexes[name]),)
-        for name in sorted({self.name, *(name for name, _ in BY_TABLE.get(self.name, ()))} & ORDERS):
-            entries = self.orders[name]
+        for order in sorted(self.orders, key=lambda one: one.name):
+            entries = self.orders[order]
             if self.base is None:
-                write_order(columns, name, entries)
+                write_order(columns, order, entries)
             else:
-                merge_order(columns, self.base, name, self.dead, entries)
+                merge_order(columns, self.base, order, self.dead, entries)
 
     def _marks(self, name: str, marks: "array[int]") -> bytes:
         return merged_marks(() if self.base is None else self.base.numbers(name, "Q"), self.dead, marks).tobytes()

@@ -14,8 +14,10 @@ import msgspec
 
 from treaty.core.codec import dumps
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.rows import ROW_FORMAT, SHAPES, Encoded, Key, Row, Value, decode_key, decode_row
+from treaty.core.rows import ROW_FORMAT, Encoded, Row, Value, decode_key, decode_row
 from treaty.core.schema import Reference
+from treaty.core.state_tables import TABLES
+from treaty.core.table import Key
 from treaty.core.values import Content, Outcome, Schema
 
 FAST = "!"
@@ -53,11 +55,10 @@ _FULL = msgspec.json.Decoder(_Full)
 _ENCODE = msgspec.json.Encoder().encode
 _TABLES = ("version", "subject", "counter")
 _FAST: dict[str, msgspec.json.Decoder[Any]] = {
-    table: msgspec.json.Decoder(SHAPES[table].value) for table in _TABLES
+    table: msgspec.json.Decoder(TABLES[table].value) for table in _TABLES
 }  # what reads the values of a table fast, where they are plain
 _KEYS: Mapping[str, msgspec.json.Decoder[Any]] = {
-    table: msgspec.json.Decoder(tuple[tuple(kind for _, kind in shape.key)])  # type: ignore[misc] # made from values
-    for table, shape in SHAPES.items()
+    name: msgspec.json.Decoder(table.key) for name, table in TABLES.items()
 }
 
 _MANY = msgspec.json.Decoder(list[tuple[str | int, ...]])
@@ -93,7 +94,7 @@ def _plain(hint: Any) -> Any:
     return _mirror(hint) if is_dataclass(hint) and isinstance(hint, type) else None
 
 
-_CANON = {table: msgspec.json.Decoder(_mirror(SHAPES[table].value, v=int)) for table in _TABLES}
+_CANON = {table: msgspec.json.Decoder(_mirror(TABLES[table].value, v=int)) for table in _TABLES}
 
 
 class _Outcome(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -222,8 +223,8 @@ def _read_key(row: Encoded) -> Key:
             return key
     except (msgspec.DecodeError, UnicodeEncodeError):
         pass
-    found = decode_key(row.key)
-    if [type(part) for part in found] != [kind for _, kind in SHAPES[row.table].key]:
+    found: Key | None = TABLES[row.table].typed_key(decode_key(row.key))
+    if found is None:
         raise _OddError
     return found
 
@@ -233,7 +234,7 @@ def key_of(table: str, text: bytes) -> Key:
     try:
         key: Key = _KEYS[table].decode(text)
     except msgspec.DecodeError:  # half characters
-        return _slow(text)
+        return tuple.__new__(TABLES[table].key, _slow(text))
     return key
 
 
@@ -277,7 +278,7 @@ def value_of(table: str, form: str) -> Value | None:
     return decode_row(Encoded(table, _ANY_KEY[table], form.removeprefix(PROVEN))).value
 
 
-_ANY_KEY = {table: dumps(tuple(kind() for _, kind in shape.key)) for table, shape in SHAPES.items()}
+_ANY_KEY = {name: dumps(tuple(kind() for _, kind in table.parts)) for name, table in TABLES.items()}
 """A key that fits each table: what a value is does not depend on it."""
 
 

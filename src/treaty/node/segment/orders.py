@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from treaty.core.codec import dumps
-from treaty.core.rows import Key
-from treaty.core.view import INDEXES, ORDERED_TABLES
+from treaty.core.state_tables import AnyIndex, AnyTable
+from treaty.core.table import Key, Table
 from treaty.node.segment.blocks import BlockWriter
 from treaty.node.segment.segment import Segment
 
@@ -39,19 +39,22 @@ class _Order:
         columns[f"heads:{self.name}"] = (b"\n".join(self.heads),)
 
 
-def write_order(columns: Columns, name: str, entries: Iterable[Key]) -> None:
+def write_order(columns: Columns, of: AnyTable | AnyIndex, entries: Iterable[Key]) -> None:
     """Write an order from its entries."""
-    order = _Order(name)
+    order = _Order(of.name)
     order.add(sorted(entries))
     order.close(columns)
 
 
-def merge_order(columns: Columns, base: Segment, name: str, dead: frozenset[int], added: Iterable[Key]) -> None:
+def merge_order(
+    columns: Columns, base: Segment, of: AnyTable | AnyIndex, dead: frozenset[int], added: Iterable[Key]
+) -> None:
     """Write an order anew that an older segment has: blocks in which nothing changed are copied as they are."""
+    name = of.name
     order, heads = _Order(name), base.heads(name)
     changes: dict[int, tuple[set[Key], set[Key]]] = {}
     came = set(added)
-    for place, sets in ((0, came), (1, _gone(base, name, dead) - came)):
+    for place, sets in ((0, came), (1, _gone(base, of, dead) - came)):
         for entry in sets:
             block = max(0, bisect_right(heads, entry) - 1)
             changes.setdefault(block, (set(), set()))[place].add(entry)
@@ -70,16 +73,14 @@ def merge_order(columns: Columns, base: Segment, name: str, dead: frozenset[int]
     order.close(columns)
 
 
-def _gone(base: Segment, name: str, dead: frozenset[int]) -> set[Key]:
+def _gone(base: Segment, of: AnyTable | AnyIndex, dead: frozenset[int]) -> set[Key]:
     """Entries that no row of the older segment claims any more, though it has them."""
-    table = name if name in ORDERED_TABLES else INDEXES[name].table
-    fresh = dead - base.dead(table)
-    if name in ORDERED_TABLES:
-        return {base.key(table, number) for number in fresh}
-    gone = set()
-    for number in fresh:
-        row = base.row(table, number)
-        gone |= set(INDEXES[name].entries(row.key, row.value)) if row.value is not None else set()
-    if INDEXES[name].key_of is not None:
+    if isinstance(of, Table):
+        return {base.key(of.name, number) for number in dead - base.dead(of.name)}
+    gone: set[Key] = set()
+    for number in dead - base.dead(of.table):
+        row = base.row(of.table, number)
+        gone |= set(of.entries(row.key, row.value)) if row.value is not None else set()
+    if of.key_of is not None:
         return gone
-    return {entry for entry in gone if not any(one not in dead for one in base.claimants(name, entry))}
+    return {entry for entry in gone if not any(one not in dead for one in base.claimants(of, entry))}

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from treaty.core import values
-from treaty.core.counters import ids_key, types_key
 from treaty.core.names import Subject
-from treaty.core.rows import ROW_FORMAT, Encoded, Row, encode_row
-from treaty.core.view import ORDERS, counted, index_entries
+from treaty.core.rows import ROW_FORMAT, Encoded, Row, decode_row, encode_row
+from treaty.core.state_tables import ORDERS, ids_key, types_key
+from treaty.core.view import counted, index_entries
 from treaty.node.segment.forms import read_row
 from treaty.node.segment.marks import hash_of
 
@@ -23,7 +23,7 @@ def _release() -> str:
 RELEASE = _release()
 """The version of the package: a newer one may find rows by other entries."""
 _SUBJECT = Subject(".", "s")
-SAMPLES = (
+SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("schema", (".x", 7), values.Schema("g", "TOY", "é\n", "l", (values.Used("n", ":.y:s", 3, 9),), type_name="t")),
     Row("schema", (".", 1), values.Schema("g", "TOY", "", "l", (values.Used("n", "s", 3, 9),))),
     *(Row("version", (*_SUBJECT, 1, 4), values.Version(5, 7, "TOY", state=state, content="c", policy=values.PolicyValue()))
@@ -39,7 +39,7 @@ SAMPLES = (
     Row("association", ("r", "topic", "t"), values.Association("t", "r", "-", "k", lifecycle="STRONG")),
     Row("config", ("subject", *_SUBJECT), values.ConfigValue(alias="a")),
     Row("outcome", ("", "c"), values.Outcome(3, "registered")),
-)  # fmt: skip
+))  # fmt: skip
 """A row for every index, and for what its entries depend on."""
 
 
@@ -49,7 +49,7 @@ def _told() -> Iterator[str]:
     for row in SAMPLES:
         encoded: Encoded = encode_row(row)
         yield repr((ROW_FORMAT, encoded, read_row(encoded)[1], hash_of(row.key)))
-        yield repr([(name, entry, hash_of(entry)) for name, entry in index_entries(row)])
+        yield repr([(name, (*entry,), hash_of(entry)) for name, entry in index_entries(row)])
         yield repr(counted(row))
 
 

@@ -11,7 +11,7 @@ from treaty.core import decide, values
 from treaty.core.command import Command, Decision
 from treaty.core.outcomes import record_outcome as original
 from treaty.core.policy import NONE, Level, VersionRange
-from treaty.core.rows import Alien, Row
+from treaty.core.rows import Row, UnreadableValue
 from treaty.core.view import View
 
 PLACE, NAME = decide, "record_outcome"
@@ -56,7 +56,7 @@ def _to_come(row: Row) -> Row | None:
 
 
 def _unreadable(row: Row) -> Row | None:
-    return replace(row, value=Alien("{", "broken")) if isinstance(row.value, values.Mode) else row
+    return replace(row, value=UnreadableValue("{", "broken")) if isinstance(row.value, values.Mode) else row
 
 
 def _fold(row: Row) -> Row | None:
