@@ -219,9 +219,9 @@ async def test_a_changed_chunk_is_left_aside_and_a_changed_append_is_refused_by_
         await put(log, row(f"k{number}", "1"))
     records = (await (link := await raw(where)).fetch(0, 5)).records
     chunk = make_chunks(await log.tip(), (await log.read(START)).rows)[0]
-    pointer = SnapshotPointer(chunk.place.sequence, chunk.place.digest.hex(), chunk.snapshot_digest.hex())
+    pointer = SnapshotPointer(chunk.position.sequence, chunk.position.digest.hex(), chunk.snapshot_digest.hex())
     naming = Commit(7, (encode_row(Row("snapshot", ("newest",), pointer)),))
-    named = make_append(chunk.place, b"n" * 16, (naming,), None).envelope
+    named = make_append(chunk.position, b"n" * 16, (naming,), None).envelope
     right = [*(one.value or b"" for one in records), chunk.record, named]
     state = await whole(log)
     for name, place, said in (("chunk", 6, "the snapshot at sequence 6 is left aside"), ("append", 2, "offset 2")):

@@ -25,7 +25,7 @@ class StateFileStore(Protocol):
         """About how many rows there are, at once."""
         ...
 
-    async def write_state_file(self, path: Path, place: Position, kind: int) -> None:
+    async def write_state_file(self, path: Path, position: Position, kind: int) -> None:
         """Keep the bytes of a file, which shows a position, as the state file, in place of an older one; others write meanwhile.
 
         A log may keep the older one as long as little came after it. `kind` names those who can read the file, in 64 bits.
@@ -41,11 +41,11 @@ class StateFileStore(Protocol):
 class ResumableLog(Protocol):
     """A log in which a position is not found by its sequence: a state is kept with a bookmark."""
 
-    def bookmark(self, place: Position) -> int | None:
+    def bookmark(self, position: Position) -> int | None:
         """Where the position that was read last is in the log; None for another one, or where that is not known."""
         ...
 
-    def resume_at(self, place: Position, bookmark: int) -> None:
+    def resume_at(self, position: Position, bookmark: int) -> None:
         """Before anything is read: read on from a position whose rows are known. A bookmark that is wrong does no harm."""
         ...
 
@@ -55,7 +55,7 @@ class RowScanner(Protocol):
     """A log whose rows can be gone through without having all of them in memory."""
 
     async def scan_rows(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
-        """Call `into` with all live rows of one consistent cut, off the event loop; return their place and its answer."""
+        """Call `into` with all live rows of one consistent cut, off the event loop; return their position and its answer."""
         ...
 
 

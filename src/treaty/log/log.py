@@ -132,7 +132,7 @@ class Log(Protocol):
 
     @property
     def foreign_records(self) -> int:
-        """Records that were read and that nobody of Treaty's wrote: all nodes ignore them alike. 0 where none can be."""
+        """Records that were read and that Treaty did not write: all nodes ignore them alike. 0 where none can be."""
         ...
 
     @property
@@ -141,7 +141,7 @@ class Log(Protocol):
         ...
 
     async def leader(self) -> Leader | None:
-        """Say who had best decide now; None where nobody is known, or where all nodes are alike (SQL, memory).
+        """Say who had best decide now; None where none is known, or where all nodes are alike (SQL, memory).
 
         Where the log is not `single_writer` this is a hint: who just won wins most easily again.
         """

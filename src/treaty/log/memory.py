@@ -30,7 +30,7 @@ class MemoryStore:
     rows: dict[tuple[str, str], Encoded] = field(default_factory=dict)
     history: OrderedDict[int, Append] = field(default_factory=OrderedDict)
     forgotten: Position = START
-    """The place before the oldest append that is remembered."""
+    """The position before the oldest append that is remembered."""
     guard: threading.Lock = field(default_factory=threading.Lock)
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiters: list[Waiter] = field(default_factory=list)
@@ -148,7 +148,7 @@ class MemoryLog:
             return StoreStats("memory", 1, -1, len(self._store.rows), 0, len(history), oldest)
 
     async def compact(self) -> None:
-        """Nothing takes space that nobody needs."""
+        """Nothing takes space that is not needed."""
 
     async def close(self) -> None:
         """Nothing to give back; a named log stays for others."""

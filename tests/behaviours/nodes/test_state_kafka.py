@@ -145,10 +145,10 @@ def test_a_state_file_in_the_log_of_another_root_is_passed_over(tmp_path: Path) 
         await (await made(partition, tmp_path)).close()
         places = chunks(partition)
         found = [read_chunk(partition.records[place].value or b"") for place in places]
-        other = replace(found[0].place, root=b"x" * 32)
+        other = replace(found[0].position, root=b"x" * 32)
         digest = digest_snapshot(other, found[0].rows, [one.payload for one in found])
         for place, one in zip(places, found, strict=True):
-            value = replace(one, place=other, snapshot_digest=digest).record
+            value = replace(one, position=other, snapshot_digest=digest).record
             partition.records[place] = replace(partition.records[place], value=value)
         log = opened(partition)
         await log.tip()

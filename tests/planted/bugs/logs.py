@@ -50,8 +50,8 @@ LOGS = (
         (
             Edit(
                 "treaty.log.kafka.multi_writer.validity:AppendHistory.knows",
-                "self.positions.get(place.sequence) == place.digest + place.root",
-                "self.digest_at(place.sequence) == place.digest",
+                "self.positions.get(position.sequence) == position.digest + position.root",
+                "self.digest_at(position.sequence) == position.digest",
             ),
         ),
         by_tests(
@@ -80,7 +80,7 @@ LOGS = (
         (
             Edit(
                 "treaty.log.kafka.multi_writer.chunks:read_snapshot_rows",
-                "if as_root(stated) != place.root:",
+                "if as_root(stated) != position.root:",
                 "if count < 0:",
             ),
         ),
@@ -95,7 +95,7 @@ LOGS = (
         (
             Edit(
                 "treaty.log.kafka.multi_writer.validity:find_candidates",
-                "elif ordered[0].format == FORMAT and stated.get(place.digest, place.root) != place.root:",
+                "elif ordered[0].format == FORMAT and stated.get(position.digest, position.root) != position.root:",
                 "elif not snapshot_digest:",
             ),
         ),
@@ -110,8 +110,8 @@ LOGS = (
         (
             Edit(
                 "treaty.log.kafka.multi_writer.chunks:make_chunks",
-                "if as_root(roots) != place.root:",
-                "if not place.root:",
+                "if as_root(roots) != position.root:",
+                "if not position.root:",
             ),
         ),
         by_tests(
@@ -141,7 +141,7 @@ LOGS = (
             Edit(
                 "treaty.log.kafka.single_writer.state:CompactedState._add_end_record",
                 "end.position.agrees(self.position)",
-                "add_end_record.position == self.position",
+                "end.position == self.position",
             ),
         ),
         by_tests("simulation/kafka/owner/test_owner_damage.py::test_a_state_of_another_root_is_not_read_on_from"),
@@ -181,7 +181,7 @@ LOGS = (
             Edit(
                 "treaty.log.kafka.single_writer.state:CompactedState._is_whole",
                 "return len(self._pending) == self._pending_count == end.rows",
-                "return len(self._pending) <= add_end_record.rows",
+                "return len(self._pending) <= end.rows",
             ),
         ),
         by_tests("laws/test_owner_reading.py::test_what_is_shown_was_and_is_whole_and_new"),

@@ -71,7 +71,7 @@ async def older(partition: Partition) -> None:
             await node(partition)[0].read(START)
         assert told.value.reason.startswith("the log is of an older format"), "nothing is damaged"
         for chunk in make_chunks(sent[1].position, [row("a", "2")]):
-            partition.append(replace(chunk, format=1, place=replace(chunk.place, root=b"")).record)
+            partition.append(replace(chunk, format=1, position=replace(chunk.position, root=b"")).record)
         partition.delete_records(2)
 
 

@@ -43,7 +43,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
 
     head, rows = run(read)
     if head.position == START:
-        raise UnusableError(f"{head.place} is empty: there is nothing to dump")
+        raise UnusableError(f"{head.position} is empty: there is nothing to dump")
 
     async def write() -> int:
         return write_file(file, write_dump(head, rows))

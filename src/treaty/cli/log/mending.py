@@ -142,7 +142,7 @@ def _sums(root: StateCheck, *, accepted: bool) -> dict[str, object]:
     return {
         "fits": root.fits or accepted,
         "accepted": accepted,
-        "statedRoot": root.place.root.hex(),
+        "statedRoot": root.position.root.hex(),
         "foundRoot": root.found.hex(),
         "tables": [*root.tables],
         "foreign": [*map(_members, root.foreign)],
@@ -163,8 +163,8 @@ async def _accept(url: str) -> None:
 
 
 def _say_root(root: StateCheck, *, err: bool = False) -> None:
-    if root.found != root.place.root:
-        stated = f"the log states the state root {root.place.root.hex()} at sequence {root.place.sequence:,}"
+    if root.found != root.position.root:
+        stated = f"the log states the state root {root.position.root.hex()} at sequence {root.position.sequence:,}"
         screen.say(f"{stated}, its rows come to {root.found.hex()}: they were changed past the log", "red", err=err)
     if root.tables:
         screen.say(

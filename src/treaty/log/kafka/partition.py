@@ -77,7 +77,7 @@ class PartitionClient(Protocol):
         ...
 
     async def size(self) -> int:
-        """Bytes that the partition takes on its leader's disk; -1 where nobody tells."""
+        """Bytes that the partition takes on its leader's disk; -1 where that is not known."""
         ...
 
     async def close(self) -> None:
@@ -125,7 +125,7 @@ class OwnerElection(Protocol):
     """Membership in the group whose one partition says who is the owner. What it says may be stale: fencing decides."""
 
     async def leader(self) -> Leader | None:
-        """Say who owns the log now, as far as this member knows; None while nobody does or it is not known."""
+        """Say who owns the log now, as far as this member knows; None while there is no owner or it is not known."""
         ...
 
     @property

@@ -36,7 +36,7 @@ def write_backup(source: Path, target: Path, progress: Callable[[int, int], None
         partial.unlink(missing_ok=True)
         partial.touch(mode=0o600)  # as the log's own file: what stands in it is for who may read the log
         with translate_errors(str(source), "backing up"):
-            place = _copy_state(file, partial, progress)
+            position = _copy_state(file, partial, progress)
         with partial.open("rb") as written:
             os.fsync(written.fileno())
         partial.replace(target)
@@ -44,7 +44,7 @@ def write_backup(source: Path, target: Path, progress: Callable[[int, int], None
     finally:
         file.close()
         partial.unlink(missing_ok=True)
-    return place
+    return position
 
 
 def _copy_state(file: SqliteConnection, partial: Path, progress: Callable[[int, int], None]) -> Position:
@@ -52,8 +52,8 @@ def _copy_state(file: SqliteConnection, partial: Path, progress: Callable[[int, 
     with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
         source.execute("begin")  # one state: what is written from now on is not seen
         try:
-            place = file.tip()
-            if place == START:
+            position = file.tip()
+            if position == START:
                 raise LogUnavailableError(f"{file.path} is empty: there is nothing to back up")
             source.backup(copy, pages=PAGES_AT_ONCE, progress=lambda _, left, of: progress(of - left, of))
         finally:
@@ -64,7 +64,7 @@ def _copy_state(file: SqliteConnection, partial: Path, progress: Callable[[int, 
             )
         copy.execute("pragma journal_mode = delete")  # one file, that says everything
         copy.execute(f"pragma application_id = {layout.BACKUP}")
-    return place
+    return position
 
 
 def is_backup(path: Path) -> bool:

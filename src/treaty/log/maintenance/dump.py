@@ -36,19 +36,19 @@ class DumpHead:
     it; `time` is in ms.
     """
 
-    place: str
+    log_url: str
     position: Position
     roots: Mapping[str, int] = field(repr=False)
     rows: int
     time: int
 
 
-def make_head(delta: LogDelta, place: str, time: int, roots: Mapping[str, int] | None = None) -> DumpHead:
+def make_head(delta: LogDelta, log_url: str, time: int, roots: Mapping[str, int] | None = None) -> DumpHead:
     """Return the head for the whole state of a log, as `Log.read` of the start gave it.
 
     `roots` is what each table adds as the log itself keeps it; where it keeps none, they are those of the rows.
     """
-    return DumpHead(place, delta.tip, roots_of(delta.rows) if roots is None else roots, len(delta.rows), time)
+    return DumpHead(log_url, delta.tip, roots_of(delta.rows) if roots is None else roots, len(delta.rows), time)
 
 
 def write_dump(head: DumpHead, rows: Iterable[Encoded]) -> Iterator[bytes]:
@@ -57,7 +57,7 @@ def write_dump(head: DumpHead, rows: Iterable[Encoded]) -> Iterator[bytes]:
     members = {
         "kind": KIND,
         "format": FORMAT,
-        "log": head.place,
+        "log": head.log_url,
         "identity": head.position.identity.hex(),
         "sequence": head.position.sequence,
         "digest": head.position.digest.hex(),

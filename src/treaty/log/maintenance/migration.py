@@ -58,15 +58,15 @@ def _find_seal_position(delta: LogDelta) -> Position:
     return Position(delta.tip.identity, seal.sequence, bytes.fromhex(seal.digest))
 
 
-async def _read_sealed(source: Log, place: str, time: int) -> LogDelta:
+async def _read_sealed(source: Log, url: str, time: int) -> LogDelta:
     """The state of the source at its seal, which is set where it is missing; nodes may be writing all the time."""
     if source.lockable:
         async with source.lock():
-            await _set_seal(source, place, time)
+            await _set_seal(source, url, time)
     else:
         for left in reversed(range(TRIES)):
             try:
-                await _set_seal(source, place, time)
+                await _set_seal(source, url, time)
                 break
             except ConcurrentWriteError:
                 if not left:
@@ -74,16 +74,16 @@ async def _read_sealed(source: Log, place: str, time: int) -> LogDelta:
     return await source.read(START)
 
 
-async def _set_seal(source: Log, place: str, time: int) -> None:
+async def _set_seal(source: Log, url: str, time: int) -> None:
     delta = await source.read(START)
     if delta.tip == START:
-        raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {place}")
+        raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {url}")
     refuse_wrong_root(source, delta)
     seal = find_seal(delta)
-    if seal is not None and seal.url != place:
+    if seal is not None and seal.url != url:
         raise RestoreError(f"{source.url} was moved to {seal.url} already; take that seal away with --cancel first")
     if seal is None:
-        mark = LogOrigin(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, place)
+        mark = LogOrigin(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, url)
         await append_to_state(source, delta, [encode_row(Row("log_origin", SUCCESSOR, mark))], time)
 
 

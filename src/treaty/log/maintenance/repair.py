@@ -80,12 +80,12 @@ def _replace_orphan_rows(orphan_rows: Iterable[OrphanRow], time: int) -> list[En
 class StateCheck:
     """Whether a log's rows are those that it states: the root that its last append states, and the one that they come to.
 
-    `foreign` are records that nobody of Treaty's wrote, which lie among the rows of a log with one owner. `tables` are those
+    `foreign` are records that Treaty did not write, which lie among the rows of a log with one owner. `tables` are those
     whose rows do not come to the root that the log keeps for them, where it keeps any. `find_orphan_rows` are rows that belong to no
-    append, as half of a transaction does, as far as they can be told from others.
+    append, as half of a transaction does, as far as they can be known.
     """
 
-    place: Position
+    position: Position
     found: bytes
     foreign: tuple[UnreadableRow, ...] = ()
     tables: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class StateCheck:
     @property
     def fits(self) -> bool:
         """Whether there is nothing to accept."""
-        return self.found == self.place.root and not (self.foreign or self.tables or self.orphan_rows)
+        return self.found == self.position.root and not (self.foreign or self.tables or self.orphan_rows)
 
     @property
     def quarantined(self) -> int:

@@ -60,7 +60,7 @@ async def restore_log(
     Raises `RestoreError`, what `rows` raises, `LogUnavailableError` and `LogDamagedError`.
     """
     mark = LogOrigin(
-        head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.place
+        head.position.identity.hex(), head.position.sequence, head.position.digest.hex(), time, gap, head.log_url
     )
     here, there = await _begin_restore(log, mark)
     roots = dict(roots_of(there.values()))
@@ -167,7 +167,7 @@ def _split_batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
 
 
 async def append_rows(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str, int], time: int) -> Position:
-    """Append rows as one commit on a base that nobody else may have left; `roots` is what each table adds after it.
+    """Append rows as one commit on a base that no other writer may have left; `roots` is what each table adds after it.
 
     Raises `ConcurrentWriteError` where somebody has, and `LogUnavailableError` where the log stays away.
     """

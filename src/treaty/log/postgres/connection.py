@@ -142,7 +142,7 @@ class PostgresConnection:
         return connection
 
     def drop(self) -> None:
-        """Give up a connection of which nobody knows what it is doing."""
+        """Give up a connection of which its state is unknown."""
         if self._connection is not None:
             self._connection.terminate()
             self._connection = None

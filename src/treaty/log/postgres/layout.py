@@ -138,9 +138,9 @@ async def _read_layout(connection: Connection, name: str, url: str) -> int:
     )
     if row is None:
         return 0
-    told: str = row["told"] or ""
-    if told.startswith("treaty log, layout "):
-        layout = int(told.rpartition(" ")[2])
+    comment: str = row["told"] or ""
+    if comment.startswith("treaty log, layout "):
+        layout = int(comment.rpartition(" ")[2])
         if layout > LAYOUT:
             raise LogDamagedError(f"schema {name} has layout {layout}, known here is {LAYOUT}: upgrade this node")
         if layout < OLDEST:

@@ -73,10 +73,10 @@ class PostgresLog:
         self._schema = query.pop("schema", DEFAULT_SCHEMA)
         durable = query.pop("durable", "yes") != "no"
         dsn = urlunsplit(parts._replace(query=urlencode(query)))
-        place = f"{parts.hostname or 'localhost'}{f':{parts.port}' if parts.port else ''}"
+        host = f"{parts.hostname or 'localhost'}{f':{parts.port}' if parts.port else ''}"
         words = [] if self._schema == DEFAULT_SCHEMA else [f"schema={quote(self._schema)}"]
         words += [] if durable else [NOT_DURABLE]
-        self.url = f"{parts.scheme}://{place}{parts.path}{'?' if words else ''}{'&'.join(words)}"
+        self.url = f"{parts.scheme}://{host}{parts.path}{'?' if words else ''}{'&'.join(words)}"
         self._durability = DurabilityCheck(self.url, durable=durable)
         self._appends_kept = kept
         self._poll = poll
@@ -121,10 +121,10 @@ class PostgresLog:
         await self._durability.check(connection)
         await prepare_log(connection, self._schema, self._key, self.url)
         await connection.add_listener(self._channel, self._on_notice)
-        self._changed.set()  # what came while nobody listened was not heard
+        self._changed.set()  # what came while no listener was there was not heard
 
     def _on_notice(self, connection: object, pid: int, channel: str, payload: object) -> None:
-        if pid != self._own:  # who appended reads it back without being told
+        if pid != self._own:  # who appended reads it back anyway
             self._changed.set()
 
     # ---------------------------------------------------------------------------------------------------- writing
@@ -265,7 +265,7 @@ class PostgresLog:
                 with translate_errors(self.url, doing):
                     yield connection
             except asyncio.CancelledError:
-                self._read_connection.drop()  # nobody knows what it is doing
+                self._read_connection.drop()  # its state is unknown
                 raise
             except LogUnavailableError as error:
                 if is_timeout(error):

@@ -98,7 +98,7 @@ class SqliteConnection:
         return status.st_dev, status.st_ino
 
     def _refuse_replaced(self) -> None:
-        """Refuse a file that was taken away: what is written to it is seen by nobody who comes later."""
+        """Refuse a file that was taken away: what is written to it no later reader sees."""
         try:
             if self._file_id() == self._inode:
                 return
@@ -250,7 +250,7 @@ class SqliteConnection:
     # ---------------------------------------------------------------------------------------------------- reading
 
     def tip(self) -> Position:
-        """The place after the last append."""
+        """The position after the last append."""
         with translate_errors(self.path, "looking at the tip"):
             self._refuse_replaced()
             return self._tip()

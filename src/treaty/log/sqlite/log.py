@@ -154,7 +154,7 @@ class SqliteLog:
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when something may have come since the last look: a hint, a change seen by polling, or the time-out.
 
-        An append of this node gives no hint: who appended reads it back without being told.
+        An append of this node gives no hint: who appended reads it back anyway.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + timeout
@@ -180,7 +180,7 @@ class SqliteLog:
         return self._read_connection.tip() if self._version != before else None
 
     async def estimate_rows(self) -> int:
-        """About how many rows there are, told at once."""
+        """About how many rows there are, at once."""
         return await self._read_executor.submit(lambda: state_copy.estimate_rows(self._read_connection))
 
     async def scan_rows(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
@@ -193,7 +193,7 @@ class SqliteLog:
         finally:
             left = True
 
-    async def write_state_file(self, path: Path, _place: Position, _kind: int) -> None:
+    async def write_state_file(self, path: Path, _position: Position, _kind: int) -> None:
         """Keep the bytes of a file as the state file."""
         await self._run_on_own_thread(lambda: state_copy.write_state_copy(self._read_connection.path, path))
 

@@ -1,4 +1,4 @@
-"""Hints that a file's owner has rung: inotify where the system has it, told to the event loop; silence elsewhere."""
+"""Hints that a file's owner has rung: inotify where the system has it, given to the event loop; silence elsewhere."""
 
 import asyncio
 import ctypes
@@ -37,7 +37,7 @@ class FileWatch:
     def notify(self) -> None:
         """Tell all others; from any thread."""
         self._own_notices += 1
-        with suppress(OSError):  # a file that is gone is told by the next look
+        with suppress(OSError):  # a file that is gone is noticed by the next look
             os.utime(self._path)
 
     def _start(self, folder: Path) -> int | None:

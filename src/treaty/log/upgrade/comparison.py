@@ -1,4 +1,4 @@
-"""Comparing a log of format 1 with the one that it was carried into, row by row: every row that is there now is told in the
+"""Comparing a log of format 1 with the one that it was carried into, row by row: every row that is there now is written in the
 words of format 1 again, and must be what stood there. Pure.
 """
 

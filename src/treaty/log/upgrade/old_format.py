@@ -39,7 +39,7 @@ class OldRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OldPosition:
-    """A place in the log: its identity, the last sequence of an append, and that append's digest."""
+    """A position in the log: its identity, the last sequence of an append, and that append's digest."""
 
     identity: bytes = b"\0" * 16
     sequence: int = 0
@@ -47,7 +47,7 @@ class OldPosition:
 
 
 EMPTY = OldPosition()
-"""The place of a log that nobody has written to."""
+"""The place of a log that has no appends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class OldState:
 
 @dataclass(frozen=True, slots=True)
 class OldSeal:
-    """The place at which a log was sealed, and where it went."""
+    """The position at which a log was sealed, and where it went."""
 
     position: OldPosition
     url: str
@@ -97,7 +97,7 @@ class OldLog(Protocol):
 
     @property
     def living(self) -> bool:
-        """Whether nodes may write to it: a dump and a backup are copies, which nobody writes to."""
+        """Whether nodes may write to it: a dump and a backup are copies, which is not written to."""
         ...
 
     async def read(self) -> OldState:
@@ -140,7 +140,7 @@ class OldPrefix:
 
     @property
     def position(self) -> OldPosition:
-        """The place right after it."""
+        """The position right after it."""
         return OldPosition(self.identity, self.first + self.length - 1, self.digest)
 
 

@@ -54,7 +54,7 @@ def convert_level(policy: Members) -> Members:
 
 
 def convert_policy(policy: Members) -> Members:
-    """Return the policy of a version's row as it is written today; members that nobody knows stay."""
+    """Return the policy of a version's row as it is written today; members that are not known stay."""
     known = ("backward", "forward", "range", "till", "deny")
     return {**{name: value for name, value in policy.items() if name not in known}, **convert_level(policy)}
 

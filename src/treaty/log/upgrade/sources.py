@@ -114,7 +114,7 @@ def _import_backend(name: str, needs: str, extra: str) -> Any:
 
 
 class OldDump:
-    """An `OldLog` that is a dump: a copy, which nobody writes to."""
+    """An `OldLog` that is a dump: a copy, which is not written to."""
 
     living = False
 

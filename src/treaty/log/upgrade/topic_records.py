@@ -178,7 +178,7 @@ def _read_snapshot_rows(chunks: Iterable[_SnapshotChunk]) -> Iterator[OldRow]:
 
 END_KEY = b'{"log":"sequence"}'
 FOREIGN_TABLE = "?record"
-"""The table under which a record stands that nobody of Treaty's wrote; its key is the record's, in hexadecimal."""
+"""The table under which a record stands that Treaty did not write; its key is the record's, in hexadecimal."""
 
 KeyAndValue = tuple[bytes, bytes | None]
 """Key and value."""
@@ -203,7 +203,7 @@ def read_single_writer_state(records: Iterable[KeyAndValue]) -> tuple[OldPositio
 
 
 def _read_end(here: OldPosition, value: bytes | None) -> OldPosition:
-    """The place that a mark says. Compaction takes marks away, but two of one log never contradict each other."""
+    """The position that a mark says. Compaction takes marks away, but two of one log never contradict each other."""
     try:
         members = json.loads(value or b"")
         if members["v"] != FORMAT:

@@ -127,7 +127,7 @@ class OldSingleWriterLog:
         return OldState(self.url, position, rows)
 
     async def write(self, base: OldPosition, row: OldRow, time: int) -> None:
-        """Append one row as the owner: whoever owned the log before can't commit any more from here on."""
+        """Append one row as the owner: who owned the log before can't commit any more from here on."""
         try:
             await self._producer.fence()
             if (await self.read()).position != base:

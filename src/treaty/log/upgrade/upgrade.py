@@ -73,7 +73,7 @@ def refuse_moved_log(state: OldState, target: Log | None) -> None:
 
 
 async def _seal_old_log(old: OldLog, state: OldState, url: str, time: int) -> OldPosition:
-    """The place at which the old log is sealed, by this upgrade or by one that was cut off; of a copy, where it was made."""
+    """The position at which the old log is sealed, by this upgrade or by one that was cut off; of a copy, where it was made."""
     seal = state.seal
     if seal is not None:
         return seal.position

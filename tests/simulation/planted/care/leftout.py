@@ -15,4 +15,4 @@ PLACE, NAME = restoring, "write_dump"
 
 def planted(head: DumpHead, rows: Iterable[Encoded]) -> Iterator[bytes]:
     kept = tuple(row for row in rows if row.table != "outcome")
-    return original(make_head(LogDelta(head.position, kept), head.place, head.time), kept)
+    return original(make_head(LogDelta(head.position, kept), head.log_url, head.time), kept)

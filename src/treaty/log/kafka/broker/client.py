@@ -104,7 +104,7 @@ async def _await_result(future: Any) -> Any:
 
 
 class KafkaPartitionClient:
-    """A `Link`: one thread reads, one sends, one asks, and the event loop waits for none of them."""
+    """A `PartitionClient`: one thread reads, one sends, one asks, and the event loop waits for none of them."""
 
     def __init__(self, topic: LogTopic) -> None:
         """Connect to a topic that is ready; a log of one owner reads what is committed only."""
@@ -125,7 +125,7 @@ class KafkaPartitionClient:
     async def send(
         self, value: bytes, key: bytes | None = None, headers: Sequence[tuple[str, bytes]] = ()
     ) -> int | None:
-        """Produce one record: its offset, or None where nobody knows."""
+        """Produce one record: its offset, or None where that is not known."""
         await self._topic.check_same()
         return await self._sender.send(value, key, headers)
 
@@ -149,7 +149,7 @@ class KafkaPartitionClient:
         await self._admin_client.delete_records(before)
 
     async def size(self) -> int:
-        """Nobody tells the library what a partition takes."""
+        """The library is not told what a partition takes."""
         return -1
 
     async def close(self) -> None:

@@ -40,7 +40,7 @@ class ElectionGroup:
         self._asked_at = float("-inf")
 
     async def owner(self) -> str | None:
-        """The address of the node that has the partition; None while nobody has, or where nobody answers."""
+        """The address of the node that has the partition; None while there is none, or where no broker answers."""
         clock = asyncio.get_running_loop().time
         async with self._turn:
             if clock() >= self._asked_at + STALE_SECONDS:
@@ -80,7 +80,7 @@ class ElectionGroup:
 
 
 SESSION_SECONDS = 6.0
-"""How long a member that says nothing stays in the group; brokers take no less unless they are told to."""
+"""How long a member that says nothing stays in the group; brokers take no less unless they are configured so."""
 HEARTBEAT_SECONDS = 1.0
 """How often a member says that it is there; how soon it learns that another one left."""
 POLL_SECONDS = 0.25
@@ -88,7 +88,7 @@ POLL_SECONDS = 0.25
 
 
 class GroupElection:
-    """An `Election`. The partition stays with who has it (cooperative sticky), and nothing is read from it here.
+    """An `OwnerElection`. The partition stays with who has it (cooperative sticky), and nothing is read from it here.
 
     The address of a node is its client id in the group, where every other member can read it.
     """
@@ -169,7 +169,7 @@ class GroupElection:
 
 
 class ObserverElection:
-    """An `Election` for a node that nobody reaches: it never becomes the owner of others, and decides while there is none."""
+    """An `OwnerElection` for a node that no other node reaches: it never becomes the owner of others, and decides while there is none."""
 
     def __init__(self, topic_url: TopicUrl) -> None:
         """Join nothing."""
@@ -178,7 +178,7 @@ class ObserverElection:
         self._generation = 0
 
     async def leader(self) -> Leader | None:
-        """Who has the partition; this node where nobody has it, None where that can't be said."""
+        """Who has the partition; this node where no node has it, None where that can't be said."""
         owner = await self._group.owner()
         mine = owner is None and self._group.empty
         if mine is not self._is_owner:
@@ -198,7 +198,7 @@ class ObserverElection:
 
 
 class TakeoverElection:
-    """An `Election` for a command that writes to a log once: it takes it from the owner, who takes it back."""
+    """An `OwnerElection` for a command that writes to a log once: it takes it from the owner, who takes it back."""
 
     generation = 0
 

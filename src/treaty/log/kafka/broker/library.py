@@ -21,7 +21,7 @@ LIBRARY_LOGGER.propagate = False
 MESSAGE_BYTES = 16_777_216
 """Bytes of a record before it is compressed: a commit of the largest size, with every character escaped, and more."""
 PRODUCER_DEFAULTS: dict[str, object] = {"linger.ms": 0, "compression.type": "zstd"}
-"""What a producer does if nobody says: no waiting for more, and small records."""
+"""What a producer does by default: no waiting for more, and small records."""
 
 
 def make_consumer_settings(cluster: KafkaCluster, *, committed: bool, own: dict[str, object]) -> dict[str, object]:

@@ -70,7 +70,7 @@ class PartitionReader:
         self._thread.start()
 
     def fetch(self, offset: int, timeout: float) -> "asyncio.Future[RecordBatch]":
-        """Records from an offset on; see `Link.fetch`."""
+        """Records from an offset on; see `PartitionClient.fetch`."""
         if self._closed:
             raise LogUnavailableError("this log was closed")
         future: asyncio.Future[RecordBatch] = self._loop.create_future()

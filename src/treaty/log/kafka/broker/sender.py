@@ -14,7 +14,7 @@ from treaty.log.kafka.broker.library import LIBRARY_LOGGER, make_producer_settin
 from treaty.log.log import LogUnavailableError
 
 SEND_SECONDS = 10.0
-"""How long a record is tried, a change of the partition's leader included; then nobody knows what became of it."""
+"""How long a record is tried, a change of the partition's leader included; then its result is unknown."""
 POLL_SECONDS = 0.25
 """How long the thread waits for news before it looks whether it should end."""
 _NEVER_SENT = frozenset({"_MSG_SIZE_TOO_LARGE", "MSG_SIZE_TOO_LARGE", "_QUEUE_FULL", "_INVALID_ARG", "INVALID_RECORD"})
@@ -51,7 +51,7 @@ class RecordSender:
                 time.sleep(POLL_SECONDS)
 
     async def send(self, value: bytes, key: bytes | None, headers: Sequence[tuple[str, bytes]]) -> int | None:
-        """Produce a record; its offset, or None where nobody knows what became of it."""
+        """Produce a record; its offset, or None where that is not known what became of it."""
         if self._closed:
             raise LogUnavailableError("this log was closed")
         outcome: asyncio.Future[int | None] = self._loop.create_future()
@@ -90,7 +90,7 @@ class RecordSender:
             self._loop.call_soon_threadsafe(settle)
 
     def _replace_producer(self, producer: Any) -> None:
-        """Take another producer for one that can't continue; nobody knows what became of what that one had."""
+        """Take another producer for one that can't continue; the results of what it had are unknown."""
         if producer is self._producer:
             self._producer = self._make_producer()
             for outcome in [one for one, sender in self._unacknowledged.items() if sender is producer]:

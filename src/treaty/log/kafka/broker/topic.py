@@ -33,7 +33,7 @@ CHECK_SECONDS = 5.0
 CHECK_SETTINGS_SECONDS = 60.0
 """How often it looks at the topic's settings, which somebody may change."""
 REPLICAS = 3
-"""Copies of a new topic where nobody says how many, and where there are as many brokers."""
+"""Copies of a new topic where no number is given, and where there are as many brokers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _TOPIC_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW
 
 @dataclass(frozen=True, slots=True)
 class TopicUrl:
-    """A topic of a cluster. `replication` is the number of copies that were asked for, 0 where nobody said."""
+    """A topic of a cluster. `replication` is the number of copies that were asked for, 0 where none was given."""
 
     cluster: KafkaCluster
     topic: str

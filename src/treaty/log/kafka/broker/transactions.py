@@ -38,7 +38,7 @@ FENCED_ERRORS = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH
 
 
 class KafkaTransactionalProducer:
-    """A `Transactions` whose transactional id is the name of the topic. Its work is done in a thread, in turn."""
+    """A `TransactionalProducer` whose transactional id is the name of the topic. Its work is done in a thread, in turn."""
 
     def __init__(self, topic_url: TopicUrl) -> None:
         """No producer yet: the first `fence` makes one."""
@@ -97,7 +97,7 @@ class KafkaTransactionalProducer:
     def _fill(self, records: Sequence[tuple[bytes, bytes | None]]) -> int | None:
         """Begin a transaction and send its records; returns where the first one lies. What goes wrong here is never committed.
 
-        None says that nobody knows: a broker that has a record already, and forgot since when, takes it for sent all the same.
+        None says that it is not known: a broker that has a record already, and forgot since when, takes it for sent all the same.
         A record that a broker refuses is an error of the commit; -1 is returned.
         """
         producer = self._producer

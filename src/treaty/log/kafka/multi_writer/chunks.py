@@ -62,15 +62,15 @@ class SnapshotError(ValueError):
 
 
 class SnapshotMismatchError(SnapshotError):
-    """Rows that are not those of their place, or bytes that are no rows although their digest fits."""
+    """Rows that are not those of their position, or bytes that are no rows although their digest fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotChunk:
-    """One chunk. `snapshot_digest` is the digest of the whole snapshot, `place` where in the log its state was."""
+    """One chunk. `snapshot_digest` is the digest of the whole snapshot, `position` where in the log its state was."""
 
     format: int
-    place: Position
+    position: Position
     snapshot_digest: bytes
     index: int
     count: int
@@ -80,11 +80,11 @@ class SnapshotChunk:
     @property
     def record(self) -> bytes:
         """The chunk as one record."""
-        place = self.place
+        position = self.position
         head = _HEAD.pack(
-            CHUNK_MAGIC, self.format, place.identity, place.sequence, place.digest, self.snapshot_digest, self.index, self.count, self.rows
+            CHUNK_MAGIC, self.format, position.identity, position.sequence, position.digest, self.snapshot_digest, self.index, self.count, self.rows
         )  # fmt: skip
-        return head + place.root + bytes(self.payload)
+        return head + position.root + bytes(self.payload)
 
 
 def read_chunk(value: bytes) -> SnapshotChunk:
@@ -105,16 +105,18 @@ def read_chunk(value: bytes) -> SnapshotChunk:
     )
 
 
-def make_chunks(place: Position, rows: Sequence[Encoded], *, size: int = FOLD_CHUNK_BYTES) -> tuple[SnapshotChunk, ...]:
+def make_chunks(
+    position: Position, rows: Sequence[Encoded], *, size: int = FOLD_CHUNK_BYTES
+) -> tuple[SnapshotChunk, ...]:
     """Make the chunks of a snapshot: the rows that were live at a position.
 
     Raises `SnapshotError` where they would be too many, and `SnapshotMismatchError` where they do not come to the root of the position.
     """
     roots = roots_of(rows)
-    if as_root(roots) != place.root:
+    if as_root(roots) != position.root:
         raise SnapshotMismatchError(
-            f"the rows at sequence {place.sequence} come to the state root {as_root(roots).hex()}, "
-            f"and the log states {place.root.hex()} there"
+            f"the rows at sequence {position.sequence} come to the state root {as_root(roots).hex()}, "
+            f"and the log states {position.root.hex()} there"
         )
     packed = b"".join(_compress(roots, rows))
     payloads = [packed[start : start + size] for start in range(0, len(packed), size)]
@@ -122,9 +124,9 @@ def make_chunks(place: Position, rows: Sequence[Encoded], *, size: int = FOLD_CH
         raise SnapshotError(
             f"a snapshot of {len(packed)} bytes would have {len(payloads)} chunks, at most {FOLD_CHUNKS} (FOLD_CHUNKS)"
         )
-    snapshot_digest = digest_snapshot(place, len(rows), payloads)
+    snapshot_digest = digest_snapshot(position, len(rows), payloads)
     return tuple(
-        SnapshotChunk(FORMAT, place, snapshot_digest, index, len(payloads), len(rows), payload)
+        SnapshotChunk(FORMAT, position, snapshot_digest, index, len(payloads), len(rows), payload)
         for index, payload in enumerate(payloads)
     )
 
@@ -142,7 +144,7 @@ def select_if_intact(chunks: Iterable[SnapshotChunk]) -> tuple[SnapshotChunk, ..
         return () if _has_wrong_format(ordered) else ordered
     return (
         ordered
-        if digest_snapshot(first.place, first.rows, [one.payload for one in ordered]) == first.snapshot_digest
+        if digest_snapshot(first.position, first.rows, [one.payload for one in ordered]) == first.snapshot_digest
         else ()
     )
 
@@ -151,9 +153,9 @@ def _has_wrong_format(ordered: Sequence[SnapshotChunk]) -> bool:
     """Return whether chunks are a snapshot of this format but for the number of it in the first one: a bit of that has changed."""
     first = ordered[0]
     data = bytes(first.payload)
-    place = replace(first.place, root=data[:_ROOT])
+    position = replace(first.position, root=data[:_ROOT])
     payloads = [data[_ROOT:], *(one.payload for one in ordered[1:])]
-    return len(data) >= _ROOT and digest_snapshot(place, first.rows, payloads) == first.snapshot_digest
+    return len(data) >= _ROOT and digest_snapshot(position, first.rows, payloads) == first.snapshot_digest
 
 
 def sort_if_all(chunks: Iterable[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:
@@ -170,17 +172,17 @@ def read_snapshot_rows(chunks: Sequence[SnapshotChunk]) -> Iterator[Encoded]:
 
     Raises `SnapshotError` for another format, and `SnapshotMismatchError`.
     """
-    place = chunks[0].place
+    position = chunks[0].position
     if chunks[0].format != FORMAT:
         raise SnapshotError(
-            f"the snapshot at sequence {place.sequence} has format {chunks[0].format}, known is {FORMAT}"
+            f"the snapshot at sequence {position.sequence} has format {chunks[0].format}, known is {FORMAT}"
         )
-    name = f"the snapshot at sequence {place.sequence}"
+    name = f"the snapshot at sequence {position.sequence}"
     count, found = 0, dict[str, int]()
     try:
-        split_file = _decompress(chunks)
-        stated = _parse_roots(next(split_file))
-        for row in _parse_pieces(split_file):
+        pieces = _decompress(chunks)
+        stated = _parse_roots(next(pieces))
+        for row in _parse_pieces(pieces):
             count += 1
             add(found, row.table, row.digest)
             yield row
@@ -191,7 +193,7 @@ def read_snapshot_rows(chunks: Sequence[SnapshotChunk]) -> Iterator[Encoded]:
         raise SnapshotMismatchError(
             f"{name} has rows that are not those which it names, of {', '.join(wrong) or 'no table'}"
         )
-    if as_root(stated) != place.root:
+    if as_root(stated) != position.root:
         raise SnapshotMismatchError(f"the tables of {name} come to another state root than it states")
 
 
@@ -220,9 +222,9 @@ def _parse_roots(text: bytes) -> dict[str, int]:
     return {table: int(root, 16) for table, root in members.items()}
 
 
-def _parse_pieces(split_file: Iterable[bytes]) -> Iterator[Encoded]:
+def _parse_pieces(pieces: Iterable[bytes]) -> Iterator[Encoded]:
     rest = b""
-    for piece in split_file:
+    for piece in pieces:
         rest += piece
         end = yield from _parse_rows(rest)
         rest = rest[end:]
@@ -264,9 +266,9 @@ def _compress(roots: Mapping[str, int], rows: Iterable[Encoded]) -> Iterator[byt
     yield work.flush()
 
 
-def digest_snapshot(place: Position, rows: int, payloads: Sequence[Payload]) -> bytes:
+def digest_snapshot(position: Position, rows: int, payloads: Sequence[Payload]) -> bytes:
     """The digest of a whole snapshot."""
-    covered = _COVERED.pack(place.identity, place.sequence, place.digest, place.root, len(payloads), rows)
+    covered = _COVERED.pack(position.identity, position.sequence, position.digest, position.root, len(payloads), rows)
     digest = hashlib.sha256(covered)
     for payload in payloads:
         digest.update(bytes(payload))
@@ -279,14 +281,14 @@ def find_pointers(rows: Iterable[Encoded]) -> list[SnapshotPointer]:
     return [value for value in values if isinstance(value, SnapshotPointer)]
 
 
-def make_state_file_chunks(place: Position, path: Path, kind: int) -> tuple[SnapshotChunk, ...]:
+def make_state_file_chunks(position: Position, path: Path, kind: int) -> tuple[SnapshotChunk, ...]:
     """The chunks of a file; none where they would be too many. Raises `OSError`."""
     payloads = split_file(path, FOLD_CHUNK_BYTES)
     if len(payloads) > FOLD_CHUNKS:
         return ()
-    snapshot_digest = digest_snapshot(place, kind, payloads)
+    snapshot_digest = digest_snapshot(position, kind, payloads)
     return tuple(
-        SnapshotChunk(STATE_FILE_FORMAT, place, snapshot_digest, index, len(payloads), kind, one)
+        SnapshotChunk(STATE_FILE_FORMAT, position, snapshot_digest, index, len(payloads), kind, one)
         for index, one in enumerate(payloads)
     )
 
@@ -294,7 +296,7 @@ def make_state_file_chunks(place: Position, path: Path, kind: int) -> tuple[Snap
 def write_state_file_chunks(chunks: Sequence[SnapshotChunk], path: Path) -> bool:
     """Write a state file from its chunks; False, and no file, where it is damaged. Raises `OSError`."""
     first = chunks[0]
-    if digest_snapshot(first.place, first.rows, [one.payload for one in chunks]) != first.snapshot_digest:
+    if digest_snapshot(first.position, first.rows, [one.payload for one in chunks]) != first.snapshot_digest:
         return False
     with path.open("xb") as file:
         path.chmod(0o600)

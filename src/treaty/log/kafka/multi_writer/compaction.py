@@ -20,7 +20,7 @@ from treaty.log.kafka.partition import PartitionClient
 from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
 
 SEND_TRIES = 4
-"""Times that a chunk is sent where nobody says whether it arrived."""
+"""Times that a chunk is sent where it is not known whether it arrived."""
 APPEND_TRIES = 20
 """Times that the append that names a snapshot may come second."""
 
@@ -31,7 +31,7 @@ RunWork = Callable[[Callable[[], tuple[SnapshotChunk, ...]]], Awaitable[tuple[Sn
 class CompactionPlan:
     """What goes into a snapshot: the appends up to a position that ended one of them, and the offset after that append's record."""
 
-    place: Position
+    position: Position
     appends: tuple[BufferedAppend, ...]
     rest: int
 
@@ -39,7 +39,7 @@ class CompactionPlan:
 def plan_compaction(scanned: ScanResult, margin: int) -> CompactionPlan | None:
     """Choose the position: the end of the log but for `margin` appends. None where nothing came since the last snapshot.
 
-    The place is always the end of an append, never inside its chain. Its record is the one that was checked valid by
+    The position is always the end of an append, never inside its chain. Its record is the one that was checked valid by
     who read all before it: another record of the same append may come again, later, and cutting there would lose what
     lies between.
     """
@@ -65,13 +65,13 @@ async def write_snapshot(
 ) -> bool:
     """Write a snapshot, name it, and delete what it stands for; return whether that was done.
 
-    Broken off at any step it leaves chunks that nobody names, or a prefix that the next snapshot deletes. `arrived` returns
+    Broken off at any step it leaves chunks that no append names, or a prefix that the next snapshot deletes. `arrived` returns
     when all chunks of a snapshot were read back with the CRC-32 that each was sent with, `knows` tells whether a position is in the
     history that the log shows now. Raises `LogDamagedError` where the rows do not come to the root that the log states at the
     place: the prefix is all that can show what they should be.
     """
     try:
-        chunks = await work(lambda: make_chunks(chosen.place, build_state(scanned.state.chunks, chosen.appends)))
+        chunks = await work(lambda: make_chunks(chosen.position, build_state(scanned.state.chunks, chosen.appends)))
     except SnapshotMismatchError as error:
         raise LogDamagedError(f"{error}: no snapshot is made there; see `treaty log repair --accept-state`") from error
     for chunk in chunks:
@@ -83,10 +83,10 @@ async def write_snapshot(
         Row(
             SNAPSHOT_TABLE,
             NEWEST_KEY,
-            SnapshotPointer(chosen.place.sequence, chosen.place.digest.hex(), snapshot_digest.hex()),
+            SnapshotPointer(chosen.position.sequence, chosen.position.digest.hex(), snapshot_digest.hex()),
         )
     )
-    if not await _append_pointer(row, chosen.place, append=append, tip=tip, knows=knows, attempt=attempt):
+    if not await _append_pointer(row, chosen.position, append=append, tip=tip, knows=knows, attempt=attempt):
         return False
     await client.delete_records(chosen.rest)
     return True
@@ -102,20 +102,20 @@ async def send_chunk(client: PartitionClient, chunk: SnapshotChunk) -> bool:
 
 async def _append_pointer(
     row: Encoded,
-    place: Position,
+    position: Position,
     *,
     append: Callable[[Append], Awaitable[AppendResult]],
     tip: Callable[[], Awaitable[Position]],
     knows: Callable[[Position], bool],
     attempt: Callable[[], bytes],
 ) -> bool:
-    """Get an append that names the snapshot into the log: a snapshot that nobody names is worth nothing.
+    """Get an append that names the snapshot into the log: a snapshot that no append names is worth nothing.
 
     It repeats the root of its base, as its row does not count in that.
     """
     for _ in range(APPEND_TRIES):
         base = await tip()
-        if not knows(place):
+        if not knows(position):
             return False  # another history stands there now, or a newer snapshot counts already
         commits: Sequence[Commit] = (Commit(base.sequence + 1, (row,)),)
         result = await append(make_append(base, attempt(), tuple(commits), None))

@@ -97,7 +97,7 @@ class MultiWriterLog:
             if append.first - 1 > self._tailer.state.tip.sequence:
                 await self._catch_up()
             if Position(append.identity, append.first - 1, append.parent) != self._base(append):
-                return AppendResult.CONFLICT  # it would be stale; nothing that nobody can place is ever sent
+                return AppendResult.CONFLICT  # it would be stale; nothing that has no known parent is ever sent
             return await self._send(append)
 
     def _base(self, append: Append) -> Position:
@@ -138,7 +138,7 @@ class MultiWriterLog:
         return Leader(state.address, mine) if state.address or mine else None
 
     def lock(self) -> AbstractAsyncContextManager[None]:
-        """Nobody can be kept out here."""
+        """No node can be kept out here."""
         raise NotImplementedError("a log that any node may write to can't be held; ask `lockable` first")
 
     # ---------------------------------------------------------------------------------------------------- reading
@@ -218,14 +218,14 @@ class MultiWriterLog:
             await self._tailer.start()
             return self._tailer.state.last_snapshot[0]
 
-    async def write_state_file(self, path: Path, place: Position, kind: int) -> None:
+    async def write_state_file(self, path: Path, position: Position, kind: int) -> None:
         """Keep a state file beside the snapshot, unless there is one that is young enough."""
         async with self._operation():
             await self._tailer.start()
             state = self._tailer.state
-            chunks = await self._run_work(lambda: make_state_file_chunks(place, path, kind))
+            chunks = await self._run_work(lambda: make_state_file_chunks(position, path, kind))
             young = state.count_bytes_after(kind) <= max(self._policy.bytes, sum(len(one.payload) for one in chunks))
-            if young or not self._knows(place):
+            if young or not self._knows(position):
                 return
             for chunk in chunks:
                 if not await send_chunk(self._client, chunk):
@@ -251,7 +251,7 @@ class MultiWriterLog:
             self._next_try = 0
         elif (self._snapshot_task is None or self._snapshot_task.done()) and seen.records >= self._next_try:
             self._next_try = seen.records + self._policy.records // 10  # should this one be broken off
-            self._snapshot_task = asyncio.create_task(self._try_snapshot(), name="fold")
+            self._snapshot_task = asyncio.create_task(self._try_snapshot(), name="snapshot")
 
     async def _try_snapshot(self) -> bool:
         try:
@@ -284,8 +284,8 @@ class MultiWriterLog:
             work=self._run_work,
         )
 
-    def _knows(self, place: Position) -> bool:
-        return self._tailer.state.history.knows(place)
+    def _knows(self, position: Position) -> bool:
+        return self._tailer.state.history.knows(position)
 
     async def _scan_whole(self) -> ScanResult:
         await self._tailer.start()

@@ -178,7 +178,7 @@ class ReaderState:
 
     @property
     def tip(self) -> Position:
-        """The place after the last valid append that was read."""
+        """The position after the last valid append that was read."""
         return self.history.tip
 
     # ---------------------------------------------------------------------------------------------------- taking
@@ -198,9 +198,9 @@ class ReaderState:
             )
         elif isinstance(claim, SnapshotChunk) and claim.format == STATE_FILE_FORMAT:
             if claim.index + 1 == claim.count:
-                self.newest_state_files[claim.rows] = claim.place.sequence, self.counts.total
+                self.newest_state_files[claim.rows] = claim.position.sequence, self.counts.total
         elif isinstance(claim, SnapshotChunk):
-            if claim.place.sequence > self.base.sequence:
+            if claim.position.sequence > self.base.sequence:
                 self.pending_snapshots.setdefault(claim.snapshot_digest, {})[claim.index] = crc32(bytes(claim.payload))
         else:
             self._add_append(found, claim)
@@ -317,7 +317,7 @@ def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppen
     except SnapshotError as error:
         first = chunks[0]
         raise describe_format_error(
-            f"the snapshot at sequence {first.place.sequence}", "format", first.format, FORMAT
+            f"the snapshot at sequence {first.position.sequence}", "format", first.format, FORMAT
         ) from error
     for one in appends:
         for row in one.rows(once=True):

@@ -57,9 +57,9 @@ class RecordJournal:
         self._spool = PayloadSpool()
         self._count = 0
         self._in_memory: dict[int, ScannedRecord] = {}
-        """Records in memory, by their place."""
+        """Records in memory, by their position."""
         self._first_in_file = 0
-        """The place from which on the following have an entry for each record."""
+        """The position from which on the following have an entry for each record."""
         self._offsets, self._starts, self._sizes, self._senders = array("Q"), array("Q"), array("Q"), array("Q")
         self._claims = bytearray()
         self._addresses: dict[str, int] = {}
@@ -73,26 +73,26 @@ class RecordJournal:
         """How many of them lie in the file."""
         return self._count - len(self._in_memory)
 
-    def add(self, read_records: ScannedRecord) -> None:
+    def add(self, record: ScannedRecord) -> None:
         """Add the next record."""
-        chunk = read_records.claim if isinstance(read_records.claim, SnapshotChunk) else None
-        payload = read_records.value if chunk is None else chunk.payload
+        chunk = record.claim if isinstance(record.claim, SnapshotChunk) else None
+        payload = record.value if chunk is None else chunk.payload
         full = self.in_memory + len(payload) + _OVERHEAD > limits.SCAN_BYTES
         if chunk is not None or full:
             payload = self._spool.store(bytes(payload), least=0 if full else None)
         if isinstance(payload, bytes):
             self.in_memory += len(payload) + _OVERHEAD
         if chunk is None and isinstance(payload, SpooledBytes):
-            claim = 0 if isinstance(read_records.claim, Prefix) else _CLAIMS.index(read_records.claim)
-            sender = self._addresses.setdefault(read_records.address, len(self._addresses))
-            self._add_to_file(read_records.offset, payload.start, payload.size, sender, claim)
+            claim = 0 if isinstance(record.claim, Prefix) else _CLAIMS.index(record.claim)
+            sender = self._addresses.setdefault(record.address, len(self._addresses))
+            self._add_to_file(record.offset, payload.start, payload.size, sender, claim)
         else:
             self._in_memory[self._count] = (
-                read_records if chunk is None else replace(read_records, claim=replace(chunk, payload=payload))
+                record if chunk is None else replace(record, claim=replace(chunk, payload=payload))
             )
             if self._claims:
                 self._add_to_file(0, 0, 0, 0, 0)
-        self.next = read_records.offset + 1
+        self.next = record.offset + 1
         self._count += 1
 
     def _add_to_file(self, offset: int, start: int, size: int, sender: int, claim: int) -> None:
@@ -107,14 +107,14 @@ class RecordJournal:
     def __iter__(self) -> Iterator[ScannedRecord]:
         """The records in their order. Raises `OSError` where the file can't be read."""
         addresses = [*self._addresses]
-        for place in range(self._count):
-            read_records = self._in_memory.get(place)
-            if read_records is None:
-                at = place - self._first_in_file
+        for number in range(self._count):
+            record = self._in_memory.get(number)
+            if record is None:
+                at = number - self._first_in_file
                 value = self._spool.at(self._starts[at], self._sizes[at])
                 claim = _CLAIMS[self._claims[at]] or read_prefix(value.read_first(_HEAD))
-                read_records = ScannedRecord(self._offsets[at], claim, value, addresses[self._senders[at]])
-            yield read_records
+                record = ScannedRecord(self._offsets[at], claim, value, addresses[self._senders[at]])
+            yield record
 
 
 log = logging.getLogger("treaty.log")
@@ -209,16 +209,16 @@ def _choose_and_read(
         if gathered[snapshot_digest][0].format == STATE_FILE_FORMAT
     ]
     appends = ((one.claim, one.value) for one in records if isinstance(one.claim, Prefix))
-    stated = collect_stated_roots(appends, (chunks[0].place for chunks in gathered.values()))
-    read_records = find_candidates(gathered, named.values(), stated, without)
+    stated = collect_stated_roots(appends, (chunks[0].position for chunks in gathered.values()))
+    candidates = find_candidates(gathered, named.values(), stated, without)
     snapshot_digest = {offset: bytes.fromhex(pointer.snapshot_digest) for offset, pointer in named.items()}
-    begin = choose_start(first, _NamedAppends(records, snapshot_digest), read_records.positions)
+    begin = choose_start(first, _NamedAppends(records, snapshot_digest), candidates.positions)
     if begin is None:
-        raise _explain_missing_front(first, records, gathered, read_records)
-    place, digest = begin
-    for sentence in read_records.describe_newer_than(place):
+        raise _explain_missing_front(first, records, gathered, candidates)
+    position, digest = begin
+    for sentence in candidates.describe_newer_than(position):
         log.warning("%s", sentence)
-    state = ReaderState.at(place, read_records.snapshots.get(digest, ()), kept, window)
+    state = ReaderState.at(position, candidates.snapshots.get(digest, ()), kept, window)
     try:
         for one in records:
             state.add(one)
@@ -235,20 +235,20 @@ def _choose_and_read(
 
 
 def _explain_missing_front(
-    first: int, records: RecordJournal, gathered: Mapping[bytes, list[SnapshotChunk]], read_records: SnapshotCandidates
+    first: int, records: RecordJournal, gathered: Mapping[bytes, list[SnapshotChunk]], candidates: SnapshotCandidates
 ) -> LogDamagedError:
     """Why nothing can be begun at: another format, or snapshots that are no good or not there."""
     for chunks in gathered.values():
         if chunks[0].format < FORMAT:
             return describe_format_error(
-                f"the snapshot at sequence {chunks[0].place.sequence}", "format", chunks[0].format, FORMAT
+                f"the snapshot at sequence {chunks[0].position.sequence}", "format", chunks[0].format, FORMAT
             )
     for one in records:
         if isinstance(one.claim, Prefix) and one.claim.format < ENVELOPE_FORMAT:
             return describe_format_error(
                 f"the append at sequence {one.claim.first}", "envelope format", one.claim.format, ENVELOPE_FORMAT
             )
-    why = "".join(f" ({sentence})" for sentence in read_records.describe_newer_than(START))
+    why = "".join(f" ({sentence})" for sentence in candidates.describe_newer_than(START))
     return LogDamagedError(
         f"the front of the log is missing: it begins at offset {first}, and no whole snapshot stands for what was there{why}. "
         "Restore the newest dump into a new topic, or bring the records back; see docs/log.md"

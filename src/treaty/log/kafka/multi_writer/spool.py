@@ -11,7 +11,7 @@ MIN_SPOOLED_BYTES = 65_536
 
 
 class _OpenFile:
-    """An open file, closed when nobody knows it any more."""
+    """An open file, closed when it is not used any more."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor

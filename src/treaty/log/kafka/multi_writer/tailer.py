@@ -88,11 +88,11 @@ class LogTailer:
         """Return when everything before an offset has been read."""
         await self.wait_until(lambda: self._next >= offset)
 
-    async def wait_past(self, place: Position, timeout: float) -> None:
+    async def wait_past(self, position: Position, timeout: float) -> None:
         """Return when the tip is not a position any more, at the latest after some seconds."""
         try:
             async with asyncio.timeout(timeout):
-                await self.wait_until(lambda: self.state.tip != place)
+                await self.wait_until(lambda: self.state.tip != position)
         except TimeoutError:
             pass
 
@@ -180,6 +180,6 @@ class LogTailer:
 
 
 def _drop_error(future: asyncio.Future[None]) -> None:
-    """Trouble that nobody waits for any more is no news."""
+    """An error without a waiter is dropped."""
     if not future.cancelled():
         future.exception()

@@ -66,9 +66,9 @@ class AppendHistory:
     positions: dict[int, bytes] = field(default_factory=lambda: {0: NO_DIGEST + NO_ROOT})
 
     @staticmethod
-    def at(place: Position) -> "AppendHistory":
+    def at(position: Position) -> "AppendHistory":
         """The history of somebody who begins at a position, as the reader of a snapshot does."""
-        return AppendHistory(place, {place.sequence: place.digest + place.root})
+        return AppendHistory(position, {position.sequence: position.digest + position.root})
 
     @property
     def oldest(self) -> int:
@@ -111,9 +111,12 @@ class AppendHistory:
         found = self.positions.get(sequence)
         return None if found is None else found[: len(NO_DIGEST)]
 
-    def knows(self, place: Position) -> bool:
+    def knows(self, position: Position) -> bool:
         """Return whether an append ended at this very position and stated this root, as far as is remembered."""
-        return place.identity == self.tip.identity and self.positions.get(place.sequence) == place.digest + place.root
+        return (
+            position.identity == self.tip.identity
+            and self.positions.get(position.sequence) == position.digest + position.root
+        )
 
     def forget(self, before: int) -> None:
         """Forget the positions before a sequence, which a snapshot stands for now; the tip stays."""
@@ -144,9 +147,9 @@ def choose_start(
     through once for each snapshot, `snapshots` the positions of the complete snapshots by digest. None: the front of the log is missing, and no snapshot stands for it.
     A partition whose first offset is not 0 was cut: there a record that looks like a birth is one that came again.
     """
-    for snapshot_digest, place in sorted(snapshots.items(), key=_sort_key):
-        if _is_named(place, snapshot_digest, appends):
-            return place, snapshot_digest
+    for snapshot_digest, position in sorted(snapshots.items(), key=_sort_key):
+        if _is_named(position, snapshot_digest, appends):
+            return position, snapshot_digest
     return (START, b"") if first == 0 else None
 
 
@@ -154,8 +157,8 @@ def _sort_key(entry: tuple[bytes, Position]) -> tuple[int, bytes]:
     return -entry[1].sequence, entry[0]
 
 
-def _is_named(place: Position, snapshot_digest: bytes, appends: Iterable[NamedAppend]) -> bool:
-    history = AppendHistory.at(place)
+def _is_named(position: Position, snapshot_digest: bytes, appends: Iterable[NamedAppend]) -> bool:
+    history = AppendHistory.at(position)
     for one in appends:
         validity = history.check_and_advance(one.claim)
         if validity is RecordValidity.VALID and one.snapshot_digest == snapshot_digest:
@@ -175,11 +178,11 @@ class SnapshotCandidates:
     @property
     def positions(self) -> dict[bytes, Position]:
         """Where in the log the usable ones were made."""
-        return {snapshot_digest: chunks[0].place for snapshot_digest, chunks in self.snapshots.items()}
+        return {snapshot_digest: chunks[0].position for snapshot_digest, chunks in self.snapshots.items()}
 
-    def describe_newer_than(self, place: Position) -> list[str]:
+    def describe_newer_than(self, position: Position) -> list[str]:
         """Sentences on those that were left aside and stand for more than a position."""
-        found = sorted(one for one in self.rejected.values() if one[0] > place.sequence)
+        found = sorted(one for one in self.rejected.values() if one[0] > position.sequence)
         return [f"the snapshot at sequence {sequence} is left aside: {why}" for sequence, why in found]
 
 
@@ -192,23 +195,23 @@ def find_candidates(
     """Look at all chunks of a partition, by the digests of their snapshots.
 
     `pointers` are what appends name, `stated` the roots that appends state, by their digests, and `without` the snapshots that a
-    reader of their rows has found to be wrong, with the reason. A snapshot that nobody names may be on its way: it is no news that
+    reader of their rows has found to be wrong, with the reason. A snapshot that no append names may be on its way: it is no news that
     it is not whole.
     """
     snapshots: dict[bytes, tuple[SnapshotChunk, ...]] = {}
     rejected: dict[bytes, tuple[int, str]] = {}
     for snapshot_digest, chunks in gathered.items():
-        place = chunks[0].place
+        position = chunks[0].position
         ordered = select_if_intact(chunks)
         if snapshot_digest in without:
-            rejected[snapshot_digest] = place.sequence, without[snapshot_digest]
+            rejected[snapshot_digest] = position.sequence, without[snapshot_digest]
         elif not ordered:
             if sort_if_all(chunks):
-                rejected[snapshot_digest] = place.sequence, "its chunks were changed, their digest does not fit"
-        elif ordered[0].format == FORMAT and stated.get(place.digest, place.root) != place.root:
+                rejected[snapshot_digest] = position.sequence, "its chunks were changed, their digest does not fit"
+        elif ordered[0].format == FORMAT and stated.get(position.digest, position.root) != position.root:
             rejected[snapshot_digest] = (
-                place.sequence,
-                f"it states the root {place.root.hex()}, and the append there {stated[place.digest].hex()}",
+                position.sequence,
+                f"it states the root {position.root.hex()}, and the append there {stated[position.digest].hex()}",
             )
         else:
             snapshots[snapshot_digest] = ordered
@@ -235,7 +238,7 @@ def read_pointer(value: Payload, claim: Prefix) -> SnapshotPointer | None:
 
 def collect_stated_roots(claims: Iterable[tuple[Prefix, Payload]], wanted: Iterable[Position]) -> dict[bytes, bytes]:
     """The roots that undamaged appends state at some positions, by their digests."""
-    digests = {place.digest for place in wanted}
+    digests = {position.digest for position in wanted}
     return {claim.digest: claim.root for claim, value in claims if claim.digest in digests and undamaged(bytes(value))}
 
 
@@ -246,8 +249,8 @@ def select_newest_state_files(
 
     The root in their heads is compared with the one that the append at that position states.
     """
-    known = [ordered for one in found if (ordered := _sort_if_all(one)) and history.knows(ordered[0].place)]
-    return {one[0].rows: one for one in sorted(known, key=lambda one: one[0].place.sequence)}
+    known = [ordered for one in found if (ordered := _sort_if_all(one)) and history.knows(ordered[0].position)]
+    return {one[0].rows: one for one in sorted(known, key=lambda one: one[0].position.sequence)}
 
 
 def _sort_if_all(chunks: Sequence[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:

@@ -21,7 +21,7 @@ from treaty.log.kafka.single_writer.state import CompactedState
 from treaty.log.log import AppendResult, Leader, LogDamagedError, LogDelta, LogUnavailableError, StoreStats
 
 DELETE_RETENTION = 86_400.0
-"""Seconds that a topic keeps what says that a row is gone, unless told."""
+"""Seconds that a topic keeps what says that a row is gone, by default."""
 READ_BACK_SECONDS = 3.0
 """How long a committed append may take to be seen by its own reader before its result counts as unknown, and is settled.
 
@@ -39,7 +39,7 @@ POLL_SECONDS = 1.0
 class SingleWriterLog:
     """A `Log` in a compacted topic that one node at a time may write to.
 
-    Who owns it is a hint. What makes an append true is the transactional id: whoever takes it has ended all work of those
+    Who owns it is a hint. What makes an append true is the transactional id: who takes it has ended all work of those
     before it, and then reads to the end, so that nothing can come between what it has read and what it writes. That nothing
     did is seen by the offset at which its first record lands, before it commits: brokers tell readers of what is committed
     an end that lies back while any transaction is open, and one that was just started may have left open one of this log.
@@ -152,7 +152,7 @@ class SingleWriterLog:
         return True
 
     def lock(self) -> AbstractAsyncContextManager[None]:
-        """Nobody can keep others out here; the owner alone writes anyway."""
+        """No node can keep others out here; the owner alone writes anyway."""
         raise LogUnavailableError(f"{self.url} can't be held: its owner writes")
 
     # ---------------------------------------------------------------------------------------------------- reading
@@ -184,14 +184,14 @@ class SingleWriterLog:
             reload=True,
         )
 
-    def bookmark(self, place: Position) -> int | None:
+    def bookmark(self, position: Position) -> int | None:
         """The offset of the end record of a position, if that is the one up to which was read last."""
-        known = self._handed_over is not None and self._handed_over[0] == place and self._handed_over[1] >= 0
+        known = self._handed_over is not None and self._handed_over[0] == position and self._handed_over[1] >= 0
         return self._handed_over[1] if known and self._handed_over is not None else None
 
-    def resume_at(self, place: Position, bookmark: int) -> None:
+    def resume_at(self, position: Position, bookmark: int) -> None:
         """Read on from a position whose rows the node has; what does not follow on it is loaded from the start."""
-        self._reader.resume_at(place, bookmark)
+        self._reader.resume_at(position, bookmark)
 
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when the state shows another position, at the latest after `timeout` seconds."""

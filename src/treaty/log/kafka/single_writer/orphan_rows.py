@@ -42,18 +42,18 @@ class SurplusRun:
         changes = {}
         for key, _ in self.pairs[start:end]:
             if key not in self.replaced:
-                places = self._places[key]
-                left = next((one for one in reversed(places) if not start <= one < end), None)
-                changes[key] = self.pairs[places[-1]][1], self.before.get(key) if left is None else self.pairs[left][1]
+                indexes = self._indexes[key]
+                left = next((one for one in reversed(indexes) if not start <= one < end), None)
+                changes[key] = self.pairs[indexes[-1]][1], self.before.get(key) if left is None else self.pairs[left][1]
         return changes
 
     @cached_property
-    def _places(self) -> Mapping[bytes, list[int]]:
+    def _indexes(self) -> Mapping[bytes, list[int]]:
         """Where the records of each key lie."""
-        places: defaultdict[bytes, list[int]] = defaultdict(list)
-        for place, (key, _) in enumerate(self.pairs):
-            places[key].append(place)
-        return places
+        indexes: defaultdict[bytes, list[int]] = defaultdict(list)
+        for index, (key, _) in enumerate(self.pairs):
+            indexes[key].append(index)
+        return indexes
 
 
 class OrphanRowCollector:
@@ -77,14 +77,14 @@ class OrphanRowCollector:
             self.runs.append(SurplusRun(pairs, rows, {key: values.get(key) for key, _ in pairs}))
         self._pairs = []
 
-    def find_orphan_rows(self, values: Mapping[bytes, bytes | None], place: Position) -> tuple[OrphanRow, ...]:
+    def find_orphan_rows(self, values: Mapping[bytes, bytes | None], position: Position) -> tuple[OrphanRow, ...]:
         """Return the rows that belong to no transaction, at the end of a load that shows a position with a state."""
         behind = [
             OrphanRow(read_row(key, value), read_row(key, values.get(key)), visible=False)
             for key, value in dict(self._pairs).items()
         ]
         found = sum(roots_of(read_row(*pair) for pair in values.items() if pair[1] is not None).values())
-        wanted = (int.from_bytes(place.root, "big") - found) % MODULUS
+        wanted = (int.from_bytes(position.root, "big") - found) % MODULUS
         return (*_find_surplus(self.runs, wanted), *behind)
 
 

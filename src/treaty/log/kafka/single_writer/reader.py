@@ -19,7 +19,7 @@ TRIES = 12
 
 
 class TopicReader:
-    """One state for all who ask, brought forward by whoever needs more."""
+    """One state for all who ask, brought forward by who needs more."""
 
     def __init__(self, client: PartitionClient, *, horizon: float, kept: int = APPENDS_KEPT) -> None:
         """Know nothing yet. `horizon` is how many seconds the topic keeps what says that a row is gone."""
@@ -40,9 +40,9 @@ class TopicReader:
         """The position that the state shows; None while there is none."""
         return None if self.state is None else self.state.position
 
-    def resume_at(self, place: Position, end_record_offset: int) -> None:
+    def resume_at(self, position: Position, end_record_offset: int) -> None:
         """Try to read on from a position first, whose end record was at an offset, instead of loading everything."""
-        self._resume_point = place, end_record_offset
+        self._resume_point = position, end_record_offset
 
     async def catch_up(self) -> CompactedState:
         """Come to the end as it was when this call began, or later, and return the state.
@@ -82,7 +82,7 @@ class TopicReader:
     def _on_fetched(self, request: asyncio.Task[None]) -> None:
         self._request = None
         if not request.cancelled():
-            request.exception()  # who waits for it hears of it; nobody may be left
+            request.exception()  # who waits for it hears of it; no waiter may be left
 
     async def _forward(self, state: CompactedState, end: int) -> bool:
         """Bring the state to an offset; False where it turned out to be no good."""

@@ -50,7 +50,7 @@ class EndRecord:
 
     @property
     def position(self) -> Position:
-        """The place right after the append."""
+        """The position right after the append."""
         return Position(self.identity, self.last, self.digest, self.root)
 
 

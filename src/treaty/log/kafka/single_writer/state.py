@@ -36,7 +36,7 @@ class RecentAppends:
 
     @property
     def oldest(self) -> Position:
-        """The first place from which on everything is known."""
+        """The first position from which on everything is known."""
         return self._base
 
     def restart(self, base: Position) -> None:
@@ -69,11 +69,11 @@ class RecentAppends:
             last.update(records)
         return last
 
-    def knows(self, place: Position) -> bool:
+    def knows(self, position: Position) -> bool:
         """Return whether an append that ended at a position is in the run."""
-        for position, _, _ in reversed(self._appends):
-            if position.sequence <= place.sequence:
-                return position.agrees(place)
+        for end, _, _ in reversed(self._appends):
+            if end.sequence <= position.sequence:
+                return end.agrees(position)
         return False
 
 
@@ -86,7 +86,7 @@ class SequenceGapError(Exception):
 
 
 class HistoryForkError(Exception):
-    """The topic contradicts itself, or is nobody's log; the message says how."""
+    """The topic contradicts itself, or is no log; the message says how."""
 
 
 class CompactedState:
@@ -120,14 +120,14 @@ class CompactedState:
 
     @classmethod
     def after(
-        cls, place: Position, end_record_offset: int, *, kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES
+        cls, position: Position, end_record_offset: int, *, kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES
     ) -> "CompactedState":
         """Begin at the end record of a position, for somebody who has the rows there. It takes nothing but whole transactions, from
         the first one on; it is no good until it is `is_proven`.
         """
         state = cls(end_record_offset, kept=kept, bytes_kept=bytes_kept)
-        state.loading, state.position, state.values = False, place, None
-        state.recent.restart(place)
+        state.loading, state.position, state.values = False, position, None
+        state.recent.restart(position)
         return state
 
     @property
