@@ -30,10 +30,9 @@ from treaty.core.registry import Call
 from treaty.core.requests import DeleteSubject, Register
 from treaty.core.schema import Draft
 from treaty.node.peer_batches import PeerBatcher
-from treaty.wire.peer.batch import batch_bytes, handed_bytes
-from treaty.wire.peer.headers import PATH
-from treaty.wire.peer.headers import SECRET as HEADER
-from treaty.wire.peer.message import Done, Handed, PeerAwayError
+from treaty.wire.peer.batch import encode_batch, encode_command
+from treaty.wire.peer.message import PATH, DecidedReply, ForwardedCommand, PeerUnreachableError
+from treaty.wire.peer.message import SECRET as HEADER
 
 ORDERS = subject_of("orders")
 
@@ -54,7 +53,7 @@ def asked_directly(server: Served, body: bytes, method: str = "POST", **headers:
         connection.close()
 
 
-HANDED = Handed(Command(Register(ORDERS, Draft(V1)), "mine", 7, "user:ada"), 5.0, 1_000)
+HANDED = ForwardedCommand(Command(Register(ORDERS, Draft(V1)), "mine", 7, "user:ada"), 5.0, 1_000)
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def two() -> Iterator[tuple[Served, Served]]:
 
 def test_the_inner_door_is_for_nodes_alone(two: tuple[Served, Served]) -> None:
     owner, _ = two
-    body, right = batch_bytes([handed_bytes(HANDED)]), {HEADER: SECRET}
+    body, right = encode_batch([encode_command(HANDED)]), {HEADER: SECRET}
     assert asked_directly(owner, body)[::2] == (401, "refused")
     for wrong in ("x", SECRET[:-1], SECRET + "x", "a", ""):
         status, told, taken = asked_directly(owner, body, **{HEADER: wrong})
@@ -97,7 +96,7 @@ def test_two_secrets_in_one_request_are_none(two: tuple[Served, Served]) -> None
 
 def test_without_a_secret_there_is_no_inner_door() -> None:
     with neighbours(2, trust=None) as (_, (owner, other)):
-        assert asked_directly(owner, batch_bytes([handed_bytes(HANDED)]), **{HEADER: SECRET})[::2] == (404, None)
+        assert asked_directly(owner, encode_batch([encode_command(HANDED)]), **{HEADER: SECRET})[::2] == (404, None)
         with pytest.raises(Unavailable, match="takes no commands of other nodes"):
             other.ask(Register(ORDERS, Draft(V1)), Call(timeout=1.5))
 
@@ -116,7 +115,7 @@ def test_any_of_several_secrets_will_do() -> None:
         assert it.register("orders", Draft(V1)).created
 
 
-def carried(url: str, passport: PeerCredentials, handed: Handed = HANDED) -> object:
+def carried(url: str, passport: PeerCredentials, handed: ForwardedCommand = HANDED) -> object:
     async def once() -> object:
         courier = PeerBatcher(HttpPeerTransport(passport))
         try:
@@ -129,7 +128,7 @@ def carried(url: str, passport: PeerCredentials, handed: Handed = HANDED) -> obj
 
 @pytest.mark.parametrize("address", ["http://node.example:8081", "http://10.0.0.7", "ftp://x", "nonsense", "http://"])
 def test_the_secret_goes_nowhere_where_others_can_read_it(address: str) -> None:
-    with pytest.raises(PeerAwayError) as no:
+    with pytest.raises(PeerUnreachableError) as no:
         carried(address, PeerCredentials(SECRET))
     assert not no.value.left
     assert SECRET not in str(no.value)
@@ -137,7 +136,7 @@ def test_the_secret_goes_nowhere_where_others_can_read_it(address: str) -> None:
 
 def test_a_command_is_decided_by_whom_it_is_handed_to(two: tuple[Served, Served]) -> None:
     told = carried(two[0].url, PeerCredentials(SECRET))
-    assert isinstance(told, Done)
+    assert isinstance(told, DecidedReply)
     assert told == carried(two[0].url, PeerCredentials(SECRET))
     assert "secret" not in repr(PeerCredentials(SECRET)).replace("PeerCredentials", "").replace("plaintext", "")
 
@@ -271,6 +270,6 @@ def test_ownership_moves_under_clients_that_write() -> None:
 
 def test_a_command_with_more_than_may_travel_is_a_clear_no(two: tuple[Served, Served]) -> None:
     large = replace(HANDED, command=replace(HANDED.command, request=Register(ORDERS, Draft("x" * PEER_BYTES))))
-    with pytest.raises(PeerAwayError, match="PEER_BYTES") as no:
+    with pytest.raises(PeerUnreachableError, match="PEER_BYTES") as no:
         carried(two[0].url, PeerCredentials(SECRET), large)
     assert not no.value.left

@@ -34,7 +34,7 @@ from treaty.core.schema import Draft, Metadata, Reference, TaggedPath
 from treaty.wire.confluent.errors import error_body, status_of
 from treaty.wire.confluent.receiving import Received
 from treaty.wire.native import PATH, ask_bytes, read_answer
-from treaty.wire.peer.errors import error_form
+from treaty.wire.peer.errors import encode_error
 
 RECORD = '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":"long"}]}'
 WIDER = RECORD.replace("]}", ',{"name":"n","type":["null","int"],"default":null}]}')
@@ -138,7 +138,7 @@ async def told(node: AsyncRegistry, request: Request[Any], call: Call) -> object
     try:
         reply = await node.ask(request, call)
     except RegistryError as error:
-        return type(error), error_form(error), status_of(error_body(error, request).error_code)
+        return type(error), encode_error(error), status_of(error_body(error, request).error_code)
     return timeless(encode_message(reply.answer)), reply.token.sequence, 200
 
 
@@ -147,7 +147,7 @@ def heard(request: Request[Any], got: Received) -> object:
     try:
         reply = read_answer(request, got)
     except RegistryError as error:
-        return type(error), error_form(error), got.status
+        return type(error), encode_error(error), got.status
     assert reply is not None, got.body
     return timeless(encode_message(reply.answer)), reply.token.sequence, got.status
 

@@ -25,18 +25,20 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.node.peer_batches import PeerBatcher
-from treaty.wire.peer.message import Done, Handed, PeerAwayError, Told
+from treaty.wire.peer.message import DecidedReply, ForwardedCommand, ForwardReply, PeerUnreachableError
 
 WORKERS = 3
 SECRET = "0123456789abcdef-of-all"
 
 
-def handed(subject: str) -> Handed:
-    return Handed(Command(Register(subject_of(subject), Draft('"int"')), f"of-{subject}", 7, "user:ada"), 20.0, 10_000)
+def handed(subject: str) -> ForwardedCommand:
+    return ForwardedCommand(
+        Command(Register(subject_of(subject), Draft('"int"')), f"of-{subject}", 7, "user:ada"), 20.0, 10_000
+    )
 
 
-def carried(url: str, passport: PeerCredentials, subject: str = "s") -> Told:
-    async def once() -> Told:
+def carried(url: str, passport: PeerCredentials, subject: str = "s") -> ForwardReply:
+    async def once() -> ForwardReply:
         courier = PeerBatcher(HttpPeerTransport(passport))
         try:
             return await courier.add(url, handed(subject), 20.0).told
@@ -78,13 +80,13 @@ def test_each_of_several_workers_has_a_port_of_its_own_for_other_nodes(tmp_path:
                     try:
                         told = carried(url, PeerCredentials(SECRET), f"s{place}")
                         break
-                    except PeerAwayError:  # it may be starting
+                    except PeerUnreachableError:  # it may be starting
                         assert server.process.poll() is None
-                assert isinstance(told, Done)
+                assert isinstance(told, DecidedReply)
                 assert told.reply.answer.created
             assert _worker_at(url) == place
         assert sorted(server.get("/subjects")) == ["s0", "s1", "s2"]
-        with pytest.raises(PeerAwayError, match="does not believe"):
+        with pytest.raises(PeerUnreachableError, match="does not believe"):
             carried(server.base, PeerCredentials("another-secret-0123"))
         said = server.said.read_text()
         assert SECRET not in said
@@ -105,11 +107,11 @@ def test_a_certificate_with_the_name_of_a_node_opens_the_door_and_no_other(tmp_p
         peering = Peering(names=("node-a.example",), ca=authority.file)
         transport = transport_of(peering, tls)
         assert transport is not None
-        assert isinstance(carried(base, transport._credentials), Done)
-        with pytest.raises(PeerAwayError, match="no name of a node") as no:
+        assert isinstance(carried(base, transport._credentials), DecidedReply)
+        with pytest.raises(PeerUnreachableError, match="no name of a node") as no:
             carried(base, PeerCredentials(tls=_showing(authority, *other)))
         assert not no.value.left
-        with pytest.raises(PeerAwayError):
+        with pytest.raises(PeerUnreachableError):
             carried(base, PeerCredentials(SECRET, _showing(authority, *other)))
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.facades.doors import ROOT, STRING, Door, basic, play
 from treaty.api import confluent
 from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, HEADERS, NATIVE, TABLE
-from treaty.wire.peer.headers import SECRET
+from treaty.wire.peer.message import SECRET
 
 # ------------------------------------------------------------------------------------------- how a subject is made
 

@@ -25,7 +25,7 @@ RECORDED: dict[str, list[str]] = json.loads(
         ("answers", list(ANSWERS)),
         ("errors", list(ERROR_TAGS.values())),
     ],
-    ids=str,
+    ids=["requests", "answers", "errors"],
 )
 def test_no_tag_changes(kind: str, now: list[str]) -> None:
     assert len(set(now)) == len(now)

@@ -33,8 +33,8 @@ from treaty.node.schema_service import SchemaService
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
-from treaty.wire.peer.batch import Classes, batch_from
-from treaty.wire.peer.message import Handed, Told
+from treaty.wire.peer.batch import KnownAccess, decode_batch
+from treaty.wire.peer.message import ForwardedCommand, ForwardReply
 
 EPOCH = 1_700_000_000_000
 """Milliseconds at which every run begins."""
@@ -88,7 +88,9 @@ class _Transport(Way):
     async def send(
         self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
-        self._sent.update(one.command.command_id for one in batch_from(body, Classes()) if isinstance(one, Handed))
+        self._sent.update(
+            one.command.command_id for one in decode_batch(body, KnownAccess()) if isinstance(one, ForwardedCommand)
+        )
         await super().send(address, body, heard, timeout=timeout, request_id=request_id)
 
 
@@ -162,7 +164,7 @@ class Site:
         OWNER.set("")
         self.say(member.name, f"starts, life {member.life}")
 
-    async def _within(self, node: Node, handed: Handed) -> Told:
+    async def _within(self, node: Node, handed: ForwardedCommand) -> ForwardReply:
         """Have a node decide for another one, and die with it."""
         name = next((name for name, one in self.net.nodes.items() if one is node), "")
         OWNER.set(name)

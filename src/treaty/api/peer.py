@@ -16,9 +16,8 @@ from treaty.api.ticket import PEER
 from treaty.core.codec import DecodeError
 from treaty.core.limits import PEER_BYTES, PEER_COMMANDS
 from treaty.node.peer_batches import Take, answer_batch
-from treaty.wire.peer.batch import Classes, batch_from, line_bytes
-from treaty.wire.peer.headers import PATH, REFUSED, SECRET
-from treaty.wire.peer.message import Declined, Handed, Told
+from treaty.wire.peer.batch import KnownAccess, decode_batch, encode_replies
+from treaty.wire.peer.message import PATH, REFUSED, SECRET, DeclinedReply, ForwardedCommand, ForwardReply
 
 _SECRET = SECRET.lower().encode()
 
@@ -73,7 +72,7 @@ class PeerEndpoint:
     path: bytes = PATH.encode()
     busy: int = 0
     """Commands that are being decided."""
-    classes: Classes = field(default_factory=Classes)
+    classes: KnownAccess = field(default_factory=KnownAccess)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; raises `HttpError` where no command was taken."""
@@ -83,16 +82,16 @@ class PeerEndpoint:
             raise refusal(405, "HTTP 405 Method Not Allowed: commands are sent by POST")
         data = await read_body(HttpRequest(scope, receive), PEER_BYTES)
         try:
-            batch = self._admitted(batch_from(data, self.classes))
+            batch = self._admitted(decode_batch(data, self.classes))
         except DecodeError as wrong:
             raise refusal(400, f"HTTP 400 Bad Request: {wrong}") from None
-        count = sum(isinstance(one, Handed) for one in batch)
+        count = sum(isinstance(one, ForwardedCommand) for one in batch)
         left, begun = len(batch), False
 
-        async def say(told: Sequence[tuple[int, Told]]) -> None:
+        async def say(told: Sequence[tuple[int, ForwardReply]]) -> None:
             nonlocal left, begun
             left -= len(told)
-            lines = line_bytes(told)
+            lines = encode_replies(told)
             if not left and not begun:
                 begun = True
                 await Response(lines, media_type=LINES)(scope, receive, send)
@@ -112,13 +111,15 @@ class PeerEndpoint:
         elif left:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _admitted(self, batch: Sequence[Handed | Declined]) -> tuple[Handed | Declined, ...]:
+    def _admitted(
+        self, batch: Sequence[ForwardedCommand | DeclinedReply]
+    ) -> tuple[ForwardedCommand | DeclinedReply, ...]:
         """Decline what there is no room for."""
         room = PEER_COMMANDS - self.busy
-        full = Declined(f"more than {PEER_COMMANDS} commands of other nodes wait (limit PEER_COMMANDS)")
+        full = DeclinedReply(f"more than {PEER_COMMANDS} commands of other nodes wait (limit PEER_COMMANDS)")
         return tuple(one if place < room else full for place, one in enumerate(batch))
 
-    async def _decide(self, handed: Handed) -> Told:
+    async def _decide(self, handed: ForwardedCommand) -> ForwardReply:
         """Decide one command, in a task of its own that says whose it is."""
         asked = handed.request_id
         fit = len(asked) <= MAX_REQUEST_ID and asked.isascii() and asked.isprintable()

@@ -10,8 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 import httpcore2
 
 from treaty.wire.peer.batch import LINE_BYTES
-from treaty.wire.peer.headers import PATH, REFUSED, SECRET
-from treaty.wire.peer.message import PeerAwayError
+from treaty.wire.peer.message import PATH, REFUSED, SECRET, PeerUnreachableError
 
 CONNECTIONS = 128
 """Connections to other nodes; a batch that finds none free waits for one. Mostly there is one to each node."""
@@ -74,21 +73,21 @@ class HttpPeerTransport:
                     raise await _refusal(address, response, chunks)
                 await _lines(address, chunks, heard)
         except _NEVER_LEFT as error:
-            raise PeerAwayError(f"{address} can't be reached: {_why(error)}", left=False) from None
+            raise PeerUnreachableError(f"{address} can't be reached: {_why(error)}", left=False) from None
         except _LOST as error:
-            raise PeerAwayError(f"{address} did not answer: {_why(error)}", left=True) from None
+            raise PeerUnreachableError(f"{address} did not answer: {_why(error)}", left=True) from None
 
     def _headers(self, address: str, request_id: str) -> list[tuple[str, str]]:
         parts = urlsplit(address)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise PeerAwayError(f"{address[:200]!r} is no address of a node", left=False)
+            raise PeerUnreachableError(f"{address[:200]!r} is no address of a node", left=False)
         headers = [("host", parts.netloc.rpartition("@")[2]), ("content-type", "application/json")]
         if request_id:
             headers.append(("x-request-id", request_id))
         if self._credentials.secret:
             if not (parts.scheme == "https" or self._credentials.plaintext or _is_this_machine(parts)):
                 message = f"the secret is not sent to {address}: everybody on the way could read it (serve with TLS)"
-                raise PeerAwayError(message, left=False)
+                raise PeerUnreachableError(message, left=False)
             headers.append((SECRET, self._credentials.secret))
         return headers
 
@@ -116,17 +115,17 @@ async def _lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[by
             del rest[: end + 1]
             begin = 0
         if len(rest) > LINE_BYTES:
-            raise PeerAwayError(f"{address} says more than {LINE_BYTES} bytes", left=True)
+            raise PeerUnreachableError(f"{address} says more than {LINE_BYTES} bytes", left=True)
 
 
-async def _refusal(address: str, response: httpcore2.Response, chunks: AsyncIterator[bytes]) -> PeerAwayError:
+async def _refusal(address: str, response: httpcore2.Response, chunks: AsyncIterator[bytes]) -> PeerUnreachableError:
     """What an answer without lines says."""
     said = b""
     async for chunk in chunks:
         said = (said + chunk)[:SAID_BYTES]
     took_none = any(name.lower() == REFUSED.encode() for name, _ in response.headers)
     left = not took_none and response.status != 404
-    return PeerAwayError(_said(address, response.status, said.decode("utf-8", "replace")), left=left)
+    return PeerUnreachableError(_said(address, response.status, said.decode("utf-8", "replace")), left=left)
 
 
 def _why(error: BaseException) -> str:

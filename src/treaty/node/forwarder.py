@@ -21,7 +21,17 @@ from treaty.node.peer_batches import GivenUpError, OutgoingCommand, PeerBatcher,
 from treaty.node.queue import CommandQueue
 from treaty.node.queued_command import NotLeaderError, QueuedCommand
 from treaty.node.status import Counts
-from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, PeerAwayError, ReadBarrier, Refused, Told
+from treaty.wire.peer.message import (
+    DecidedReply,
+    FailedReply,
+    ForwardedCommand,
+    ForwardReply,
+    NotLeaderReply,
+    PeerUnreachableError,
+    ReadBarrier,
+    RefusedReply,
+    SequenceExceededReply,
+)
 
 log = logging.getLogger("treaty.node")
 
@@ -142,16 +152,16 @@ class Forwarder:
                 command.fail(fault)
                 return
             match told:
-                case Done() | Refused() if await self._answered(command, told):
+                case DecidedReply() | RefusedReply() if await self._answered(command, told):
                     return
-                case Failed(message):
+                case FailedReply(message):
                     command.fail(RuntimeError(f"{address}: {message}"))
                     return
-                case Moved(other) if self._log.single_writer and other not in {"", address} and hops < HOPS:
+                case NotLeaderReply(other) if self._log.single_writer and other not in {"", address} and hops < HOPS:
                     hops, address = hops + 1, other
                     continue
             break
-        late = isinstance(told, Late)
+        late = isinstance(told, SequenceExceededReply)
         if not late:
             self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
         if self._log.single_writer or late:
@@ -159,12 +169,12 @@ class Forwarder:
         command.forward_attempts = min(command.forward_attempts + 1, 10)
         self._queue.requeue_last(command)
 
-    async def _asked(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> Told | None:
+    async def _asked(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> ForwardReply | None:
         """Ask a node once; None where its word did not come."""
         loop, here = asyncio.get_running_loop(), self._follower.position
         left = min(command.deadline - loop.time(), LONGEST_SECONDS)
         last = here.sequence + HANDED_WITHIN
-        handed = Handed(
+        handed = ForwardedCommand(
             command.command,
             max(0.0, left - min(MARGIN_SECONDS, left / 10)),
             last,
@@ -185,7 +195,7 @@ class Forwarder:
             told = await outgoing.told
         except GivenUpError:
             return None
-        except PeerAwayError as away:
+        except PeerUnreachableError as away:
             self._counts.lost += 1
             self._queue.blocked_reason = str(away)
             if not away.left:
@@ -193,7 +203,9 @@ class Forwarder:
             return None
         finally:
             del self._out[outgoing]
-        if not isinstance(told, Done) and not (isinstance(told, Refused) and isinstance(told.error, OutcomeUnknown)):
+        if not isinstance(told, DecidedReply) and not (
+            isinstance(told, RefusedReply) and isinstance(told.error, OutcomeUnknown)
+        ):
             command.stay()  # whatever it said, it will not be written by that node
         return told
 
@@ -219,9 +231,9 @@ class Forwarder:
             return False
         return leader is not None and leader.address != address
 
-    async def _answered(self, command: QueuedCommand, told: Done | Refused) -> bool:
+    async def _answered(self, command: QueuedCommand, told: DecidedReply | RefusedReply) -> bool:
         """Answer with what a node said, once the tables here show its place; False where its word settles nothing."""
-        if isinstance(told, Refused):
+        if isinstance(told, RefusedReply):
             if isinstance(told.error, OutcomeUnknown):
                 return False
             if isinstance(told.error, Unavailable) and (
@@ -229,11 +241,11 @@ class Forwarder:
             ):
                 return False  # it says what that node did, and not what others may do
         await self._wait_until_shown(
-            told.reply.token if isinstance(told, Done) else told.token, lambda: command.is_over
+            told.reply.token if isinstance(told, DecidedReply) else told.token, lambda: command.is_over
         )
         if command.is_over:
             return True
-        if isinstance(told, Done):
+        if isinstance(told, DecidedReply):
             command.answered.set_result(told.reply)
         else:
             if isinstance(told.error, Refusal):
@@ -274,7 +286,7 @@ class Forwarder:
 
         with barriers.asking():
             told = await self._barrier_passed(address, batcher, number)
-            if isinstance(told, Done):
+            if isinstance(told, DecidedReply):
                 token = told.reply.token
                 if await self._wait_until_shown(token, over) and self._is_remembered(token):
                     self._follower.finish(number)
@@ -289,14 +301,14 @@ class Forwarder:
         digest = self._follower.remembers(token.sequence)
         return digest is None or digest.hex() == token.digest
 
-    async def _barrier_passed(self, address: str, batcher: PeerBatcher, number: int) -> Told | None:
+    async def _barrier_passed(self, address: str, batcher: PeerBatcher, number: int) -> ForwardReply | None:
         """Ask a node once; None where its word did not come."""
 
         def over() -> bool:
             return not self._queue.barriers.waits(number)
 
         command = Command(ReadBarrier(), f"barrier {number}", 0)
-        handed = Handed(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
+        handed = ForwardedCommand(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
         outgoing = batcher.add(address, handed, BARRIER_SECONDS, lambda: not over())
         self._out[outgoing] = over, address
         self._watch()
@@ -304,7 +316,7 @@ class Forwarder:
             return await outgoing.told
         except GivenUpError:
             return None
-        except PeerAwayError as away:
+        except PeerUnreachableError as away:
             self._counts.lost += 1
             self._queue.blocked_reason = str(away)
             self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS

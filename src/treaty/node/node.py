@@ -29,7 +29,17 @@ from treaty.node.schema_service import SchemaService
 from treaty.node.segment.keeper import Keeper
 from treaty.node.status import Counts, Status, StoredCounts
 from treaty.node.writer import Writer
-from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, Passed, ReadBarrier, Refused, Told
+from treaty.wire.peer.message import (
+    DecidedReply,
+    FailedReply,
+    ForwardedCommand,
+    ForwardReply,
+    NotLeaderReply,
+    Passed,
+    ReadBarrier,
+    RefusedReply,
+    SequenceExceededReply,
+)
 
 logger = logging.getLogger("treaty.node")
 
@@ -128,7 +138,7 @@ class Node:
             self.counts.count(error)
             raise
 
-    async def take(self, handed: Handed) -> Told:
+    async def take(self, handed: ForwardedCommand) -> ForwardReply:
         """Decide a command that another node has handed over, or say who might. Whoever calls this vouches for the node."""
         self.counts.taken += 1
         begun = self._environment.now()
@@ -138,18 +148,18 @@ class Node:
             left = handed.seconds - (self._environment.now() - begun)
             if isinstance(handed.command.request, ReadBarrier):
                 await self._in_time(self._barrier(taken=True), Call(timeout=left))
-                return Done(Reply(Passed(), self.follower.position.token))
-            return Done(await self._queue.submit(handed.command, left, handed))
+                return DecidedReply(Reply(Passed(), self.follower.position.token))
+            return DecidedReply(await self._queue.submit(handed.command, left, handed))
         except NotLeaderError as moved:
-            return Moved(moved.address)
+            return NotLeaderReply(moved.address)
         except SequenceExceededError:
-            return Late()
+            return SequenceExceededReply()
         except RegistryError as error:
             self.counts.count(error)
-            return Refused(error, self.follower.position.token)
+            return RefusedReply(error, self.follower.position.token)
         except Exception as fault:
             logger.exception("a command that was handed over could not be decided")
-            return Failed(type(fault).__name__)
+            return FailedReply(type(fault).__name__)
 
     async def _same_log(self, place: PositionToken) -> None:
         """Come to the place that a node has seen; raises `Unavailable` where it is not in this log."""

@@ -12,15 +12,15 @@ from typing import Protocol
 
 from treaty.core.codec import DecodeError, Json
 from treaty.core.limits import PEER_BATCH, PEER_BATCH_BYTES, PEER_REQUESTS
-from treaty.wire.peer.batch import batch_bytes, handed_bytes, line_from, told_from
-from treaty.wire.peer.message import Declined, Handed, PeerAwayError, Told
+from treaty.wire.peer.batch import decode_replies, decode_reply, encode_batch, encode_command
+from treaty.wire.peer.message import DeclinedReply, ForwardedCommand, ForwardReply, PeerUnreachableError
 
 log = logging.getLogger("treaty.node")
 
 GATHER_SECONDS = 0.02
 """How long a command waits for others at most, while another batch is on its way to the same node."""
 
-Take = Callable[[Handed], Awaitable[Told]]
+Take = Callable[[ForwardedCommand], Awaitable[ForwardReply]]
 """Decides one command that was forwarded."""
 
 
@@ -65,11 +65,11 @@ class GivenUpError(Exception):
 class OutgoingCommand:
     """A command for another node."""
 
-    handed: Handed
+    handed: ForwardedCommand
     timeout: float
     leaves: Callable[[], bool]
     """Called when it would leave this node, and says whether it still may: from then on it may be done elsewhere."""
-    told: "asyncio.Future[Told]"
+    told: "asyncio.Future[ForwardReply]"
     """What that node says, `PeerAwayError`, or `GivenUpError`."""
     data: bytes = b""
 
@@ -107,13 +107,15 @@ class PeerBatcher:
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._closed = False
 
-    def add(self, address: str, handed: Handed, timeout: float, leaves: Callable[[], bool] = always) -> OutgoingCommand:
+    def add(
+        self, address: str, handed: ForwardedCommand, timeout: float, leaves: Callable[[], bool] = always
+    ) -> OutgoingCommand:
         """Have a command sent to the node at an address. A caller that gives up waiting says so by `lose`, or cancels `told`."""
         outgoing = OutgoingCommand(handed, timeout, leaves, asyncio.get_running_loop().create_future())
         try:
-            outgoing.data = handed_bytes(handed)
+            outgoing.data = encode_command(handed)
         except DecodeError as wrong:
-            outgoing.lose(PeerAwayError(f"the command can't be sent to {address}: {wrong}", left=False))
+            outgoing.lose(PeerUnreachableError(f"the command can't be sent to {address}: {wrong}", left=False))
             return outgoing
         queue = self._queues.setdefault(address, _PeerQueue())
         queue.waiting.append(outgoing)
@@ -149,20 +151,20 @@ class PeerBatcher:
         task = asyncio.current_task()
         assert task is not None
 
-        def given_up(told: "asyncio.Future[Told]") -> None:
+        def given_up(told: "asyncio.Future[ForwardReply]") -> None:
             dropped = told.cancelled() or isinstance(told.exception(), GivenUpError)
             if dropped and all(outgoing.over for outgoing in batch):
                 task.cancel()  # whatever else comes is for nobody
 
         for outgoing in batch:
             outgoing.told.add_done_callback(given_up)
-        away: Exception = PeerAwayError(f"{address} did not answer all that it was asked", left=True)
+        away: Exception = PeerUnreachableError(f"{address} did not answer all that it was asked", left=True)
         try:
             await self._listen(address, queue, batch)
-        except PeerAwayError as error:
+        except PeerUnreachableError as error:
             away = error
         except DecodeError as wrong:
-            away = PeerAwayError(f"{address} says what this node does not understand: {wrong}", left=True)
+            away = PeerUnreachableError(f"{address} says what this node does not understand: {wrong}", left=True)
         except Exception as fault:  # a fault must not leave commands waiting for nobody
             log.exception("commands could not be sent to %s", address)
             away = fault
@@ -174,11 +176,11 @@ class PeerBatcher:
             self._plan(address, queue, soon=True)
 
     async def _listen(self, address: str, queue: _PeerQueue, batch: Sequence[OutgoingCommand]) -> None:
-        body = batch_bytes([outgoing.data for outgoing in batch])
+        body = encode_batch([outgoing.data for outgoing in batch])
         timeout, asked = max(outgoing.timeout for outgoing in batch), batch[0].handed.request_id
 
         def heard(line: bytes) -> None:
-            for place, said in line_from(line):
+            for place, said in decode_replies(line):
                 if 0 <= place < len(batch):
                     _open(batch[place], address, said)
             if queue.waiting:
@@ -222,12 +224,12 @@ def _open(outgoing: OutgoingCommand, address: str, said: Json) -> None:
     if outgoing.over:
         return
     try:
-        told = told_from(said, outgoing.handed.command.request)
+        told = decode_reply(said, outgoing.handed.command.request)
     except DecodeError as wrong:
-        outgoing.lose(PeerAwayError(f"{address} says what this node does not understand: {wrong}", left=True))
+        outgoing.lose(PeerUnreachableError(f"{address} says what this node does not understand: {wrong}", left=True))
         return
-    if isinstance(told, Declined):
-        outgoing.lose(PeerAwayError(f"{address} does not take it: {told.message}", left=False))
+    if isinstance(told, DeclinedReply):
+        outgoing.lose(PeerUnreachableError(f"{address} does not take it: {told.message}", left=False))
     else:
         outgoing.told.set_result(told)
 
@@ -236,22 +238,30 @@ def _open(outgoing: OutgoingCommand, address: str, said: Json) -> None:
 
 
 async def answer_batch(
-    batch: Sequence[Handed | Declined], take: Take, say: Callable[[Sequence[tuple[int, Told]]], Awaitable[None]]
+    batch: Sequence[ForwardedCommand | DeclinedReply],
+    take: Take,
+    say: Callable[[Sequence[tuple[int, ForwardReply]]], Awaitable[None]],
 ) -> None:
     """Decide the commands of a batch beside each other; `say` is called with those that end together.
 
     A command whose decision is broken off gets no answer.
     """
-    said: list[tuple[int, Told]] = [(place, one) for place, one in enumerate(batch) if isinstance(one, Declined)]
+    said: list[tuple[int, ForwardReply]] = [
+        (place, one) for place, one in enumerate(batch) if isinstance(one, DeclinedReply)
+    ]
     news = asyncio.Event()
 
-    async def decide(place: int, handed: Handed) -> None:
+    async def decide(place: int, handed: ForwardedCommand) -> None:
         try:
             said.append((place, await take(handed)))
         finally:
             news.set()
 
-    tasks = [asyncio.create_task(decide(place, each)) for place, each in enumerate(batch) if isinstance(each, Handed)]
+    tasks = [
+        asyncio.create_task(decide(place, each))
+        for place, each in enumerate(batch)
+        if isinstance(each, ForwardedCommand)
+    ]
     try:
         while said or not all(task.done() for task in tasks):
             if said:

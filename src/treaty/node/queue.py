@@ -17,7 +17,7 @@ from treaty.node.follower import Follower
 from treaty.node.queued_command import ParkedState, QueuedCommand
 from treaty.node.schema_service import SchemaService
 from treaty.node.status import Counts
-from treaty.wire.peer.message import Handed
+from treaty.wire.peer.message import ForwardedCommand
 
 A = TypeVar("A")
 
@@ -99,7 +99,7 @@ class CommandQueue:
         self,
         command: Command[Request[A]],
         timeout: float,
-        handed: Handed | None = None,
+        handed: ForwardedCommand | None = None,
         *,
         request_id: str = "",
         after: PositionToken | None = None,

@@ -24,7 +24,7 @@ from treaty.core.registry import PositionToken, Reply
 from treaty.core.state_tables import OUTCOME
 from treaty.core.view import Tables
 from treaty.node.schema_service import SchemaSession
-from treaty.wire.peer.message import Handed
+from treaty.wire.peer.message import ForwardedCommand
 
 DecisionResult = Decision[Any] | Refusal
 
@@ -139,7 +139,12 @@ class QueuedCommand:
 
     @classmethod
     def of_peer(
-        cls, handed: Handed, barrier: int, session: SchemaSession, answered: asyncio.Future[Reply[Any]], deadline: float
+        cls,
+        handed: ForwardedCommand,
+        barrier: int,
+        session: SchemaSession,
+        answered: asyncio.Future[Reply[Any]],
+        deadline: float,
     ) -> "QueuedCommand":
         """Return the command that another node forwarded; a third node may have it, too."""
         return cls(

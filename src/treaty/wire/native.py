@@ -18,7 +18,7 @@ from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import NOWHERE, Received
-from treaty.wire.peer.errors import error_form, error_from
+from treaty.wire.peer.errors import decode_error, encode_error
 
 A = TypeVar("A")
 
@@ -91,7 +91,7 @@ def answer_bytes(answer: object) -> bytes:
 
 def error_members(error: RegistryError) -> dict[str, Json]:
     """Return what an error's body has beside Confluent's members."""
-    return {"error": error_form(error)}
+    return {"error": encode_error(error)}
 
 
 def read_answer(request: Request[A], http: Received) -> Reply[A] | None:
@@ -103,7 +103,7 @@ def read_answer(request: Request[A], http: Received) -> Reply[A] | None:
     members = _read_members(http.body)
     try:
         if "error" in members:
-            error = error_from(members["error"])
+            error = decode_error(members["error"])
         elif "answer" in members:
             answer = decode_message(OPERATIONS[type(request)].answer, members["answer"])
             return Reply(answer, PositionToken.parse(http.header(TOKEN) or "") or NOWHERE)

@@ -13,18 +13,18 @@ from treaty.core.registry import Call, Reply
 from treaty.core.requests import ListSubjects
 from treaty.node import peer_batches
 from treaty.node.node import Node
-from treaty.wire.peer.message import Failed, Handed, Told
+from treaty.wire.peer.message import FailedReply, ForwardedCommand, ForwardReply
 
 
-def name_of(handed: Handed) -> str:
+def name_of(handed: ForwardedCommand) -> str:
     """The subject that a command is about."""
     return str(handed.command.request.subject.name)  # all that are handed over here have one
 
 
-def in_turn(node: Node) -> Callable[[Node, Handed], Awaitable[Told]]:
+def in_turn(node: Node) -> Callable[[Node, ForwardedCommand], Awaitable[ForwardReply]]:
     """At one node commands are decided second by second, as the numbers in their names say."""
 
-    async def taking(at: Node, handed: Handed) -> Told:
+    async def taking(at: Node, handed: ForwardedCommand) -> ForwardReply:
         if at is node:
             await asyncio.sleep(int(name_of(handed)[1:]))
         return await at.take(handed)
@@ -110,7 +110,7 @@ async def test_one_that_takes_long_holds_up_no_other_of_its_batch() -> None:
         node, slow = it.nodes["a"], asyncio.Event()
         take = node.take
 
-        async def taking(handed: Handed) -> Told:
+        async def taking(handed: ForwardedCommand) -> ForwardReply:
             if name_of(handed) == "slow":
                 await slow.wait()
             return await take(handed)
@@ -130,10 +130,10 @@ async def test_a_fault_in_one_of_a_batch_is_its_own() -> None:
     async with realm("ab") as it:
         node = it.nodes["a"]
 
-        async def taking(_: Node, handed: Handed) -> Told:
+        async def taking(_: Node, handed: ForwardedCommand) -> ForwardReply:
             if name_of(handed) == "s3":
                 raise RuntimeError("a fault at the door")
-            return Failed("KeyError") if name_of(handed) == "s1" else await node.take(handed)
+            return FailedReply("KeyError") if name_of(handed) == "s1" else await node.take(handed)
 
         it.net.within = taking
         told = await asyncio.gather(*together(it, "b", 5, timeout=5.0), return_exceptions=True)

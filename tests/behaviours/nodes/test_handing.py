@@ -15,7 +15,7 @@ from treaty.core.requests import Force, GetVersion, ListSubjects, Register
 from treaty.core.rights import Access, AccessRule, Permission
 from treaty.core.schema import Draft
 from treaty.node import forwarder
-from treaty.wire.peer.message import Done, Handed, Late, Refused
+from treaty.wire.peer.message import DecidedReply, ForwardedCommand, RefusedReply, SequenceExceededReply
 
 EVENTUAL = Call(consistency="eventual")
 
@@ -243,10 +243,10 @@ async def test_what_is_too_late_for_its_last_sequence_is_not_decided() -> None:
         command = Command(post("t"), "mine", 7)
         for place in range(3):
             await owner.ask(post(f"s{place}"))
-        assert await owner.take(Handed(command, 5.0, last=3)) == Late()
+        assert await owner.take(ForwardedCommand(command, 5.0, last=3)) == SequenceExceededReply()
         assert written(it) == 3
-        told = await owner.take(Handed(command, 5.0, last=4))
-        assert isinstance(told, Done)
+        told = await owner.take(ForwardedCommand(command, 5.0, last=4))
+        assert isinstance(told, DecidedReply)
         assert told.reply.token.sequence == 4
 
 
@@ -256,8 +256,8 @@ async def test_a_no_counts_only_where_no_third_node_can_decide_the_command_any_m
         owner = it.nodes["a"]
         await owner.ask(post("t", '["other"]'))
         command = Command(post("t"), "mine", 7)
-        told = await owner.take(Handed(command, 5.0, last=100, elsewhere=40))
-        assert isinstance(told, Refused)
+        told = await owner.take(ForwardedCommand(command, 5.0, last=100, elsewhere=40))
+        assert isinstance(told, RefusedReply)
         assert isinstance(told.error, Incompatible)
         assert written(it) == 40
         assert told.token.sequence >= 40

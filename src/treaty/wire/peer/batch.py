@@ -19,8 +19,19 @@ from treaty.core.operations import OPERATIONS
 from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
 from treaty.core.rights import Access, AccessRule
-from treaty.wire.peer.errors import error_form, error_from
-from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Passed, ReadBarrier, Refused, Told
+from treaty.wire.peer.errors import decode_error, encode_error
+from treaty.wire.peer.message import (
+    DecidedReply,
+    DeclinedReply,
+    FailedReply,
+    ForwardedCommand,
+    ForwardReply,
+    NotLeaderReply,
+    Passed,
+    ReadBarrier,
+    RefusedReply,
+    SequenceExceededReply,
+)
 
 VERSION = 3
 """Of what is written here. A node that speaks another one refuses, and says which it speaks."""
@@ -39,7 +50,7 @@ class VersionError(DecodeError):
 # ---------------------------------------------------------------------------------------------------- commands
 
 
-def handed_bytes(handed: Handed) -> bytes:
+def encode_command(handed: ForwardedCommand) -> bytes:
     """Print a command; raises `DecodeError` where it is longer than PEER_BYTES."""
     command = handed.command
     rules = None if command.access is None else [encode_message(one) for one in command.access.rules]
@@ -61,12 +72,12 @@ def handed_bytes(handed: Handed) -> bytes:
     )
 
 
-def batch_bytes(commands: Iterable[bytes]) -> bytes:
+def encode_batch(commands: Iterable[bytes]) -> bytes:
     """Put printed commands into one body."""
     return b"".join((_BODY, b",".join(commands), b"]}"))
 
 
-def batch_from(data: bytes, known: "Classes") -> tuple[Handed | Declined, ...]:
+def decode_batch(data: bytes, known: "KnownAccess") -> tuple[ForwardedCommand | DeclinedReply, ...]:
     """Read a body, command by command: what this version does not know is `Declined`. `known` are rights seen before.
 
     Raises `VersionError`, and `DecodeError` for what is no body or has more than PEER_BATCH commands.
@@ -90,14 +101,14 @@ _ANSWERS: Mapping[type, type[Any]] = {
 }
 
 
-def _command(json: Json, known: "Classes") -> Handed | Declined:
+def _command(json: Json, known: "KnownAccess") -> ForwardedCommand | DeclinedReply:
     try:
-        return handed_from(json, known)
+        return decode_command(json, known)
     except DecodeError as wrong:
-        return Declined(str(wrong))
+        return DeclinedReply(str(wrong))
 
 
-def handed_from(json: Json, known: "Classes") -> Handed:
+def decode_command(json: Json, known: "KnownAccess") -> ForwardedCommand:
     """Read one command; raises `DecodeError` for what is none. `known` are the rights seen before."""
     if not isinstance(json, dict):
         raise DecodeError("a command is an object")
@@ -120,12 +131,12 @@ def handed_from(json: Json, known: "Classes") -> Handed:
     place, asked = PositionToken.parse(_take(members, "place", str)), _take(members, "asked", str)
     if members or place is None or not math.isfinite(seconds):
         raise DecodeError(f"the command has members that this version does not know: {sorted(members)[:5]}")
-    return Handed(command, seconds, last, elsewhere, place, asked)
+    return ForwardedCommand(command, seconds, last, elsewhere, place, asked)
 
 
 @dataclass(slots=True)
-class Classes:
-    """Classes of rights that came with commands: the same rules are the same `Access`, so that answers about it are kept."""
+class KnownAccess:
+    """KnownAccess of rights that came with commands: the same rules are the same `Access`, so that answers about it are kept."""
 
     known: OrderedDict[str, Access] = field(default_factory=OrderedDict)
     most: int = CREDENTIALS_KNOWN // 10
@@ -146,24 +157,24 @@ class Classes:
 # ---------------------------------------------------------------------------------------------------- answers
 
 
-def told_bytes(told: Told) -> bytes:
+def encode_reply(reply: ForwardReply) -> bytes:
     """Print what is said of a command; raises `DecodeError` where it is longer than PEER_BYTES."""
-    match told:
-        case Done(reply):
-            return _printed({"done": encode_message(reply.answer), "token": str(reply.token)})
-        case Refused(error, token):
-            return _printed({"refused": error_form(error), "token": str(token)})
-        case Moved(address):
+    match reply:
+        case DecidedReply(decided):
+            return _printed({"done": encode_message(decided.answer), "token": str(decided.token)})
+        case RefusedReply(error, token):
+            return _printed({"refused": encode_error(error), "token": str(token)})
+        case NotLeaderReply(address):
             return _printed({"moved": address})
-        case Late():
+        case SequenceExceededReply():
             return _printed({"late": True})
-        case Failed(message):
+        case FailedReply(message):
             return _printed({"failed": message})
-        case Declined(message):
+        case DeclinedReply(message):
             return _printed({"declined": message})
 
 
-def line_bytes(told: Iterable[tuple[int, Told]]) -> bytes:
+def encode_replies(told: Iterable[tuple[int, ForwardReply]]) -> bytes:
     """Print answers, each with the place of its command in the body, as few lines. One that is too long is left out.
 
     Whoever waits for it finds the outcome in the log.
@@ -172,7 +183,7 @@ def line_bytes(told: Iterable[tuple[int, Told]]) -> bytes:
     size = 0
     for place, one in told:
         try:
-            printed = b"[%d,%s]" % (place, told_bytes(one))
+            printed = b"[%d,%s]" % (place, encode_reply(one))
         except DecodeError:
             continue
         size += len(printed) + 1
@@ -183,7 +194,7 @@ def line_bytes(told: Iterable[tuple[int, Told]]) -> bytes:
     return b"".join(b"".join((_LINE, b",".join(line), b"]}\n")) for line in lines)
 
 
-def line_from(data: bytes) -> list[tuple[int, Json]]:
+def decode_replies(data: bytes) -> list[tuple[int, Json]]:
     """Read a line: what is said, by the place of the command that it is about. Raises `VersionError`, `DecodeError`."""
     told = _members(data).get("told")
     if not isinstance(told, list):
@@ -194,7 +205,7 @@ def line_from(data: bytes) -> list[tuple[int, Json]]:
     return [(place, said) for place, said in told]
 
 
-def told_from(json: Json, request: Request[Any]) -> Told:
+def decode_reply(json: Json, request: Request[Any]) -> ForwardReply:
     """Read what is said of a command with this request; raises `DecodeError` for what is nothing."""
     if not isinstance(json, dict):
         raise DecodeError("an answer is an object")
@@ -202,17 +213,17 @@ def told_from(json: Json, request: Request[Any]) -> Told:
     token = PositionToken.parse(_take(members, "token", str)) if "token" in members else None
     match members:
         case {"done": answer, **rest} if not rest and token is not None:
-            return Done(Reply(decode_message(_ANSWERS[type(request)], answer), token))
+            return DecidedReply(Reply(decode_message(_ANSWERS[type(request)], answer), token))
         case {"refused": error, **rest} if not rest and token is not None:
-            return Refused(error_from(error), token)
+            return RefusedReply(decode_error(error), token)
         case {"moved": str(address), **rest} if not rest:
-            return Moved(address)
+            return NotLeaderReply(address)
         case {"late": True, **rest} if not rest:
-            return Late()
+            return SequenceExceededReply()
         case {"failed": str(message), **rest} if not rest:
-            return Failed(message)
+            return FailedReply(message)
         case {"declined": str(message), **rest} if not rest:
-            return Declined(message)
+            return DeclinedReply(message)
     raise DecodeError(f"that is nothing to say of a command: {sorted(members)[:5]}")
 
 

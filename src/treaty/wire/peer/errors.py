@@ -18,7 +18,7 @@ from treaty.core.refusals import (
 )
 
 
-def error_form(error: RegistryError) -> Json:
+def encode_error(error: RegistryError) -> Json:
     """Return an error as JSON. A class that only a plug-in knows travels as the nearest one known here."""
     members: dict[str, Any] = {"kind": error_tag(error)}
     if isinstance(error, Unavailable):
@@ -36,7 +36,7 @@ def error_form(error: RegistryError) -> Json:
     return members
 
 
-def error_from(json: Json) -> RegistryError:
+def decode_error(json: Json) -> RegistryError:
     """Build an error from its JSON; raises `DecodeError`."""
     known = ERROR_CLASSES.get(json.get("kind", "")) if isinstance(json, dict) else None
     if known is None:

@@ -1,7 +1,7 @@
 """Planted: when a batch breaks off, what was not answered in it is taken for never sent, though the other node has it."""
 
 from treaty.node import peer_batches
-from treaty.wire.peer.message import PeerAwayError
+from treaty.wire.peer.message import PeerUnreachableError
 
 LAWS = {"1", "2"}
 PLACE, NAME = peer_batches.OutgoingCommand, "lose"
@@ -9,4 +9,4 @@ original = peer_batches.OutgoingCommand.lose
 
 
 def planted(self: peer_batches.OutgoingCommand, error: Exception) -> None:
-    original(self, PeerAwayError(str(error), left=False) if isinstance(error, PeerAwayError) else error)
+    original(self, PeerUnreachableError(str(error), left=False) if isinstance(error, PeerUnreachableError) else error)
