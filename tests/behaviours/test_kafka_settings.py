@@ -8,7 +8,7 @@ import pytest
 
 from treaty.client.kafka.words import named_cluster
 from treaty.core.kafka import KafkaCluster, KafkaSettingsError
-from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, FOLD_CHUNK_BYTES
+from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, SNAPSHOT_CHUNK_BYTES
 from treaty.log.kafka.broker.library import MESSAGE_BYTES
 from treaty.log.kafka.broker.topic_config import RECORD_BYTES, find_wrong_settings, new_topic_settings
 
@@ -95,4 +95,4 @@ def test_the_largest_commit_fits_a_topic_and_a_chain_fits_easily() -> None:
     assert RECORD_BYTES >= 2 * COMMIT_BYTES
     assert MESSAGE_BYTES > RECORD_BYTES
     assert CHAIN_BYTES * 2 < RECORD_BYTES
-    assert FOLD_CHUNK_BYTES < RECORD_BYTES
+    assert SNAPSHOT_CHUNK_BYTES < RECORD_BYTES

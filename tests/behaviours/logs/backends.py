@@ -18,7 +18,7 @@ from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.runs.store import Door, Ground
 from treaty.core.commit import START, Append, Commit, Position, make_append
-from treaty.core.limits import FOLD_RECORDS
+from treaty.core.limits import SNAPSHOT_RECORDS
 from treaty.core.root import roots_after, roots_of
 from treaty.core.rows import Encoded, decode_key
 from treaty.core.table import Key
@@ -122,7 +122,7 @@ BACKENDS: Mapping[str, Backend] = {
     "postgres": _postgres,
     "model by append": _model(rows=False),
     "model by row": _model(rows=True),
-    "kafka model, any": _any(records=FOLD_RECORDS),
+    "kafka model, any": _any(records=SNAPSHOT_RECORDS),
     "kafka model, any, folding": _any(records=60),
     "kafka model, owner": _owner,
 }

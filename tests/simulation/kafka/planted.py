@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from treaty.core.commit import START, Position, Prefix, as_root
-from treaty.core.limits import FOLD_CHUNK_BYTES
+from treaty.core.limits import SNAPSHOT_CHUNK_BYTES
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
 from treaty.log.kafka.multi_writer import chunks, compaction, scan
@@ -75,7 +75,9 @@ def no_front(*_: object) -> tuple[Position, bytes]:
     return START, b""
 
 
-def unchecked(place: Position, rows: Sequence[Encoded], *, size: int = FOLD_CHUNK_BYTES) -> tuple[SnapshotChunk, ...]:
+def unchecked(
+    place: Position, rows: Sequence[Encoded], *, size: int = SNAPSHOT_CHUNK_BYTES
+) -> tuple[SnapshotChunk, ...]:
     """A fold is made of whatever rows there are, and states their root: that they are not those of its place goes unseen."""
     return _cut(replace(place, root=as_root(roots_of(rows))), rows, size=size)
 

@@ -347,7 +347,7 @@ def test_no_more_places_are_compared_than_the_limit_says(monkeypatch: pytest.Mon
         entry.offset = offset
     topic.partition.end = len(topic.partition.entries)
     assert changes(topic, shown=True) == {'["x"]': ("mine", None)}
-    monkeypatch.setattr(orphan_rows, "UNMARKED_COMPARED", 6)
+    monkeypatch.setattr(orphan_rows, "ORPHAN_ROWS_COMPARED", 6)
     assert changes(topic, shown=True) == {}
 
 

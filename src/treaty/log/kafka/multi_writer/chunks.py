@@ -20,7 +20,7 @@ import zstandard
 
 from treaty.core.codec import dumps
 from treaty.core.commit import NO_ROOT, Position, as_root
-from treaty.core.limits import FOLD_CHUNK_BYTES, FOLD_CHUNKS
+from treaty.core.limits import SNAPSHOT_CHUNK_BYTES, SNAPSHOT_CHUNKS
 from treaty.core.root import add, roots_of
 from treaty.core.rows import Encoded, decode_row
 from treaty.core.values import SnapshotPointer
@@ -106,7 +106,7 @@ def read_chunk(value: bytes) -> SnapshotChunk:
 
 
 def make_chunks(
-    position: Position, rows: Sequence[Encoded], *, size: int = FOLD_CHUNK_BYTES
+    position: Position, rows: Sequence[Encoded], *, size: int = SNAPSHOT_CHUNK_BYTES
 ) -> tuple[SnapshotChunk, ...]:
     """Make the chunks of a snapshot: the rows that were live at a position.
 
@@ -120,9 +120,9 @@ def make_chunks(
         )
     packed = b"".join(_compress(roots, rows))
     payloads = [packed[start : start + size] for start in range(0, len(packed), size)]
-    if len(payloads) > FOLD_CHUNKS:
+    if len(payloads) > SNAPSHOT_CHUNKS:
         raise SnapshotError(
-            f"a snapshot of {len(packed)} bytes would have {len(payloads)} chunks, at most {FOLD_CHUNKS} (FOLD_CHUNKS)"
+            f"a snapshot of {len(packed)} bytes would have {len(payloads)} chunks, at most {SNAPSHOT_CHUNKS} (SNAPSHOT_CHUNKS)"
         )
     snapshot_digest = digest_snapshot(position, len(rows), payloads)
     return tuple(
@@ -162,7 +162,7 @@ def sort_if_all(chunks: Iterable[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:
     """Return the chunks of one snapshot in their order, each once, damaged or not; nothing where one is missing."""
     by_index = {one.index: one for one in chunks}
     count = next((one.count for one in by_index.values()), 0)
-    if not count or count > FOLD_CHUNKS or sorted(by_index) != [*range(count)]:
+    if not count or count > SNAPSHOT_CHUNKS or sorted(by_index) != [*range(count)]:
         return ()
     return tuple(by_index[index] for index in range(count))
 
@@ -283,8 +283,8 @@ def find_pointers(rows: Iterable[Encoded]) -> list[SnapshotPointer]:
 
 def make_state_file_chunks(position: Position, path: Path, kind: int) -> tuple[SnapshotChunk, ...]:
     """The chunks of a file; none where they would be too many. Raises `OSError`."""
-    payloads = split_file(path, FOLD_CHUNK_BYTES)
-    if len(payloads) > FOLD_CHUNKS:
+    payloads = split_file(path, SNAPSHOT_CHUNK_BYTES)
+    if len(payloads) > SNAPSHOT_CHUNKS:
         return ()
     snapshot_digest = digest_snapshot(position, kind, payloads)
     return tuple(

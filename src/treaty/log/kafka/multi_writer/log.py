@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from treaty.core.commit import ENVELOPE_FORMAT, START, Append, Position
-from treaty.core.limits import APPENDS_KEPT, FOLD_BYTES, FOLD_MARGIN, FOLD_RECORDS, WINDOW_BYTES
+from treaty.core.limits import APPENDS_KEPT, SNAPSHOT_BYTES, SNAPSHOT_MARGIN, SNAPSHOT_RECORDS, WINDOW_BYTES
 from treaty.log.kafka.multi_writer.chunks import make_state_file_chunks, write_state_file_chunks
 from treaty.log.kafka.multi_writer.compaction import plan_compaction, send_chunk, write_snapshot
 from treaty.log.kafka.multi_writer.reader_state import ADDRESS, SnapshotRejectedError, build_state, collect_changes
@@ -48,9 +48,9 @@ class SnapshotPolicy:
 
     kept: int = APPENDS_KEPT
     window: int = WINDOW_BYTES
-    records: int = FOLD_RECORDS
-    bytes: int = FOLD_BYTES
-    margin: int = FOLD_MARGIN
+    records: int = SNAPSHOT_RECORDS
+    bytes: int = SNAPSHOT_BYTES
+    margin: int = SNAPSHOT_MARGIN
 
 
 DEFAULT_POLICY = SnapshotPolicy()

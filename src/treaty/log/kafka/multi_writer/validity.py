@@ -24,7 +24,7 @@ from treaty.core.commit import (
     read_append,
     undamaged,
 )
-from treaty.core.limits import FOLD_CHUNKS
+from treaty.core.limits import SNAPSHOT_CHUNKS
 from treaty.core.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.chunks import (
     FORMAT,
@@ -256,5 +256,5 @@ def select_newest_state_files(
 def _sort_if_all(chunks: Sequence[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:
     by_index = {one.index: one for one in chunks}
     count = chunks[0].count
-    there = 0 < count <= FOLD_CHUNKS and sorted(by_index) == [*range(count)]
+    there = 0 < count <= SNAPSHOT_CHUNKS and sorted(by_index) == [*range(count)]
     return tuple(by_index[index] for index in range(count)) if there else ()

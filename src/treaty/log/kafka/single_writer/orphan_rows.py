@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from treaty.core.commit import MODULUS, Position
-from treaty.core.limits import UNMARKED_COMPARED
+from treaty.core.limits import ORPHAN_ROWS_COMPARED
 from treaty.core.root import roots_of
 from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.single_writer.records import KeyedValue, read_row
@@ -92,7 +92,7 @@ def _find_surplus(runs: Sequence[SurplusRun], wanted: int) -> list[OrphanRow]:
     """The surplus of all runs without which the root fits: at their front, where half a transaction lies; of one run anywhere."""
     starts = [(0,) * len(runs)]
     if len(runs) == 1:
-        starts += [(start,) for start in range(1, min(runs[0].rows, UNMARKED_COMPARED // runs[0].surplus) + 1)]
+        starts += [(start,) for start in range(1, min(runs[0].rows, ORPHAN_ROWS_COMPARED // runs[0].surplus) + 1)]
     for each in starts if wanted else ():
         changes: dict[bytes, tuple[bytes | None, bytes | None]] = {}
         for run, start in zip(runs, each, strict=True):
