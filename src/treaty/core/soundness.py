@@ -8,7 +8,7 @@ from typing import Any
 
 from treaty.core import state_tables as t
 from treaty.core.identity import guid
-from treaty.core.law.references import is_used
+from treaty.core.law.uses import is_used
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.policy import RANGES
 from treaty.core.rows import UnreadableRowError

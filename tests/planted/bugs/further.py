@@ -31,9 +31,9 @@ FURTHER = (
         "A version goes though another subject refers to it, as if it was inside the subject that goes.",
         (
             Edit(
-                "treaty.core.law.references:refuse_if_referenced",
-                "if subject_of_key(use[0]) not in inside",
-                "if subject_of_key(use[0]) == subject_of_key(one[0])",
+                "treaty.core.law.uses:_referring_versions",
+                "if subject_of_key(user) not in going.subjects",
+                "if subject_of_key(user) == subject_of_key(key)",
             ),
         ),
         by_tests("laws/test_decide.py::test_what_is_referred_to_stays"),

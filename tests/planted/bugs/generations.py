@@ -2,7 +2,7 @@
 
 from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
 
-PLACES, REMOVAL = "treaty.core.law.places:", "treaty.core.law.removal:"
+PLACES, REMOVAL = "treaty.core.law.places:", "treaty.core.law.uses:"
 LAWS = "laws/test_generations.py::"
 
 GENERATIONS = (
@@ -11,7 +11,7 @@ GENERATIONS = (
         "The counter of a type has no generation and stays, so a subject that is made again goes on counting.",
         (
             Edit(PLACES + "new_version", "types_key(request.subject, generation,", "types_key(request.subject, 0,"),
-            Edit(REMOVAL + "remove_subject", "for kind in KINDS_OF_SUBJECT", "for kind in KINDS_OF_SUBJECT[:1]"),
+            Edit(REMOVAL + "_counters_of", "for kind in t.KINDS_OF_SUBJECT", "for kind in t.KINDS_OF_SUBJECT[:1]"),
         ),
         by_tests(LAWS + "test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s"),
     ),
@@ -34,8 +34,8 @@ GENERATIONS = (
         (
             Edit(
                 REMOVAL + "remove_subject",
-                "return [make_tombstone(SUBJECT, subject),",
-                'return [make_tombstone(SUBJECT, subject), make_tombstone(COUNTER, COUNTER.key("encodings", *subject, 0, "")),',
+                "return [make_tombstone(t.SUBJECT, subject),",
+                "return [make_tombstone(t.SUBJECT, subject), make_tombstone(t.COUNTER, t.encodings_key(subject)),",
             ),
         ),
         by_tests("laws/test_counters.py::test_the_counter_of_encoding_ids_stays_when_its_subject_goes"),
@@ -43,7 +43,7 @@ GENERATIONS = (
     Bug(
         "purge: the counter of ordinals stays",
         "A subject that is removed for good leaves a counter that nobody will ever ask for.",
-        (Edit(REMOVAL + "remove_subject", "for kind in KINDS_OF_SUBJECT", "for kind in KINDS_OF_SUBJECT[1:]"),),
+        (Edit(REMOVAL + "_counters_of", "for kind in t.KINDS_OF_SUBJECT", "for kind in t.KINDS_OF_SUBJECT[1:]"),),
         by_tests("laws/test_counters.py::test_purged_subjects_leave_nothing_but_the_counter_of_ids"),
         also=by_lives(0, ANY),
     ),

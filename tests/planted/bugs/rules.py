@@ -24,14 +24,14 @@ RULES = (
     Bug(
         "register: hides a version that others refer to",
         "A softly deleted version becomes hidden though a schema still refers to it.",
-        (Edit("treaty.core.law.places:_vanishing", "and not any(referrers(view, one, deleted=True))", ""),),
+        (Edit("treaty.core.law.places:_vanishing", 'and not any(referrers(view, one[0], "all"))', ""),),
         by_tests("laws/test_corners.py::test_a_version_that_even_a_deleted_schema_refers_to_does_not_vanish"),
         also=by_lives(10, ANY),
     ),
     Bug(
         "purge: ignores soft referrers",
         "A version is removed for good though a softly deleted version refers to it.",
-        (Edit("treaty.core.law.deletion:delete_version", "deleted=request.permanent)", "deleted=False)"),),
+        (Edit("treaty.core.law.deletion:delete_version", '"all" if request.permanent else "live"', '"live"'),),
         by_tests("behaviours/test_registry_deletes.py::test_what_others_refer_to_stays[memory]"),
     ),
     Bug(
@@ -72,9 +72,9 @@ RULES = (
         "The schema of a removed version goes though another version has it.",
         (
             Edit(
-                "treaty.core.law.removal:remove_versions",
-                "if all(key in gone for key in use_keys",
-                "if any(key in gone for key in use_keys",
+                "treaty.core.law.uses:_staying",
+                "if key not in going.versions",
+                "if key not in going.versions and not going.versions",
             ),
         ),
         by_lives(0, ANY),

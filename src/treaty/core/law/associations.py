@@ -21,15 +21,7 @@ from treaty.core.command import Command, Decision
 from treaty.core.law.versions import found, shown
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED, COUNTER
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import (
-    AssociationNotFound,
-    Frozen,
-    InvalidAssociation,
-    NoLiveVersion,
-    NotPermitted,
-    Refusal,
-    SubjectAssociated,
-)
+from treaty.core.refusals import AssociationNotFound, Frozen, InvalidAssociation, NoLiveVersion, NotPermitted, Refusal
 from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state_tables import (
@@ -224,16 +216,6 @@ def invalid(member: str, detail: str, new: str, *, allowed: str = "") -> Invalid
         path=f"/{member}",
         new=new,
         allowed=allowed or detail,
-    )
-
-
-def associated(subject: Subject) -> SubjectAssociated:
-    """Return the refusal of what an association of the subject stands in the way of."""
-    return SubjectAssociated.of(
-        "SUBJECT_ASSOCIATED",
-        f"An association already exists for subject '{subject}'",
-        subject=str(subject),
-        allowed="delete the association first",
     )
 
 

@@ -32,6 +32,7 @@ from treaty.core.law.parting import part
 from treaty.core.law.register import refuse_bad_subject, register
 from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.law.stage import Stage
+from treaty.core.law.uses import associated
 from treaty.core.law.versions import has_version
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
 from treaty.core.names import Subject
@@ -261,7 +262,7 @@ def _refuse_crowded(view: View, subject: Subject, key: AssociationKey, new: Valu
     """A strong association stands alone, and weak ones are counted."""
     others = [other for other in tied.of_subject(view, subject) if other != key]
     if others and new.lifecycle == "STRONG":
-        raise tied.associated(subject)
+        raise associated(subject)
     if others and tied.is_strong(view, subject):
         raise StronglyAssociated.of(
             "SUBJECT_STRONG",

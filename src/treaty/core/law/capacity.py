@@ -3,11 +3,11 @@
 from itertools import islice
 
 from treaty.core import limits
-from treaty.core.law.references import referrers
+from treaty.core.law.uses import is_needed
 from treaty.core.law.versions import Kept, oldest_hidden
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
-from treaty.core.state_tables import CONTEXT, ENCODING_BY_VERSION, SCHEMA, SUBJECT, VERSION, VERSION_STATES
+from treaty.core.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, VERSION_STATES
 from treaty.core.view import View
 
 
@@ -76,7 +76,7 @@ def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int) -> 
     if excess <= 0:
         return []
     oldest = islice((one for one in oldest_hidden(view, subject) if one[0] not in gone), limits.VERSIONS_DROPPED)
-    droppable = [*islice((one for one in oldest if not _is_needed(view, one)), excess)]
+    droppable = [*islice((one for one in oldest if not is_needed(view, one[0])), excess)]
     if droppable or gone:  # the subject does not grow
         return droppable
     raise TooLarge.of(
@@ -88,8 +88,3 @@ def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int) -> 
         allowed=f"at most {limits.VERSIONS_KEPT_PER_SUBJECT} versions; delete softly deleted ones permanently "
         "(permanent=true)",
     )
-
-
-def _is_needed(view: View, one: Kept) -> bool:
-    """Whether an encoding or a schema refers to a version."""
-    return any(view.find(ENCODING_BY_VERSION, one[0])) or any(referrers(view, one, deleted=True))

@@ -7,17 +7,16 @@ from dataclasses import replace
 
 from treaty.core.answers import Deleted
 from treaty.core.command import Command, Decision
-from treaty.core.law.associations import associated, has_association, no_live_version
-from treaty.core.law.references import refuse_if_referenced
-from treaty.core.law.removal import remove_subject, remove_version, remove_versions
+from treaty.core.law.associations import has_association, no_live_version
 from treaty.core.law.settings import refuse_if_readonly, remove_settings
+from treaty.core.law.uses import Going, refuse_if_used, remove_subject, remove_version, remove_versions
 from treaty.core.law.versions import Kept, kept, newest_first, no_subject, select, shown, subject_of_key
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
 from treaty.core.rows import Row, make_row
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import VERSION
+from treaty.core.state_tables import SUBJECT, VERSION
 from treaty.core.view import View
 
 
@@ -44,7 +43,7 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
         )
     if has_association(view, subject) and not _lives_without(view, one):
         raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
-    refuse_if_referenced(view, one, deleted=request.permanent)
+    refuse_if_used(view, VERSION, key, Going(visible="all" if request.permanent else "live"))
     refuse_if_readonly(view, Scope(*subject))
     answer = Deleted((version.number,))
     if not request.permanent:
@@ -76,11 +75,11 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
             subject=str(subject),
             allowed="delete it without permanent=true first",
         )
-    if has_association(view, subject):
-        raise associated(subject)
+    going = Going(subjects=frozenset((subject,)), visible="all" if request.permanent else "live")
+    refuse_if_used(view, SUBJECT, subject, going)
     taken = there if request.permanent else live
-    for one in taken:
-        refuse_if_referenced(view, one, deleted=request.permanent, inside=frozenset((subject,)))
+    for key, _ in taken:
+        refuse_if_used(view, VERSION, key, going)
     refuse_if_readonly(view, Scope(*subject))
     answer = Deleted(tuple(version.number for _, version in taken))
     if request.permanent:

@@ -5,9 +5,9 @@ from treaty.core.associations import Dissociate
 from treaty.core.command import Command, Decision
 from treaty.core.law.associations import Tied, frozen, not_found, of_resource
 from treaty.core.law.deletion import whole_subject
-from treaty.core.law.references import refuse_if_referenced
 from treaty.core.law.settings import refuse_if_readonly
 from treaty.core.law.stage import Stage
+from treaty.core.law.uses import Going, refuse_if_used
 from treaty.core.law.versions import kept
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
@@ -16,7 +16,7 @@ from treaty.core.resource import TOPIC
 from treaty.core.rights import Access, Permission
 from treaty.core.rows import make_tombstone
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import ASSOCIATION
+from treaty.core.state_tables import ASSOCIATION, VERSION
 from treaty.core.view import View
 
 
@@ -56,8 +56,8 @@ def _refuse_unfit(stage: Stage, one: Tied, going: frozenset[Subject]) -> None:
     _refuse_unless_allowed(stage, subject, "register")
     if subject in going:
         _refuse_unless_allowed(stage, subject, "delete")
-        for version in kept(stage.view, subject):
-            refuse_if_referenced(stage.view, version, deleted=True, inside=going)
+        for key, _ in kept(stage.view, subject):
+            refuse_if_used(stage.view, VERSION, key, Going(subjects=going))
     refuse_if_readonly(stage.view, Scope(*subject))
 
 

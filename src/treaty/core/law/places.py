@@ -8,10 +8,9 @@ from treaty.core.answers import Forced, Registered, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.law.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
 from treaty.core.law.ids import id_counter, next_id, raised, refuse_far_id
-from treaty.core.law.references import is_used, referrers, refuse_if_referenced
-from treaty.core.law.removal import remove_versions, with_hidden
 from treaty.core.law.schemas import Read
 from treaty.core.law.settings import scope_key
+from treaty.core.law.uses import Going, is_used, referrers, refuse_if_used, remove_versions, with_hidden
 from treaty.core.law.versions import Kept, as_sent, highest_number, numbered, with_schema
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
@@ -206,7 +205,7 @@ def _replaced(view: View, subject: Subject, number: int) -> list[Kept]:
     there = numbered(view, subject, number, "all")
     if there is None:
         return []
-    refuse_if_referenced(view, there, deleted=True)
+    refuse_if_used(view, VERSION, there[0], Going())
     return with_hidden(view, there)
 
 
@@ -215,7 +214,7 @@ def _vanishing(view: View, subject: Subject, schema_id: int, removed: list[Kept]
     return [
         make_row(VERSION, one[0], replace(one[1], state="hidden"))
         for one in with_schema(view, subject, schema_id, ("soft",))
-        if one not in removed and not any(referrers(view, one, deleted=True))
+        if one not in removed and not any(referrers(view, one[0], "all"))
     ]
 
 

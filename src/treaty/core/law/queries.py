@@ -6,8 +6,8 @@ from itertools import chain
 
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
-from treaty.core.law.references import is_used, referrers, uses
 from treaty.core.law.tagging import tags_told
+from treaty.core.law.uses import is_used, referrers, versions_of
 from treaty.core.law.versions import (
     STATES,
     Kept,
@@ -79,7 +79,7 @@ def _told(view: View, key: SchemaKey, subject: Subject | None) -> answers.Schema
 def _use_to_tell(view: View, key: SchemaKey, subject: Subject | None) -> Kept | None:
     """The use in the named subject if there is one, else the first: live ones before deleted ones."""
     heads: list[Key] = [(key.context, subject.name), ()] if subject is not None and subject.name else [()]
-    candidates = (uses(view, key, (state,), head) for head in heads for state in STATES["all"])
+    candidates = (versions_of(view, key, (state,), head) for head in heads for state in STATES["all"])
     return next(chain.from_iterable(candidates), None)
 
 
@@ -154,7 +154,7 @@ def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine)
     """List where a schema is used."""
     request = command.request
     key = _schema_key(view, request.schema_id, request.subject)
-    there = uses(view, key, STATES[request.visible])
+    there = versions_of(view, key, STATES[request.visible])
     return Decision((), answers.Uses(tuple(sorted((str(subject_of_key(use)), one.number) for use, one in there))))
 
 
@@ -162,7 +162,7 @@ def referenced_by(view: View, command: Command[requests.ReferencedBy], engine: S
     """List the ids of schemas that refer to a version."""
     request = command.request
     one = select(view, request.subject, request.version, "all")
-    ids = sorted({key.id for key in referrers(view, one, deleted=request.deleted)})
+    ids = sorted({key.id for key in referrers(view, one[0], "all" if request.deleted else "live")})
     return Decision((), answers.Ids(tuple(ids)))
 
 

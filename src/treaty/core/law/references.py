@@ -1,17 +1,12 @@
-"""References: following them to meanings, and finding who refers to a version."""
+"""References: following them to the texts that they lead to."""
 
-from collections.abc import Iterator
-from heapq import merge
-
-from treaty.core.law.versions import STATES, Kept, schema_row, select, subject_of_key
+from treaty.core.law.versions import schema_row, select
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, Referenced, TooLarge
+from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, TooLarge
 from treaty.core.requests import LATEST, Visible
 from treaty.core.schema import Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.core.state_tables import SCHEMA_BY_TARGET, USED_STATES, VERSION, VERSION_BY_SCHEMA, SchemaKey, VersionKey
-from treaty.core.table import Key
 from treaty.core.values import Schema, Used
 from treaty.core.view import View
 
@@ -92,67 +87,3 @@ def _refuse_too_deep(depth: int) -> None:
 def meaning_of(view: View, context: str, schema: Schema) -> ResolvedSchema:
     """Return what a stored schema means."""
     return ResolvedSchema(schema.format, schema.text, bindings(view, context, schema.references))
-
-
-def referrers(view: View, one: Kept, *, deleted: bool) -> Iterator[SchemaKey]:
-    """Return the keys (context, id) of schemas that refer to a version and are still in use, one by one.
-
-    `deleted` counts those too that are only in use by softly deleted versions.
-    """
-    key, version = one
-    states = STATES["all" if deleted else "live"]
-    return (
-        user
-        for user in view.find(SCHEMA_BY_TARGET, (str(subject_of_key(key)), version.number))
-        if _means(view, user, one) and is_used(view, user, states)
-    )
-
-
-def _means(view: View, user: SchemaKey, one: Kept) -> bool:
-    target = str(subject_of_key(one[0]))
-    return any(
-        used.schema_id == one[1].schema_id and str(Subject(user.context, "").sibling(used.subject)) == target
-        for used in schema_row(view, *user).references
-        if used.version == one[1].number
-    )
-
-
-def uses(view: View, schema_key: SchemaKey, states: tuple[str, ...] = USED_STATES, head: Key = ()) -> Iterator[Kept]:
-    """Return the versions in one of these states that have a schema, by key, one by one; with `head` those alone whose
-    key begins with it.
-    """
-    rows = ((key, view.get(VERSION, key)) for key in use_keys(view, schema_key, states, head))
-    return ((key, value) for key, value in rows if value is not None)
-
-
-def use_keys(
-    view: View, schema_key: SchemaKey, states: tuple[str, ...] = USED_STATES, head: Key = ()
-) -> Iterator[VersionKey]:
-    """Return the keys of these versions."""
-    found = [view.find(VERSION_BY_SCHEMA, (state, *schema_key), head) for state in states]
-    return found[0] if len(found) == 1 else merge(*found)
-
-
-def is_used(view: View, schema_key: SchemaKey, states: tuple[str, ...] = USED_STATES) -> bool:
-    """Tell whether a version in one of these states has a schema."""
-    return any(any(view.find(VERSION_BY_SCHEMA, (state, *schema_key))) for state in states)
-
-
-def refuse_if_referenced(view: View, one: Kept, *, deleted: bool, inside: frozenset[Subject] = frozenset()) -> None:
-    """Raise `Referenced` where a schema refers to the version, other than those in the subjects `inside`, which go too."""
-    states = STATES["all" if deleted else "live"]
-    for user in referrers(view, one, deleted=deleted):
-        outside = next((use for use in uses(view, user, states) if subject_of_key(use[0]) not in inside), None)
-        if outside is None:
-            continue
-        subject, number = subject_of_key(one[0]), one[1].number
-        user_key, user_version = outside
-        raise Referenced.of(
-            "REFERENCED",
-            "One or more references exist to the schema "
-            f"{{magic=1,keytype=SCHEMA,subject={subject},version={number}}}.",
-            subject=str(subject),
-            version=str(number),
-            old=f"{subject_of_key(user_key)} version {user_version.number} (schema id {user_version.schema_id})",
-            allowed="delete what refers to it first",
-        )

@@ -6,8 +6,6 @@ from itertools import chain
 from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
 from treaty.core.law.policies import refuse_bad_policy
-from treaty.core.law.references import refuse_if_referenced
-from treaty.core.law.removal import remove_subject, remove_versions
 from treaty.core.law.rules import refuse_bad_rules
 from treaty.core.law.settings import (
     ALL,
@@ -24,6 +22,7 @@ from treaty.core.law.settings import (
     refuse_if_readonly,
     scope_key,
 )
+from treaty.core.law.uses import Going, refuse_if_used, remove_subject, remove_versions
 from treaty.core.law.versions import kept, subject_of_key
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
@@ -32,7 +31,7 @@ from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, S
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
 from treaty.core.rows import Row, make_row, make_tombstone
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import CONFIG, MODE, SUBJECT
+from treaty.core.state_tables import CONFIG, MODE, SUBJECT, VERSION
 from treaty.core.values import Mode
 from treaty.core.view import ALL_KEYS, View, span
 
@@ -112,9 +111,9 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
             "IMPORT_NOT_EMPTY", "Cannot import since found existing subjects", allowed="an empty scope, or force=true"
         )
     inside = frozenset(subject_of_key(key) for key, _ in versions)
-    for one in versions:
-        if one[1].state == "soft":
-            refuse_if_referenced(view, one, deleted=True, inside=inside)
+    for key, version in versions:
+        if version.state == "soft":
+            refuse_if_used(view, VERSION, key, Going(subjects=inside))
     return [*remove_versions(view, versions), *chain.from_iterable(remove_subject(view, one) for one in sorted(inside))]
 
 
