@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import uvicorn
@@ -35,13 +36,17 @@ class Served:
         *,
         at: Callable[[str], Awaitable[Node]] | None = None,
         trust: PeerAuthenticator | None = None,
+        native: bool = True,
     ) -> None:
-        """`at` makes a node that knows its own URL; `trust` opens the door of other nodes."""
+        """`at` makes a node that knows its own URL; `trust` opens the door of other nodes. Without `native` it has no API
+        of Treaty's own, as older versions.
+        """
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self._stop: Callable[[], object] = bool
         self._ready = threading.Event()
         self._trust = trust
+        self._native = native
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run(at(self.url) if at else make(log))))
         self._thread.start()
         assert self._ready.wait(30)
@@ -53,7 +58,8 @@ class Served:
         self.node, self.loop = node, asyncio.get_running_loop()
         inner = None if self._trust is None else PeerEndpoint(node.take, self._trust)
         app = application(node, inner=inner)
-        config = uvicorn.Config(app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
+        gate = app.gate if self._native else replace(app.gate, exact={})
+        config = uvicorn.Config(gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
         config.load()
         uvicorn_server = uvicorn.Server(config)
         uvicorn_server.lifespan = config.lifespan_class(config)
@@ -86,9 +92,9 @@ class Served:
 
 
 @contextmanager
-def served(log: str, make: Callable[[str], Awaitable[Node]] = node_on) -> Iterator[Served]:
+def served(log: str, make: Callable[[str], Awaitable[Node]] = node_on, *, native: bool = True) -> Iterator[Served]:
     """Serve a log while the block runs."""
-    server = Served(log, make)
+    server = Served(log, make, native=native)
     try:
         yield server
     finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,14 +22,23 @@ from treaty.client.properties import settings_of
 from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.core.names import subject_of
+from treaty.core.operations import NAMED_OPERATIONS
 from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable
 from treaty.core.registry import Call, PositionToken
 from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
+from treaty.wire.native import PATH
 
 
 def quick(*urls: str) -> Settings:
     return replace(settings_of(",".join(urls)), pause=0.001, longest_pause=0.01, rounds=3)
+
+
+def writes(method: str, path: str, body: bytes) -> bool:
+    """Tell whether a request may change something: at Treaty's native API the operation says so."""
+    if path == PATH:
+        return NAMED_OPERATIONS[json.loads(body)["operation"]].writes
+    return method != "GET"
 
 
 @contextmanager
@@ -46,7 +56,7 @@ def forgetful(server: Served, lost: int) -> Iterator[str]:
             answer = behind.getresponse()
             content = answer.read()
             behind.close()
-            if self.command != "GET" and left[0]:
+            if writes(self.command, self.path, body) and left[0]:
                 left[0] -= 1
                 self.close_connection = True
                 return

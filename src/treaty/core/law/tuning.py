@@ -175,7 +175,8 @@ def _with_level(config: Config | None) -> Config:
 
 def _refuse_bad_scope(scope: Scope) -> None:
     name = scope.name or ""
-    if not is_subject_name(name) or len(name) + len(scope.context) > NAME_LENGTH:
+    is_context = scope.context == EVERYWHERE or (scope.context.startswith(".") and ":" not in scope.context)
+    if not is_context or not is_subject_name(name) or len(name) + len(scope.context) > NAME_LENGTH:
         shown = _shown(scope)
         raise InvalidSubject.of("SUBJECT_NAME", f"The specified subject '{shown}' is not a valid.", subject=shown)
 

@@ -143,10 +143,12 @@ def register_of(
     )
 
 
-def _creation_of(body: CreationBody) -> Creation:
+def refuse_members_of_apis(made: CreationBody | Creation) -> None:
+    """Raise `Invalid` where a client says of a new subject what follows from the API that it uses."""
     for member in ("origin", "types", "order", "identity"):
-        sent = getattr(body, member)
-        if sent is not UNSET and sent is not None:
+        sent = getattr(made, member)
+        usual = getattr(Creation(), member) if isinstance(made, Creation) else None
+        if sent is not UNSET and sent != usual:
             allowed = "policy and properties"
             raise Invalid.of(
                 "CREATE_WITH",
@@ -155,6 +157,10 @@ def _creation_of(body: CreationBody) -> Creation:
                 new=str(sent)[:100],
                 allowed=allowed,
             )
+
+
+def _creation_of(body: CreationBody) -> Creation:
+    refuse_members_of_apis(body)
     return Creation(policy=chosen_of(body.policy), properties=pairs_of(dict(body.properties)))
 
 

@@ -47,7 +47,7 @@ def received(request: q.Request[A], http: Received) -> Reply[A]:
     answer of a registry, because that says nothing about what was asked.
     """
     if not 200 <= http.status < 300:
-        raise _error(request, http)
+        raise received_error(request, http)
     try:
         answer = _READ[type(request)](request, http.body)
     except msgspec.MsgspecError as wrong:
@@ -57,7 +57,8 @@ def received(request: q.Request[A], http: Received) -> Reply[A]:
     return Reply(answer, token)
 
 
-def _error(request: q.Request[Any], http: Received) -> RegistryError:
+def received_error(request: q.Request[Any], http: Received) -> RegistryError:
+    """Return the error that an answer reports; `Unavailable` for a body that is not a registry's."""
     try:
         wait = float(http.header("Retry-After") or 1)
     except ValueError:  # a date, which is allowed too

@@ -1,4 +1,4 @@
-"""Descriptions of the routes of contexts, of the server itself, of Treaty's own door, and of the pages for its operator."""
+"""Descriptions of the routes of contexts, of the server itself, of Treaty's native API, and of the pages for its operator."""
 
 from typing import Any, Literal
 
@@ -125,7 +125,7 @@ NATIVE: Table = {
         )
     }
 }
-"""Treaty's own door, which is no part of Confluent's dialect."""
+"""Treaty's native API, which is no part of Confluent's dialect."""
 
 _STATUS = _object(
     server={"type": "object"},
