@@ -313,11 +313,11 @@ async def test_no_text_is_read_while_the_log_is_held() -> None:
     disk, read = Disk(9), Counter[bool]()
 
     async def write(node: Node, who: str) -> None:
-        held = node._log._holding  # type: ignore[attr-defined]  # it is a model
+        held = node._log._lock_owner  # type: ignore[attr-defined]  # it is a model
         answer = node._schemas.answer
 
         def counted(question: Question) -> Answer:
-            read[held.mine] += isinstance(question, ParseSchema)
+            read[held.is_current_task] += isinstance(question, ParseSchema)
             return answer(question)
 
         node._schemas.answer = counted
