@@ -41,7 +41,7 @@ def carried(url: str, passport: PeerCredentials, subject: str = "s") -> ForwardR
     async def once() -> ForwardReply:
         courier = PeerBatcher(HttpPeerTransport(passport))
         try:
-            return await courier.add(url, handed(subject), 20.0).told
+            return await courier.add(url, handed(subject), 20.0).reply
         finally:
             await courier.close()
 

@@ -69,7 +69,7 @@ def test_changed_code_runs_while_it_is_planted_and_is_noticed() -> None:
         (replace(GOOD, old="own_mode"), "is there 3 times"),
         (Swap(MODE, lambda view: "READONLY"), "it takes .*; what is planted takes"),
         (Swap(MODE, property(lambda view: "READONLY")), "it is a property, or none any more"),
-        (Swap("treaty.node.follower:Follower.look", lambda self: None), "asynchronous"),
+        (Swap("treaty.node.follower:Follower.catch_up", lambda self: None), "asynchronous"),
         (Swap("treaty.node.follower:Follower.glance", lambda self: None), "it is not there any more"),
     ],
 )

@@ -326,7 +326,7 @@ class Scenario:
     async def _look_last(self, node: Node) -> None:
         """Have a node see the end; a fold that is still under way may move it while the node looks."""
         for _ in range(LOOKS):
-            await node.follower.look()
+            await node.follower.catch_up()
             if node.follower.position == self.site.store.tip:
                 return
 

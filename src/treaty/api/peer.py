@@ -88,10 +88,10 @@ class PeerEndpoint:
         count = sum(isinstance(one, ForwardedCommand) for one in batch)
         left, begun = len(batch), False
 
-        async def say(told: Sequence[tuple[int, ForwardReply]]) -> None:
+        async def say(replies: Sequence[tuple[int, ForwardReply]]) -> None:
             nonlocal left, begun
-            left -= len(told)
-            lines = encode_replies(told)
+            left -= len(replies)
+            lines = encode_replies(replies)
             if not left and not begun:
                 begun = True
                 await Response(lines, media_type=LINES)(scope, receive, send)
@@ -119,11 +119,11 @@ class PeerEndpoint:
         full = DeclinedReply(f"more than {PEER_COMMANDS} commands of other nodes wait (limit PEER_COMMANDS)")
         return tuple(one if place < room else full for place, one in enumerate(batch))
 
-    async def _decide(self, handed: ForwardedCommand) -> ForwardReply:
+    async def _decide(self, forwarded: ForwardedCommand) -> ForwardReply:
         """Decide one command, in a task of its own that says whose it is."""
-        asked = handed.request_id
+        asked = forwarded.request_id
         fit = len(asked) <= MAX_REQUEST_ID and asked.isascii() and asked.isprintable()
         if fit and asked:
             answering(asked)
-        enter(Caller(handed.command.principal, handed.command.access, asked if fit else ""))
-        return await self.take(handed)
+        enter(Caller(forwarded.command.principal, forwarded.command.access, asked if fit else ""))
+        return await self.take(forwarded)

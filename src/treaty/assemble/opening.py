@@ -25,7 +25,7 @@ from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, open_log
-from treaty.node.embedded import AsyncEmbedded, Embedded
+from treaty.node.embedded import AsyncEmbeddedRegistry, EmbeddedRegistry
 from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, read_keys
 from treaty.node.environment import real_environment
 from treaty.node.node import Node
@@ -171,7 +171,7 @@ def connect(
         return Connection(remote if found.keep is None else Cached(remote, found.keep))
     cipher = cipher_of(metadata_keys)
     terms = LogOptions(tuple((log_config or {}).items()))
-    return Connection(Embedded(lambda: _node(found, terms, cipher)))
+    return Connection(EmbeddedRegistry(lambda: _node(found, terms, cipher)))
 
 
 def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None = None) -> AsyncConnection:
@@ -185,7 +185,7 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
         remote = AsyncHttpRegistry(found)
         return AsyncConnection(remote if found.keep is None else AsyncCached(remote, found.keep))
     terms = LogOptions(tuple((log_config or {}).items()))
-    return AsyncConnection(AsyncEmbedded(lambda: _node(found, terms)))
+    return AsyncConnection(AsyncEmbeddedRegistry(lambda: _node(found, terms)))
 
 
 async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataCipher = NO_KEYS) -> Node:

@@ -125,14 +125,14 @@ async def _refusal(address: str, response: httpcore2.Response, chunks: AsyncIter
         said = (said + chunk)[:SAID_BYTES]
     took_none = any(name.lower() == REFUSED.encode() for name, _ in response.headers)
     left = not took_none and response.status != 404
-    return PeerUnreachableError(_said(address, response.status, said.decode("utf-8", "replace")), left=left)
+    return PeerUnreachableError(_explain_status(address, response.status, said.decode("utf-8", "replace")), left=left)
 
 
 def _why(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _said(address: str, status: int, said: str) -> str:
+def _explain_status(address: str, status: int, said: str) -> str:
     if status == 404:
         return f"{address} takes no commands of other nodes: start it with --peer-secret-file, too"
     if status in {401, 403}:

@@ -38,7 +38,7 @@ class _Waiting:
     """Those of them that came second."""
 
 
-class Barriers:
+class ReadBarriers:
     """The strict reads of one node. However many there are, the node has at most one append on its way for them."""
 
     def __init__(self, follower: Follower, wake: Callable[[], None]) -> None:
@@ -60,11 +60,11 @@ class Barriers:
         `taken`: it is for another node, and will not be passed on: `NotLeaderError` says who might do it. Raises
         `Unavailable` where appends came second too often, and `LogUnavailableError`.
         """
-        key = self._follower.next_look, taken
+        key = self._follower.next_barrier, taken
         waiting = self._waiting.get(key)
         if waiting is None:
             waiting = self._waiting[key] = _Waiting(*key, asyncio.get_running_loop().create_future())
-            waiting.passed.add_done_callback(_heard)
+            waiting.passed.add_done_callback(_ignore_error)
         waiting.readers += 1
         self._wake()
         try:
@@ -141,7 +141,7 @@ class Barriers:
         return [self._waiting.pop(key) for key in keys]
 
 
-def _heard(future: asyncio.Future[None]) -> None:
+def _ignore_error(future: asyncio.Future[None]) -> None:
     """An error that nobody waits for any more is no news."""
     if not future.cancelled():
         future.exception()

@@ -17,7 +17,7 @@ from treaty.core.state_tables import OUTCOME
 from treaty.core.view import Tables, View
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError
 from treaty.node.schema_service import SchemaSession
-from treaty.node.status import Counts
+from treaty.node.status import NodeCounts
 
 Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | Needs]
 
@@ -27,7 +27,7 @@ class MemberReason(Enum):
 
     WRITES = "a commit of the append is its own"
     FOLLOWS = "its result writes nothing, and holds if the append lands: it was decided on its base, or on its commits"
-    DEFERRED = "its result writes nothing and does not count until the log is past what another node may write"
+    UNPROVEN = "its result writes nothing and does not count until the log is past what another node may write"
 
 
 Member = tuple[QueuedCommand, DecisionResult, MemberReason]
@@ -66,13 +66,12 @@ class CommitBatch:
         return [command for command, _, _ in self.members]
 
 
-def never() -> bool:
-    """It is never enough."""
-    return False
-
-
 def build(
-    commands: Iterable[QueuedCommand], tables: Tables, decide: Decide, done: int, enough: Callable[[], bool] = never
+    commands: Iterable[QueuedCommand],
+    tables: Tables,
+    decide: Decide,
+    done: int,
+    enough: Callable[[], bool] = lambda: False,
 ) -> CommitBatch:
     """Decide commands on the tables as they are, until it is `enough`. `done` is the number of the last ended look."""
     batch, overlay = CommitBatch(tables.position), Overlay(tables)
@@ -98,7 +97,7 @@ def build(
     return batch
 
 
-def answer_from_outcome(tables: Tables, command: QueuedCommand, decide: Decide, counts: Counts) -> bool:
+def answer_from_outcome(tables: Tables, command: QueuedCommand, decide: Decide, counts: NodeCounts) -> bool:
     """Answer a command whose outcome is in the tables; False where there is none. A fault there is told to it alone."""
     if not tables.has(OUTCOME, command.command.outcome_key):
         return False
@@ -131,7 +130,7 @@ def _add_without_rows(batch: CommitBatch, command: QueuedCommand, result: Decisi
     """Take up a result that writes nothing. Returns the sequence that the append has to pass for it, or 0."""
     repeated = isinstance(result, Decision) and result.repeated
     if command.open_until > batch.last and not repeated:
-        batch.members.append((command, result, MemberReason.DEFERRED))
+        batch.members.append((command, result, MemberReason.UNPROVEN))
         return command.open_until
     if not batch.commits:
         if command.barrier <= done:

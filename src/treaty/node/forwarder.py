@@ -20,7 +20,7 @@ from treaty.node.follower import FIRST_PAUSE, Follower
 from treaty.node.peer_batches import GivenUpError, OutgoingCommand, PeerBatcher, PeerTransport
 from treaty.node.queue import CommandQueue
 from treaty.node.queued_command import NotLeaderError, QueuedCommand
-from treaty.node.status import Counts
+from treaty.node.status import NodeCounts
 from treaty.wire.peer.message import (
     DecidedReply,
     FailedReply,
@@ -54,7 +54,7 @@ LONGEST_SECONDS = 3600.0
 HERE = Leader("", mine=True)
 
 
-class Forwarder:
+class CommandForwarder:
     """Chooses where commands are decided, and forwards those that are for others."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Forwarder:
         *,
         log: Log,
         transport: PeerTransport | None,
-        counts: Counts,
+        counts: NodeCounts,
         decide: Decide,
     ) -> None:
         """Forward nothing yet; without a transport no other node can be asked."""
@@ -125,7 +125,7 @@ class Forwarder:
                 waiting.append(command)
             else:
                 command.forward()
-                task = asyncio.create_task(self._carry(command, address, self._batcher), name="forward")
+                task = asyncio.create_task(self._forward_one(command, address, self._batcher), name="forward")
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
         return waiting
@@ -135,24 +135,24 @@ class Forwarder:
 
         Before the first look the tables may be those of a state file of another log.
         """
-        if self._follower.looked_at is None or not command.open_until:
+        if self._follower.caught_up_at is None or not command.open_until:
             return False
         return answer_from_outcome(self._follower.tables, command, self._decide, self._counts)
 
     # ---------------------------------------------------------------------------------------------------- forwarding
 
-    async def _carry(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> None:
+    async def _forward_one(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> None:
         """Forward one command until it is answered, or has to go back into the line here."""
         hops = 0
         while True:
             try:
-                told = await self._asked(command, address, batcher)
+                reply = await self._asked(command, address, batcher)
             except Exception as fault:  # a fault must not leave the command waiting for nobody
                 log.exception("a command could not be forwarded to %s", address)
                 command.fail(fault)
                 return
-            match told:
-                case DecidedReply() | RefusedReply() if await self._answered(command, told):
+            match reply:
+                case DecidedReply() | RefusedReply() if await self._answered(command, reply):
                     return
                 case FailedReply(message):
                     command.fail(RuntimeError(f"{address}: {message}"))
@@ -161,7 +161,7 @@ class Forwarder:
                     hops, address = hops + 1, other
                     continue
             break
-        late = isinstance(told, SequenceExceededReply)
+        late = isinstance(reply, SequenceExceededReply)
         if not late:
             self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
         if self._log.single_writer or late:
@@ -174,7 +174,7 @@ class Forwarder:
         loop, here = asyncio.get_running_loop(), self._follower.position
         left = min(command.deadline - loop.time(), LONGEST_SECONDS)
         last = here.sequence + HANDED_WITHIN
-        handed = ForwardedCommand(
+        forwarded = ForwardedCommand(
             command.command,
             max(0.0, left - min(MARGIN_SECONDS, left / 10)),
             last,
@@ -188,11 +188,11 @@ class Forwarder:
             self._counts.handed += departed
             return departed
 
-        outgoing = batcher.add(address, handed, max(0.0, left), leaves)
+        outgoing = batcher.add(address, forwarded, max(0.0, left), leaves)
         self._out[outgoing] = (lambda: command.is_over), address
         self._watch()
         try:
-            told = await outgoing.told
+            reply = await outgoing.reply
         except GivenUpError:
             return None
         except PeerUnreachableError as away:
@@ -203,11 +203,11 @@ class Forwarder:
             return None
         finally:
             del self._out[outgoing]
-        if not isinstance(told, DecidedReply) and not (
-            isinstance(told, RefusedReply) and isinstance(told.error, OutcomeUnknown)
+        if not isinstance(reply, DecidedReply) and not (
+            isinstance(reply, RefusedReply) and isinstance(reply.error, OutcomeUnknown)
         ):
             command.stay()  # whatever it said, it will not be written by that node
-        return told
+        return reply
 
     def _watch(self) -> None:
         """See that nobody waits in vain, as long as anybody waits."""
@@ -220,7 +220,7 @@ class Forwarder:
             moved = {address: await self._has_moved(address) for address in {each for _, each in self._out.values()}}
             for outgoing, (over, address) in self._out.items():
                 if over() or moved.get(address):
-                    outgoing.lose(GivenUpError())
+                    outgoing.fail(GivenUpError())
         self._watcher = None
 
     async def _has_moved(self, address: str) -> bool:
@@ -231,26 +231,26 @@ class Forwarder:
             return False
         return leader is not None and leader.address != address
 
-    async def _answered(self, command: QueuedCommand, told: DecidedReply | RefusedReply) -> bool:
+    async def _answered(self, command: QueuedCommand, reply: DecidedReply | RefusedReply) -> bool:
         """Answer with what a node said, once the tables here show its place; False where its word settles nothing."""
-        if isinstance(told, RefusedReply):
-            if isinstance(told.error, OutcomeUnknown):
+        if isinstance(reply, RefusedReply):
+            if isinstance(reply.error, OutcomeUnknown):
                 return False
-            if isinstance(told.error, Unavailable) and (
+            if isinstance(reply.error, Unavailable) and (
                 not self._log.single_writer or command.may_be_in_log(self._follower.tables)
             ):
                 return False  # it says what that node did, and not what others may do
         await self._wait_until_shown(
-            told.reply.token if isinstance(told, DecidedReply) else told.token, lambda: command.is_over
+            reply.reply.token if isinstance(reply, DecidedReply) else reply.token, lambda: command.is_over
         )
         if command.is_over:
             return True
-        if isinstance(told, DecidedReply):
-            command.answered.set_result(told.reply)
+        if isinstance(reply, DecidedReply):
+            command.answered.set_result(reply.reply)
         else:
-            if isinstance(told.error, Refusal):
+            if isinstance(reply.error, Refusal):
                 self._counts.refused += 1
-            command.fail(told.error)
+            command.fail(reply.error)
         return True
 
     async def _wait_until_shown(self, token: PositionToken, over: Callable[[], bool]) -> bool:
@@ -260,7 +260,7 @@ class Forwarder:
             if token.sequence <= here.sequence and (token.identity == here.identity or not token.sequence):
                 return True
             with suppress(LogUnavailableError, LogDamagedError):  # the follower says so
-                await self._follower.look()
+                await self._follower.catch_up()
             if self._follower.position.token == here:
                 await asyncio.sleep(FIRST_PAUSE)
         return False
@@ -285,14 +285,14 @@ class Forwarder:
             return self._counts.reloads != reloads or not barriers.waits(number)
 
         with barriers.asking():
-            told = await self._barrier_passed(address, batcher, number)
-            if isinstance(told, DecidedReply):
-                token = told.reply.token
+            reply = await self._barrier_passed(address, batcher, number)
+            if isinstance(reply, DecidedReply):
+                token = reply.reply.token
                 if await self._wait_until_shown(token, over) and self._is_remembered(token):
                     self._follower.finish(number)
                     barriers.accepted(number)
                     return
-            elif told is not None:
+            elif reply is not None:
                 self._rests[address] = asyncio.get_running_loop().time() + REST_SECONDS
             barriers.lost(number)
 
@@ -308,12 +308,12 @@ class Forwarder:
             return not self._queue.barriers.waits(number)
 
         command = Command(ReadBarrier(), f"barrier {number}", 0)
-        handed = ForwardedCommand(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
-        outgoing = batcher.add(address, handed, BARRIER_SECONDS, lambda: not over())
+        forwarded = ForwardedCommand(command, BARRIER_SECONDS, 0, place=self._follower.position.token)
+        outgoing = batcher.add(address, forwarded, BARRIER_SECONDS, lambda: not over())
         self._out[outgoing] = over, address
         self._watch()
         try:
-            return await outgoing.told
+            return await outgoing.reply
         except GivenUpError:
             return None
         except PeerUnreachableError as away:

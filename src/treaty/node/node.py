@@ -21,13 +21,13 @@ from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.encryption import NO_KEYS, MetadataCipher, encrypt_decisions
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
-from treaty.node.forwarder import Forwarder
+from treaty.node.forwarder import CommandForwarder
 from treaty.node.peer_batches import PeerTransport
 from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
 from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
 from treaty.node.schema_service import SchemaService
 from treaty.node.segment.keeper import Keeper
-from treaty.node.status import Counts, Status, StoredCounts
+from treaty.node.status import NodeCounts, Status, StoredCounts
 from treaty.node.writer import Writer
 from treaty.wire.peer.message import (
     DecidedReply,
@@ -71,7 +71,7 @@ class Node:
         """Take a log, a service for questions about schemas, and the environment; a keeper looks after a state file, a
         cipher has the keys of sensitive metadata, a transport reaches other nodes.
         """
-        self.counts = Counts()
+        self.counts = NodeCounts()
         self._log = log
         self._schemas = schemas
         self._environment = environment
@@ -82,7 +82,7 @@ class Node:
         self.follower = Follower(log, self._tables, environment, self.counts)
         self._queue = CommandQueue(self.follower, schemas, environment, self.counts)
         self._transport = transport
-        self._forwarder = Forwarder(
+        self._forwarder = CommandForwarder(
             self._queue, self.follower, log=log, transport=transport, counts=self.counts, decide=self._decide
         )
         self._writer = Writer(
@@ -138,18 +138,18 @@ class Node:
             self.counts.count(error)
             raise
 
-    async def take(self, handed: ForwardedCommand) -> ForwardReply:
-        """Decide a command that another node has handed over, or say who might. Whoever calls this vouches for the node."""
+    async def take(self, forwarded: ForwardedCommand) -> ForwardReply:
+        """Decide a command that another node has forwarded, or say which node might. The caller has authenticated that node."""
         self.counts.taken += 1
         begun = self._environment.now()
         try:
-            if not self._known(handed.place):
-                await self._in_time(self._same_log(handed.place), Call(timeout=handed.seconds))
-            left = handed.seconds - (self._environment.now() - begun)
-            if isinstance(handed.command.request, ReadBarrier):
+            if not self._known(forwarded.place):
+                await self._in_time(self._same_log(forwarded.place), Call(timeout=forwarded.seconds))
+            left = forwarded.seconds - (self._environment.now() - begun)
+            if isinstance(forwarded.command.request, ReadBarrier):
                 await self._in_time(self._barrier(taken=True), Call(timeout=left))
                 return DecidedReply(Reply(Passed(), self.follower.position.token))
-            return DecidedReply(await self._queue.submit(handed.command, left, handed))
+            return DecidedReply(await self._queue.submit(forwarded.command, left, forwarded))
         except NotLeaderError as moved:
             return NotLeaderReply(moved.address)
         except SequenceExceededError:
@@ -158,7 +158,7 @@ class Node:
             self.counts.count(error)
             return RefusedReply(error, self.follower.position.token)
         except Exception as fault:
-            logger.exception("a command that was handed over could not be decided")
+            logger.exception("a command that another node forwarded could not be decided")
             return FailedReply(type(fault).__name__)
 
     async def _same_log(self, place: PositionToken) -> None:
@@ -179,7 +179,11 @@ class Node:
         except LogDamagedError as error:
             raise Unavailable(error.reason, READ_ONLY_SECONDS) from None
         except TimeoutError:
-            reason = f" ({self.follower.trouble}; {self.follower.standing})" if self.follower.trouble else ""
+            reason = (
+                f" ({self.follower.unreachable_reason}; {self.follower.standing})"
+                if self.follower.unreachable_reason
+                else ""
+            )
             raise Unavailable(f"no answer within {call.timeout} seconds{reason}; nothing was written") from None
 
     async def _query(self, command: Command[Request[A]], call: Call) -> Reply[A]:
@@ -194,7 +198,7 @@ class Node:
         if consistency == "strict" and not self._log.linearizable:
             await self._barrier()
         elif fresh:
-            await self.follower.look()
+            await self.follower.catch_up()
         if call.after is not None:
             await self._reach(call.after)  # the look may have shown another history
         reason = explain_unfinished_restore(self._tables)
@@ -202,7 +206,7 @@ class Node:
             raise Unavailable(reason, READ_ONLY_SECONDS)
         result = await self._decide_query(command)
         if isinstance(result, NotFound) and not fresh and not consistency:
-            await self.follower.look()
+            await self.follower.catch_up()
             if call.after is not None:
                 await self._reach(call.after)
             result = await self._decide_query(command)
@@ -241,14 +245,14 @@ class Node:
         """Wait until the tables show a token's place; refuse tokens of other logs, and those that lead nowhere."""
         if self._known(token):
             return
-        await self.follower.look()
+        await self.follower.catch_up()
         if not self._shows(token):
             waited = asyncio.timeout(TOKEN_SECONDS)
             try:
                 async with waited:
                     while not self._shows(token):
                         await self._log.wait(self.follower.position, TOKEN_SECONDS)
-                        await self.follower.look()
+                        await self.follower.catch_up()
             except TimeoutError:
                 if not waited.expired():
                     raise
@@ -288,7 +292,7 @@ class Node:
     def status(self) -> Status:
         """What this node knows of itself and of its log."""
         here, follower = self.follower.position, self.follower
-        looked = -1.0 if follower.looked_at is None else round(self._environment.now() - follower.looked_at, 3)
+        looked = -1.0 if follower.caught_up_at is None else round(self._environment.now() - follower.caught_up_at, 3)
         written = None if self._keeper is None else self._keeper.written
         rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
         return Status(
@@ -305,7 +309,7 @@ class Node:
             queue=self._queue.waiting,
             read_only=self._queue.read_only,
             refusing=self._queue.write_failure,
-            trouble=follower.trouble,
+            trouble=follower.unreachable_reason,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
             strangers=self._log.foreign_records,

@@ -52,11 +52,6 @@ class PeerTransport(Protocol):
 # ----------------------------------------------------------------------------------------------------------- sending
 
 
-def always() -> bool:
-    """It may leave whenever it is time."""
-    return True
-
-
 class GivenUpError(Exception):
     """Nobody waits for the answer any more."""
 
@@ -65,23 +60,23 @@ class GivenUpError(Exception):
 class OutgoingCommand:
     """A command for another node."""
 
-    handed: ForwardedCommand
+    forwarded: ForwardedCommand
     timeout: float
     leaves: Callable[[], bool]
     """Called when it would leave this node, and says whether it still may: from then on it may be done elsewhere."""
-    told: "asyncio.Future[ForwardReply]"
+    reply: "asyncio.Future[ForwardReply]"
     """What that node says, `PeerAwayError`, or `GivenUpError`."""
     data: bytes = b""
 
     @property
     def over(self) -> bool:
         """Whether it was answered, or nobody waits any more."""
-        return self.told.done()
+        return self.reply.done()
 
-    def lose(self, error: Exception) -> None:
+    def fail(self, error: Exception) -> None:
         """Say that its answer does not come."""
         if not self.over:
-            self.told.set_exception(error)
+            self.reply.set_exception(error)
 
 
 @dataclass(slots=True)
@@ -108,14 +103,14 @@ class PeerBatcher:
         self._closed = False
 
     def add(
-        self, address: str, handed: ForwardedCommand, timeout: float, leaves: Callable[[], bool] = always
+        self, address: str, forwarded: ForwardedCommand, timeout: float, leaves: Callable[[], bool] = lambda: True
     ) -> OutgoingCommand:
-        """Have a command sent to the node at an address. A caller that gives up waiting says so by `lose`, or cancels `told`."""
-        outgoing = OutgoingCommand(handed, timeout, leaves, asyncio.get_running_loop().create_future())
+        """Have a command sent to the node at an address. A caller that gives up waiting says so by `fail`, or cancels `reply`."""
+        outgoing = OutgoingCommand(forwarded, timeout, leaves, asyncio.get_running_loop().create_future())
         try:
-            outgoing.data = encode_command(handed)
+            outgoing.data = encode_command(forwarded)
         except DecodeError as wrong:
-            outgoing.lose(PeerUnreachableError(f"the command can't be sent to {address}: {wrong}", left=False))
+            outgoing.fail(PeerUnreachableError(f"the command can't be sent to {address}: {wrong}", left=False))
             return outgoing
         queue = self._queues.setdefault(address, _PeerQueue())
         queue.waiting.append(outgoing)
@@ -151,13 +146,13 @@ class PeerBatcher:
         task = asyncio.current_task()
         assert task is not None
 
-        def given_up(told: "asyncio.Future[ForwardReply]") -> None:
-            dropped = told.cancelled() or isinstance(told.exception(), GivenUpError)
+        def given_up(reply: "asyncio.Future[ForwardReply]") -> None:
+            dropped = reply.cancelled() or isinstance(reply.exception(), GivenUpError)
             if dropped and all(outgoing.over for outgoing in batch):
                 task.cancel()  # whatever else comes is for nobody
 
         for outgoing in batch:
-            outgoing.told.add_done_callback(given_up)
+            outgoing.reply.add_done_callback(given_up)
         away: Exception = PeerUnreachableError(f"{address} did not answer all that it was asked", left=True)
         try:
             await self._listen(address, queue, batch)
@@ -170,14 +165,14 @@ class PeerBatcher:
             away = fault
         finally:
             for outgoing in batch:
-                outgoing.told.remove_done_callback(given_up)
-                outgoing.lose(away)
+                outgoing.reply.remove_done_callback(given_up)
+                outgoing.fail(away)
             queue.under_way -= 1
             self._plan(address, queue, soon=True)
 
     async def _listen(self, address: str, queue: _PeerQueue, batch: Sequence[OutgoingCommand]) -> None:
         body = encode_batch([outgoing.data for outgoing in batch])
-        timeout, asked = max(outgoing.timeout for outgoing in batch), batch[0].handed.request_id
+        timeout, asked = max(outgoing.timeout for outgoing in batch), batch[0].forwarded.request_id
 
         def heard(line: bytes) -> None:
             for place, said in decode_replies(line):
@@ -214,7 +209,7 @@ def _batch(queue: _PeerQueue) -> list[OutgoingCommand]:
             batch.append(outgoing)
         else:
             size -= len(outgoing.data) + 1
-            outgoing.lose(GivenUpError())
+            outgoing.fail(GivenUpError())
     del queue.waiting[:taken]
     return batch
 
@@ -224,14 +219,14 @@ def _open(outgoing: OutgoingCommand, address: str, said: Json) -> None:
     if outgoing.over:
         return
     try:
-        told = decode_reply(said, outgoing.handed.command.request)
+        reply = decode_reply(said, outgoing.forwarded.command.request)
     except DecodeError as wrong:
-        outgoing.lose(PeerUnreachableError(f"{address} says what this node does not understand: {wrong}", left=True))
+        outgoing.fail(PeerUnreachableError(f"{address} says what this node does not understand: {wrong}", left=True))
         return
-    if isinstance(told, DeclinedReply):
-        outgoing.lose(PeerUnreachableError(f"{address} does not take it: {told.message}", left=False))
+    if isinstance(reply, DeclinedReply):
+        outgoing.fail(PeerUnreachableError(f"{address} does not take it: {reply.message}", left=False))
     else:
-        outgoing.told.set_result(told)
+        outgoing.reply.set_result(reply)
 
 
 # --------------------------------------------------------------------------------------------------------- answering
@@ -251,9 +246,9 @@ async def answer_batch(
     ]
     news = asyncio.Event()
 
-    async def decide(place: int, handed: ForwardedCommand) -> None:
+    async def decide(place: int, forwarded: ForwardedCommand) -> None:
         try:
-            said.append((place, await take(handed)))
+            said.append((place, await take(forwarded)))
         finally:
             news.set()
 
@@ -265,9 +260,9 @@ async def answer_batch(
     try:
         while said or not all(task.done() for task in tasks):
             if said:
-                told = [*said]
+                reply = [*said]
                 said.clear()
-                await say(told)
+                await say(reply)
             else:
                 news.clear()
                 await news.wait()

@@ -11,12 +11,12 @@ from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
 from treaty.core.schema_engine import Question
-from treaty.node.barriers import Barriers
+from treaty.node.barriers import ReadBarriers
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
-from treaty.node.queued_command import ParkedState, QueuedCommand
+from treaty.node.queued_command import DeferredState, QueuedCommand
 from treaty.node.schema_service import SchemaService
-from treaty.node.status import Counts
+from treaty.node.status import NodeCounts
 from treaty.wire.peer.message import ForwardedCommand
 
 A = TypeVar("A")
@@ -32,7 +32,9 @@ REFUSING_SECONDS = 30.0
 class CommandQueue:
     """Commands of one node, from their arrival to their answer."""
 
-    def __init__(self, follower: Follower, schemas: SchemaService, environment: Environment, counts: Counts) -> None:
+    def __init__(
+        self, follower: Follower, schemas: SchemaService, environment: Environment, counts: NodeCounts
+    ) -> None:
         """Nobody waits yet."""
         self._environment = environment
         self._follower = follower
@@ -41,7 +43,7 @@ class CommandQueue:
         self._all: dict[QueuedCommand, None] = {}
         self._line: deque[QueuedCommand] = deque()
         self._wake = asyncio.Event()
-        self.barriers = Barriers(follower, self._wake.set)
+        self.barriers = ReadBarriers(follower, self._wake.set)
         """Strict reads that wait for an append."""
         self.blocked_reason = ""
         """Why no node decides now, for those whose deadline comes."""
@@ -99,7 +101,7 @@ class CommandQueue:
         self,
         command: Command[Request[A]],
         timeout: float,
-        handed: ForwardedCommand | None = None,
+        forwarded: ForwardedCommand | None = None,
         *,
         request_id: str = "",
         after: PositionToken | None = None,
@@ -107,7 +109,7 @@ class CommandQueue:
         """Have a command decided and written; returns when its answer is durable.
 
         Raises the `Refusal` of the law, `Unavailable` where nothing was written in time, `OutcomeUnknown` where the
-        deadline (`timeout` seconds) came while its append was open. What another node has `handed` over is decided
+        deadline (`timeout` seconds) came while its append was open. What another node has `forwarded` is decided
         here or not at all: `NotLeaderError`, `SequenceExceededError`.
         """
         if self.read_only:
@@ -117,11 +119,11 @@ class CommandQueue:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Reply[A]] = loop.create_future()
         deadline = loop.time() + max(timeout, 0)
-        barrier, session = self._follower.next_look, self._schemas.open_session()
-        if handed is None:
+        barrier, session = self._follower.next_barrier, self._schemas.open_session()
+        if forwarded is None:
             queued = QueuedCommand(command, barrier, session, answered, deadline, request_id, after)
         else:
-            queued = QueuedCommand.of_peer(handed, barrier, session, answered, deadline)
+            queued = QueuedCommand.of_peer(forwarded, barrier, session, answered, deadline)
         timer = loop.call_at(deadline, self.expire, queued)
         self._all[queued] = None
         self._line.append(queued)
@@ -168,24 +170,24 @@ class CommandQueue:
             self._line.append(command)
             self._wake.set()
 
-    def park(self, command: QueuedCommand, questions: tuple[Question, ...]) -> None:
+    def defer(self, command: QueuedCommand, questions: tuple[Question, ...]) -> None:
         """Let others go ahead while a format answers; who waited often has its questions answered on the spot."""
         command.session.defer()
         self._counts.parked += 1
-        command.park(asyncio.create_task(self._answer(command, questions), name="engine"))
+        command.defer(asyncio.create_task(self._answer(command, questions), name="questions"))
 
     async def _answer(self, command: QueuedCommand, questions: tuple[Question, ...]) -> None:
         try:
             await self._schemas.answer_questions(command.session, questions)
         except Exception as error:  # noqa: BLE001 - whatever a format or the pool raises belongs to this command
             command.fail(error)
-        command.unpark()
+        command.resume()
         self._line.append(command)
         self._wake.set()
 
     async def close(self) -> None:
         """Send everybody away; the outcome of what was sent stays unknown to them."""
-        tasks = [command.state.task for command in self._all if isinstance(command.state, ParkedState)]
+        tasks = [command.state.task for command in self._all if isinstance(command.state, DeferredState)]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -195,5 +197,5 @@ class CommandQueue:
 
     def expire(self, command: QueuedCommand) -> None:
         """Tell a command that its time is over, and whether it may be written all the same."""
-        why = self.blocked_reason or self.write_failure or self._follower.trouble
+        why = self.blocked_reason or self.write_failure or self._follower.unreachable_reason
         command.expire(self._follower.tables, why)

@@ -1,10 +1,10 @@
 """A command in a node, from its arrival to its answer: one value says where it is, and all changes of that value are here.
 
 ```
-           park              send
- parked <───────── waiting ─────────────────────> sent            from each of them: finish ──> done
+           defer             send
+ deferred <─────── waiting ─────────────────────> sent            from each of them: finish ──> done
         ─────────>  │   ^  <─────────────────────
-          unpark    │   │     return_to_line, leave_to_owner
+          resume    │   │     return_to_line, leave_to_owner
             forward │   │ come_back
                     v   │
                  forwarded ── depart, stay
@@ -52,7 +52,7 @@ class UnseenCommit:
     """The end of an append of this node which may be that commit: the node lost the log before it knew (0: none)."""
 
     @classmethod
-    def forwarded(cls, until: int) -> "UnseenCommit":
+    def of_peer(cls, until: int) -> "UnseenCommit":
         """Return what another node may write that was told this last sequence."""
         return cls(until - HANDED_WITHIN, until)
 
@@ -75,7 +75,7 @@ class WaitingState:
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedState:
+class DeferredState:
     """Out of the line, while a format answers questions about its schemas."""
 
     task: asyncio.Task[None]
@@ -107,8 +107,8 @@ class DoneState:
     unseen: ClassVar[None] = None
 
 
-CommandState = WaitingState | ParkedState | SentState | ForwardedState | DoneState
-S = TypeVar("S", SentState, ParkedState, ForwardedState)
+CommandState = WaitingState | DeferredState | SentState | ForwardedState | DoneState
+S = TypeVar("S", SentState, DeferredState, ForwardedState)
 WAITING, DONE = WaitingState(), DoneState()
 
 
@@ -140,7 +140,7 @@ class QueuedCommand:
     @classmethod
     def of_peer(
         cls,
-        handed: ForwardedCommand,
+        forwarded: ForwardedCommand,
         barrier: int,
         session: SchemaSession,
         answered: asyncio.Future[Reply[Any]],
@@ -148,15 +148,15 @@ class QueuedCommand:
     ) -> "QueuedCommand":
         """Return the command that another node forwarded; a third node may have it, too."""
         return cls(
-            handed.command,
+            forwarded.command,
             barrier,
             session,
             answered,
             deadline,
-            after=handed.place,
+            after=forwarded.place,
             from_peer=True,
-            max_sequence=handed.last,
-            state=WaitingState(UnseenCommit.forwarded(handed.elsewhere)) if handed.elsewhere else WAITING,
+            max_sequence=forwarded.last,
+            state=WaitingState(UnseenCommit.of_peer(forwarded.elsewhere)) if forwarded.elsewhere else WAITING,
         )
 
     @property
@@ -204,14 +204,14 @@ class QueuedCommand:
             assert isinstance(self.state, WaitingState)
             self.state = WaitingState(self.state.unseen, (base, result))
 
-    def park(self, task: asyncio.Task[None]) -> None:
+    def defer(self, task: asyncio.Task[None]) -> None:
         """Let others go ahead until a task has ended."""
         assert isinstance(self.state, WaitingState)
-        self.state = ParkedState(task, self.state.unseen)
+        self.state = DeferredState(task, self.state.unseen)
 
-    def unpark(self) -> None:
+    def resume(self) -> None:
         """The task has ended: it is in line again."""
-        if (state := self._expect(ParkedState)) is not None:
+        if (state := self._expect(DeferredState)) is not None:
             self.state = WaitingState(state.unseen)
 
     def send(self, append: SentState) -> None:
@@ -257,7 +257,7 @@ class QueuedCommand:
 
     def finish(self) -> None:
         """Nobody waits any more."""
-        if isinstance(self.state, ParkedState):
+        if isinstance(self.state, DeferredState):
             self.state.task.cancel()
         self.state = DONE
 

@@ -12,7 +12,7 @@ from treaty.core.view import Tables
 
 
 @dataclass(slots=True)
-class Counts:
+class NodeCounts:
     """Plain numbers since the start of the node; they only rise."""
 
     looks: int = 0
@@ -130,4 +130,4 @@ class Status:
     state_file_age: float | None
     """Seconds since the state file was written; None while there is none."""
     kept: StoredCounts
-    counts: Counts
+    counts: NodeCounts

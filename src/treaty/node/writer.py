@@ -11,10 +11,10 @@ from treaty.log.log import AppendResult, Leader, Log, LogDamagedError, LogUnavai
 from treaty.node.batch import CommitBatch, Decide, MemberReason, answer_from_outcome, build, read_ahead
 from treaty.node.environment import Environment
 from treaty.node.follower import FIRST_PAUSE, LONGEST_PAUSE, Follower
-from treaty.node.forwarder import Forwarder
+from treaty.node.forwarder import CommandForwarder
 from treaty.node.queue import CommandQueue
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SentState, UnseenCommit
-from treaty.node.status import Counts
+from treaty.node.status import NodeCounts
 
 log = logging.getLogger("treaty.node")
 
@@ -30,11 +30,11 @@ ALONE = 8
 class SentAppend:
     """An append that was sent. `fate` is None where the log says that surely nothing was written, and `refused` why.
 
-    `look` is the number of the look that it is: if it is accepted, its base was the tip.
+    `barrier` is its number among the read barriers: if it is accepted, its base was the tip.
     """
 
     append: Append
-    look: int
+    barrier: int
     fate: AppendResult | None
     refused: Exception | None = None
 
@@ -46,11 +46,11 @@ class Writer:
         self,
         queue: CommandQueue,
         follower: Follower,
-        forwarder: Forwarder,
+        forwarder: CommandForwarder,
         *,
         log: Log,
         environment: Environment,
-        counts: Counts,
+        counts: NodeCounts,
         decide: Decide,
     ) -> None:
         """Write nothing until `run`."""
@@ -87,13 +87,13 @@ class Writer:
                 self._follower.hear_of(error)
                 self._queue.barriers.fail(error)
             except Exception:
-                log.exception("a batch was given up; its commands will be told at their deadline")
+                log.exception("a batch was given up; its commands are answered at their deadline")
                 await self._environment.sleep(pause)
 
     async def _round(self) -> None:
         """Decide one batch and see it through to the end."""
         if (self._follower.tables.damaged or not self._follower.proven) and not self._queue.read_only:
-            await self._follower.look()  # which loads everything anew
+            await self._follower.catch_up()  # which loads everything anew
         leader = await self._forwarder.target(self._conflicts)
         if leader is None or not leader.mine:
             await self._pass_on(leader)
@@ -105,17 +105,17 @@ class Writer:
         if sent is None:
             await self._refresh(batch)
         elif sent.fate is AppendResult.ACCEPTED:
-            await self._land(batch, sent.append.position, sent.look)
+            await self._land(batch, sent.append.position, sent.barrier)
         elif sent.fate is AppendResult.UNKNOWN:
             self._counts.unknown += 1
             settled = await self._settle(batch, sent.append)
             if settled is None:
-                self._queue.barriers.lost(sent.look)
+                self._queue.barriers.lost(sent.barrier)
                 await self._reply_from_outcomes(batch)
             else:
-                await self._land(batch, settled.position, sent.look)
+                await self._land(batch, settled.position, sent.barrier)
         elif sent.fate is AppendResult.CONFLICT:
-            self._queue.barriers.lost(sent.look, conflict=True)
+            self._queue.barriers.lost(sent.barrier, conflict=True)
             await self._on_conflict(batch)
         else:
             self._queue.requeue_first(batch.commands)
@@ -144,7 +144,7 @@ class Writer:
         try:
             async with self._log.lock():
                 self._counts.held += 1
-                await self._follower.look_held()
+                await self._follower.catch_up_locked()
                 self._alone = self._alone + 1 if self._follower.position == self._landed else 0
                 if self._alone >= ALONE:
                     self._conflicts = self._alone = 0
@@ -172,7 +172,7 @@ class Writer:
         for command, result in batch.proven:
             self._answer(command, result, batch.base)
         for command, questions in batch.asking:
-            self._queue.park(command, questions)
+            self._queue.defer(command, questions)
         self._queue.requeue_first(batch.left)
         if not batch.commits and self._queue.barriers.due and self._follower.proven and not self._queue.read_only:
             batch.commits.append(Commit(batch.last + 1, ()))
@@ -185,7 +185,7 @@ class Writer:
         rows = [(row, batch.rows[row].key) for one in batch.commits for row in one.rows]
         roots = roots_with(self._follower.tables, rows)
         append = make_append(batch.base, self._environment.random(16), tuple(batch.commits), roots)
-        look, self._reloads = self._follower.begin(), self._counts.reloads
+        barrier, self._reloads = self._follower.begin(), self._counts.reloads
         sent = SentState(UnseenCommit(batch.base.sequence, append.last))
         for command, _, reason in batch.members:
             if reason is MemberReason.WRITES:
@@ -193,23 +193,23 @@ class Writer:
         self._follower.expect(batch.rows)
         self._counts.appends += 1
         try:
-            return SentAppend(append, look, await self._log.append(append))
+            return SentAppend(append, barrier, await self._log.append(append))
         except LogUnavailableError as error:
-            return SentAppend(append, look, None, error)
+            return SentAppend(append, barrier, None, error)
         except LogDamagedError as error:
             self._follower.hear_of(error)
-            return SentAppend(append, look, None, error)
+            return SentAppend(append, barrier, None, error)
 
     # ---------------------------------------------------------------------------------------------------- afterwards
 
     async def _refresh(self, batch: CommitBatch) -> None:
-        """Look, for verdicts that write nothing and whose base may be older than their commands."""
+        """Catch up, for results that write nothing and whose base may be older than their commands."""
         self._conflicts = 0
         if batch.members:
             self._queue.requeue_first(batch.commands)
-            await self._follower.look()
+            await self._follower.catch_up()
 
-    async def _land(self, batch: CommitBatch, position: Position, look: int) -> None:
+    async def _land(self, batch: CommitBatch, position: Position, barrier: int) -> None:
         """The append is in the log: read it back, then answer."""
         while not self._follower.shows(position) and self._counts.reloads == self._reloads:
             try:
@@ -218,13 +218,13 @@ class Writer:
                 self._queue.note_failure(str(error))
                 await self._environment.sleep(FIRST_PAUSE)
         if self._counts.reloads == self._reloads:
-            self._queue.barriers.accepted(look)
+            self._queue.barriers.accepted(barrier)
         else:
-            self._queue.barriers.lost(look)  # the log was put back to an older state, or may have been
+            self._queue.barriers.lost(barrier)  # the log was put back to an older state, or may have been
         if not self._is_shown(batch):
             await self._reply_from_outcomes(batch)  # the log was put back to an older state meanwhile
             return
-        self._follower.finish(look)
+        self._follower.finish(barrier)
         self._follower.expect(None)
         self._queue.note_success()
         self._counts.commits += len(batch.commits)
@@ -233,9 +233,9 @@ class Writer:
             self._conflicts = 0
         self._size = min(CHAIN_COMMITS, self._size * 2)
         for command, result, reason in batch.members:
-            if reason is not MemberReason.DEFERRED:
+            if reason is not MemberReason.UNPROVEN:
                 self._answer(command, result, position)
-        self._queue.requeue_first([command for command, _, reason in batch.members if reason is MemberReason.DEFERRED])
+        self._queue.requeue_first([command for command, _, reason in batch.members if reason is MemberReason.UNPROVEN])
 
     def _is_shown(self, batch: CommitBatch) -> bool:
         """Tell whether the tables have the outcome of the first command that writes at the sequence of its commit."""
@@ -246,14 +246,14 @@ class Writer:
         return first is not None and first.sequence == batch.commits[0].sequence
 
     async def _on_conflict(self, batch: CommitBatch) -> None:
-        """Somebody else was first: look what it was, and decide again, fewer at a time."""
+        """Another node was first: read what it wrote, and decide again, fewer at a time."""
         self._counts.conflicts += 1
         self._conflicts += 1
         if batch.first_writer is not None:
             self._size = max(1, len(batch.commits) // 2)
         self._follower.expect(None)
         self._queue.requeue_first(batch.commands)
-        await self._follower.look()
+        await self._follower.catch_up()
         if self._log.single_writer:  # it has another owner, of whom this node does not know yet
             await self._environment.sleep(FIRST_PAUSE)
 
@@ -267,7 +267,7 @@ class Writer:
         pause = FIRST_PAUSE
         while self._follower.position == batch.base:
             try:
-                await self._follower.look()
+                await self._follower.catch_up()
                 if self._follower.position != batch.base:
                     break
                 if await self._forwarder.is_lost():
@@ -296,7 +296,7 @@ class Writer:
         tables = self._follower.tables
         while any(command.barrier > self._follower.done for command in batch.commands):
             try:
-                await self._follower.look()
+                await self._follower.catch_up()
             except LogUnavailableError as error:
                 self._queue.note_failure(str(error))
                 await self._environment.sleep(FIRST_PAUSE)

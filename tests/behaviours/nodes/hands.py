@@ -48,7 +48,7 @@ async def answers(node: Node, tables: LayeredTables, truth: DictTables) -> int:
         except SegmentDamagedError:
             refused += 1
             assert refused < 5, "it never got well"
-            await node.follower.look()
+            await node.follower.catch_up()
     return refused
 
 

@@ -102,7 +102,7 @@ async def lagging(disk: Disk) -> AsyncIterator[tuple[Node, LayeredTables]]:
     node = Node(Deaf(disk, Weather(FAIR), random.Random(5)), desk(), world(5), tables)
     await node.start()
     try:
-        await node.follower.look()
+        await node.follower.catch_up()
         yield node, tables
     finally:
         await node.close()

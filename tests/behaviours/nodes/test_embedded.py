@@ -19,7 +19,7 @@ from treaty.core.registry import Call
 from treaty.core.requests import ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.log.urls import LogUrlError, open_log
-from treaty.node.embedded import Embedded
+from treaty.node.embedded import EmbeddedRegistry
 from treaty.node.environment import real_environment
 from treaty.node.node import Node
 from treaty.node.schema_service import SchemaService, make_process_service, make_thread_service
@@ -86,7 +86,7 @@ def test_large_schemas_are_read_beside_the_loop(desk: Callable[[], SchemaService
 
     large = record(*(f"a_rather_long_name_of_a_field_{number}" for number in range(3_000)))
     assert len(large) > 150_000
-    with Embedded(make) as registry:
+    with EmbeddedRegistry(make) as registry:
         first = registry.ask(Register(subject_of("s"), Draft(large))).answer.version
         with pytest.raises(Incompatible):
             registry.ask(Register(subject_of("s"), Draft(large.replace('"long"', '"string"'))))
@@ -102,7 +102,7 @@ def test_a_pool_whose_process_dies_is_made_anew() -> None:
         names = (f"{word}_{number}_of_a_very_long_row_of_fields" for number in range(3_000))
         return Register(subject_of(word), Draft(record(*names)))
 
-    with Embedded(make) as registry:
+    with EmbeddedRegistry(make) as registry:
         registry.ask(large("first"))
         for child in active_children():
             child.kill()
@@ -128,7 +128,7 @@ def test_closing_does_not_wait_for_a_large_schema() -> None:
         return Node(await open_log("memory:"), make_process_service(), real_environment())
 
     names = (f"another_rather_long_name_of_a_field_{number}" for number in range(10_000))
-    with Embedded(make) as registry, ThreadPoolExecutor(1) as thread:
+    with EmbeddedRegistry(make) as registry, ThreadPoolExecutor(1) as thread:
         asked = thread.submit(registry.ask, Register(subject_of("s"), Draft(record(*names))))
         while not registry.node.counts.parked and not asked.done():
             registry.ask(ListSubjects())

@@ -75,7 +75,7 @@ def test_a_flipped_bit_in_any_column_is_noticed_before_anything_is_served_from_i
                 path.write_bytes(sound)
                 flip(path, at, bit)
                 async with standing(log, path) as (node, tables):
-                    await node.follower.look()
+                    await node.follower.catch_up()
                     refused = await answers(node, tables, truth)
                     assert refused or node.counts.reloads, f"{name}: byte {at - start} was not noticed"
                     assert node.counts.reloads == 1, name
@@ -135,7 +135,7 @@ def test_a_head_whose_shares_do_not_make_its_root_is_refused(
         with pytest.raises(StateFileError, match=r"its tables come to the state root [0-9a-f]{64}, its head says"):
             open_state(path)
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert node.counts.reloads == 1
             assert await answers(node, tables, await truth_of(log)) == 0
 
@@ -162,7 +162,7 @@ def test_a_head_that_the_log_does_not_know_is_dropped_and_said(
         truth = await truth_of(log)
         with caplog.at_level(logging.WARNING, "treaty.node"):
             async with standing(log, path) as (node, tables):
-                await node.follower.look()
+                await node.follower.catch_up()
                 assert await answers(node, tables, truth) == 0
                 assert node.counts.reloads == 1
                 assert node.status().state_file_age is None
@@ -191,7 +191,7 @@ def test_rows_of_another_file_of_the_same_place_are_noticed(tmp_path: Path) -> N
         data = path.read_bytes()
         path.write_bytes(data[:at] + block + data[at + size :])
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert await answers(node, tables, truth) == 1
             assert node.counts.reloads == 1
 
@@ -226,7 +226,7 @@ def test_a_text_that_is_not_the_one_of_its_guid_is_never_served(tmp_path: Path, 
                 blocks(built, "schema", build(rows))
         write_state(path, built, delta.tip, 5)
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert node.counts.reloads == 0
             assert await answers(node, tables, truth) == 1
             assert node.counts.reloads == 1

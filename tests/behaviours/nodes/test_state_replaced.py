@@ -46,7 +46,7 @@ async def serving(log: Log, path: Path, writes: list[int]) -> AsyncIterator[tupl
     node = Node(log, desk(), world(), tables, keeper)
     await node.start()
     try:
-        await node.follower.look()
+        await node.follower.catch_up()
         yield node, tables
     finally:
         await node.close()
@@ -135,7 +135,7 @@ def test_a_file_that_does_not_come_to_the_root_is_not_copied_from(tmp_path: Path
             await node.ask(DeleteSubject(subject_of("s4")))
         await write(log, path, 6)
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert await answers(node, tables, await truth_of(log)) == 0
             assert node.counts.reloads == 0
 
@@ -155,7 +155,7 @@ def test_a_file_that_others_may_write_is_refused_by_name(tmp_path: Path, mode: i
             open_state(path)
         assert open_state(path, to_check=True).written == 5
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert node.counts.reloads == 1
             assert await answers(node, tables, await truth_of(log)) == 0
         await write(log, path, 6)

@@ -190,7 +190,7 @@ async def test_an_append_whose_fate_is_not_known_proves_nothing() -> None:
     log = gated(disk)
     async with living(way(disk)) as writer, living(log, 3) as reader:
         await writer.ask(post("s"))
-        await reader.follower.look()
+        await reader.follower.catch_up()
         log.shown = LogDelta(disk.tip, ())
         await writer.ask(post("s", '["a","b?"]'))
         half = LogDelta(disk.tip, disk.appends[-1].rows)
@@ -215,7 +215,7 @@ async def test_an_append_that_comes_second_when_it_is_sent_again_did_not_land_be
     log = gated(disk)
     async with living(way(disk)) as writer, living(log, 3) as node:
         await writer.ask(post("s"))
-        await node.follower.look()
+        await node.follower.catch_up()
         log.shown = LogDelta(disk.tip, ())
         for text in ('["a","b?"]', '["a","c?"]'):
             await writer.ask(post("s", text))

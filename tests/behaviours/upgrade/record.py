@@ -43,7 +43,7 @@ from treaty.log.kafka.single_writer.records import make_transaction
 from treaty.log.log import AppendResult, Log
 from treaty.log.maintenance.dump import make_head, write_dump
 from treaty.log.sqlite.log import SqliteLog
-from treaty.node.embedded import Embedded
+from treaty.node.embedded import EmbeddedRegistry
 from treaty.node.environment import real_environment
 from treaty.node.node import Node
 from treaty.node.schema_service import make_thread_service
@@ -60,7 +60,7 @@ class Registry:
         self.appends: list[Append] = []
         self.refused: dict[str, int] = {}
         self._path, self._commands = path, 0
-        self._inner = Embedded(self._node)
+        self._inner = EmbeddedRegistry(self._node)
 
     async def _node(self) -> Node:
         log = await SqliteLog.open(str(self._path), durable=False)

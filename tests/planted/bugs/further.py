@@ -70,8 +70,8 @@ FURTHER = (
         "A strict read is answered when an append has landed that was sent before it came.",
         (
             Edit(
-                "treaty.node.barriers:Barriers.wait",
-                "key = self._follower.next_look, taken",
+                "treaty.node.barriers:ReadBarriers.wait",
+                "key = self._follower.next_barrier, taken",
                 "key = self._follower.begun, taken",
             ),
         ),

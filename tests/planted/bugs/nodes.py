@@ -46,7 +46,7 @@ NODES = (
             Edit(
                 "treaty.node.writer:Writer._round",
                 "self._counts.unknown += 1",
-                "self._counts.unknown += 1; self._queue.barriers.accepted(sent.look)",
+                "self._counts.unknown += 1; self._queue.barriers.accepted(sent.barrier)",
             ),
         ),
         by_tests("behaviours/nodes/test_strict.py::test_an_append_whose_fate_is_not_known_proves_nothing"),
@@ -131,7 +131,7 @@ NODES = (
     Bug(
         "look: numbered one too high",
         "A look that has ended counts as the one that began after it.",
-        (Edit("treaty.node.follower:Follower._look_on", "self.finish(number)", "self.finish(number + 1)"),),
+        (Edit("treaty.node.follower:Follower._catch_up_all", "self.finish(number)", "self.finish(number + 1)"),),
         by_lives(30, ANY),
     ),
     Bug(
@@ -188,7 +188,7 @@ NODES = (
     Bug(
         "forwarding: a command whose node went away counts as not sent",
         "When another node breaks off, a command that it has is taken for one that never left.",
-        (Edit("treaty.node.forwarder:Forwarder._asked", "if not away.left:", "if away:"),),
+        (Edit("treaty.node.forwarder:CommandForwarder._asked", "if not away.left:", "if away:"),),
         by_lives(0, "1 2", log="owner"),
     ),
 )

@@ -91,7 +91,13 @@ ROOTS = (
     Bug(
         "root: rows that are wrong are read again and again",
         "As long as the rows of a log are wrong each look reads all of them.",
-        (Edit("treaty.node.follower:Follower._look", "if ( self.wrong is not None and", "if ( self.wrong and not"),),
+        (
+            Edit(
+                "treaty.node.follower:Follower._catch_up_once",
+                "if ( self.wrong is not None and",
+                "if ( self.wrong and not",
+            ),
+        ),
         by_tests(f"{WRONG}::test_rows_that_are_put_back_are_read_again_after_a_while"),
     ),
 )

@@ -9,9 +9,9 @@ PLACE, NAME = Writer, "_land"
 original = Writer._land
 
 
-async def planted(self: Writer, batch: CommitBatch, position: Position, look: int) -> None:
+async def planted(self: Writer, batch: CommitBatch, position: Position, barrier: int) -> None:
     await self._follower.reach(position)
     writers = [(command, result) for command, result, reason in batch.members if reason is MemberReason.WRITES]
     for (command, result), commit in zip(writers, batch.commits, strict=False):
         command.answer(result, Position(position.identity, commit.sequence, position.digest))
-    await original(self, batch, position, look)
+    await original(self, batch, position, barrier)

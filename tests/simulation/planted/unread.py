@@ -24,7 +24,7 @@ async def planted(self: Writer) -> None:
         return
     roots = roots_after(self._follower.tables, batch.rows)
     append = make_append(batch.base, self._environment.random(16), tuple(batch.commits), roots)
-    look = self._follower.begin()
+    barrier = self._follower.begin()
     sent = SentState(UnseenCommit(batch.base.sequence, append.last))
     for command, _, reason in batch.members:
         if reason is MemberReason.WRITES:
@@ -37,13 +37,13 @@ async def planted(self: Writer) -> None:
         fate = await first
     except OSError:
         fate = AppendResult.CONFLICT
-    await self._follower.look()
+    await self._follower.catch_up()
     if fate is AppendResult.ACCEPTED:
-        await self._land(batch, append.position, look)
+        await self._land(batch, append.position, barrier)
     else:
         self._conflicts += 1
         await self._reply_from_outcomes(batch)
     if flight is not None and flight.fate is AppendResult.ACCEPTED:
-        await self._land(second, flight.append.position, flight.look)
+        await self._land(second, flight.append.position, flight.barrier)
     else:
         self._queue.requeue_first(second.commands)

@@ -4,8 +4,8 @@ from treaty.node import peer_batches
 from treaty.wire.peer.message import PeerUnreachableError
 
 LAWS = {"1", "2"}
-PLACE, NAME = peer_batches.OutgoingCommand, "lose"
-original = peer_batches.OutgoingCommand.lose
+PLACE, NAME = peer_batches.OutgoingCommand, "fail"
+original = peer_batches.OutgoingCommand.fail
 
 
 def planted(self: peer_batches.OutgoingCommand, error: Exception) -> None:
