@@ -12,6 +12,7 @@ from treaty.core.command import Command, Decision
 from treaty.core.outcomes import record_outcome as original
 from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.rows import Row, UnreadableValue
+from treaty.core.state_tables import CounterKey, NameKey, VersionKey
 from treaty.core.view import View
 
 PLACE, NAME = decide, "record_outcome"
@@ -49,10 +50,10 @@ def _to_come(row: Row) -> Row | None:
     """A subject, and all that carries its generation, of a commit that is to come."""
     if isinstance(row.value, values.Subject):
         return replace(row, value=replace(row.value, generation=row.value.generation + 1_000))
-    at = {"version": 2, "name": 2, "counter": 3}.get(row.table)
-    if at is None or row.value is None or not row.key[at]:
+    key = row.key
+    if row.value is None or not isinstance(key, VersionKey | NameKey | CounterKey) or not key.generation:
         return row
-    return replace(row, key=(*row.key[:at], int(row.key[at]) + 1_000, *row.key[at + 1 :]))
+    return replace(row, key=key._replace(generation=key.generation + 1_000))
 
 
 def _unreadable(row: Row) -> Row | None:
