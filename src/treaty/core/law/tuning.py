@@ -43,7 +43,7 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     request = command.request
     _refuse_bad_scope(request.scope)
     change = request.change
-    _refuse_unknown_members(request.clear)
+    refuse_unknown_members(request.clear)
     refuse_bad_policy(view, request.scope, change, engine)
     refuse_bad_rules(change.default_rules)
     refuse_bad_rules(change.override_rules)
@@ -54,7 +54,7 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     return Decision(rows, ConfigStored(config_of(new)))
 
 
-def _refuse_unknown_members(clear: tuple[str, ...]) -> None:
+def refuse_unknown_members(clear: tuple[str, ...]) -> None:
     """Raise `InvalidSetting` for a member to forget that no config has."""
     unknown = min(set(clear) - _MEMBERS, default=None)
     if unknown is not None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from treaty.core.answers import Config, Setting
+from treaty.core.law.tuning import refuse_unknown_members
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Scope, SetConfig
@@ -207,7 +208,8 @@ def set_config_of(scope: Scope, body: ConfigBody) -> SetConfig:
 
 
 def set_config_body(request: SetConfig) -> ConfigBody:
-    """Print a change of the config."""
+    """Print a change of the config; raises `InvalidSetting` for a member to forget that no config has."""
+    refuse_unknown_members(request.clear)
     body = exact_body(request.change, put=True)
     for name in request.clear:
         setattr(body, MEMBERS[name], None)
