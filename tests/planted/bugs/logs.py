@@ -228,8 +228,8 @@ LOGS = (
         (
             Edit(
                 "treaty.log.sqlite.log:SqliteLog.read",
-                "if ready is not None and ready[0] == after:",
-                "if ready is not None:",
+                "if own_append is not None and own_append[0] == after:",
+                "if own_append is not None:",
             ),
         ),
         by_tests("behaviours/logs/test_read.py::test_whoever_reads_on_from_any_place_comes_to_the_same_state[sqlite]"),
@@ -269,7 +269,7 @@ LOGS = (
             Edit(
                 "treaty.log.kafka.multi_writer.tailer:LogTailer._rescan_if_cut",
                 "await self._rescan()",
-                "self._next = fetch_offset_range.end",
+                "self._next = ends.end",
             ),
         ),
         by_lives(0, ANY, log="any"),
@@ -282,7 +282,7 @@ LOGS = (
                 "treaty.log.kafka.single_writer.log:SingleWriterLog._commit",
                 "if not committed or not await self._wait_until_read(append.position, state): return AppendResult.UNKNOWN",
                 "if not committed or not await self._wait_until_read(append.position, state):\n"
-                "            self._fenced_generation = held\n            return AppendResult.UNKNOWN",
+                "            self._fenced_generation = generation\n            return AppendResult.UNKNOWN",
             ),
             Edit(
                 "treaty.log.kafka.single_writer.state:CompactedState.end",

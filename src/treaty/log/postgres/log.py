@@ -274,9 +274,9 @@ class PostgresLog:
 
     async def read(self, after: Position) -> LogDelta:
         """Return everything after a position, in one consistent cut. What an own append led to is here already."""
-        ready, self._own_append = self._own_append, None
-        if ready is not None and ready[0] == after:
-            delta = ready[1]
+        own_append, self._own_append = self._own_append, None
+        if own_append is not None and own_append[0] == after:
+            delta = own_append[1]
             if delta.tip.sequence > self._seen.sequence:
                 self._seen = delta.tip
             return delta

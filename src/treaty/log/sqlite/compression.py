@@ -94,7 +94,7 @@ class RowCompressor:
                 log.warning("%s: the text of row %s in table %s is damaged (%s)", self._path, key, kind, why)
             return f"damaged, compressed: {value.hex()}"
 
-    # ---------------------------------------------------------------------------------------------------- packing
+    # ---------------------------------------------------------------------------------------------------- compressing
 
     def train_dictionary(self) -> bool:
         """Make the first dictionary from rows all over the file, in the transaction that is open; False where there is

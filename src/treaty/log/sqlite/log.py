@@ -139,11 +139,11 @@ class SqliteLog:
 
     async def read(self, after: Position) -> LogDelta:
         """Return everything after a position. What an own append led to is here already."""
-        ready, self._own_append = self._own_append, None
-        if ready is not None and ready[0] == after:
-            if ready[1].tip.sequence > self._seen.sequence:
-                self._seen = ready[1].tip
-            return ready[1]
+        own_append, self._own_append = self._own_append, None
+        if own_append is not None and own_append[0] == after:
+            if own_append[1].tip.sequence > self._seen.sequence:
+                self._seen = own_append[1].tip
+            return own_append[1]
         if self._lock_owner.is_current_task:
             return await self._write_executor.submit(lambda: self._write_connection.read_since(after))
         self._changed.clear()
@@ -209,7 +209,7 @@ class SqliteLog:
         finally:
             executor.close()
 
-    # ---------------------------------------------------------------------------------------------------- care
+    # ---------------------------------------------------------------------------------------------------- maintenance
 
     async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
         """Return the tip, and what each table adds to the state root there."""

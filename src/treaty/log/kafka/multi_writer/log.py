@@ -158,8 +158,8 @@ class MultiWriterLog:
         """Return everything after a position: from what is at hand, else from the log."""
         async with self._operation():
             await self._tailer.start()
-            just, self._own_base = self._own_base, None
-            if after != just:  # else an append of this node on that position was read back a moment ago
+            own_base, self._own_base = self._own_base, None
+            if after != own_base:  # else an append of this node on that position was read back a moment ago
                 await self._catch_up()
             return await self._without_wrong_snapshots(lambda: self._read(after))
 
@@ -239,18 +239,18 @@ class MultiWriterLog:
             chunks = self._tailer.state.state_files.get(kind, ())
             return bool(chunks) and await self._run_work(lambda: write_state_file_chunks(chunks, path))
 
-    # ---------------------------------------------------------------------------------------------------- care
+    # ---------------------------------------------------------------------------------------------------- maintenance
 
     def _snapshot_if_due(self) -> None:
         """Make a snapshot now and then. It is for who won last, so that mostly one node does it; two do no harm."""
-        seen, (rows, size) = self._tailer.state.counts, self._tailer.state.last_snapshot
+        counts, (rows, size) = self._tailer.state.counts, self._tailer.state.last_snapshot
         if len(self._tailer.state.history.positions) <= self._policy.margin:
             return
-        due = seen.records > max(self._policy.records, rows // 2) or seen.bytes > max(self._policy.bytes, size)
+        due = counts.records > max(self._policy.records, rows // 2) or counts.bytes > max(self._policy.bytes, size)
         if not due:
             self._next_try = 0
-        elif (self._snapshot_task is None or self._snapshot_task.done()) and seen.records >= self._next_try:
-            self._next_try = seen.records + self._policy.records // 10  # should this one be broken off
+        elif (self._snapshot_task is None or self._snapshot_task.done()) and counts.records >= self._next_try:
+            self._next_try = counts.records + self._policy.records // 10  # should this one be broken off
             self._snapshot_task = asyncio.create_task(self._try_snapshot(), name="snapshot")
 
     async def _try_snapshot(self) -> bool:

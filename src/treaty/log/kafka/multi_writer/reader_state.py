@@ -44,7 +44,7 @@ ADDRESS = "treaty-node"
 class InvalidRecord(Enum):
     """Records that are neither."""
 
-    FOREIGN = "alien"
+    FOREIGN = "foreign"
     """Without the magic: counted and ignored."""
     DAMAGED = "damaged"
     """With the magic, and cut short; or an append but for the magic or the number of its format."""
@@ -181,7 +181,7 @@ class ReaderState:
         """The position after the last valid append that was read."""
         return self.history.tip
 
-    # ---------------------------------------------------------------------------------------------------- taking
+    # ---------------------------------------------------------------------------------------------------- adding
 
     def add(self, found: ScannedRecord) -> None:
         """Take the next record. Raises `HistoryChangedError`, or `LogDamagedError` where reading again does not help."""
@@ -214,7 +214,7 @@ class ReaderState:
                 f"the append at offset {found.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
             )
         if validity in {RecordValidity.NEWER, RecordValidity.OLDER}:
-            raise describe_format_error(
+            raise make_format_error(
                 f"the append at sequence {claim.first}", "envelope format", claim.format, ENVELOPE_FORMAT
             )
         if validity is RecordValidity.GAP:
@@ -276,7 +276,7 @@ class ReaderState:
             self.buffered_bytes -= self.buffered.popleft().size
             self.complete = False
 
-    # ---------------------------------------------------------------------------------------------------- giving
+    # ---------------------------------------------------------------------------------------------------- releasing
 
     def since(self, after: Position) -> list[BufferedAppend] | None:
         """The appends after a position; None where it is none that is at hand."""
@@ -316,7 +316,7 @@ def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppen
         raise SnapshotRejectedError(chunks[0].snapshot_digest, str(error)) from error
     except SnapshotError as error:
         first = chunks[0]
-        raise describe_format_error(
+        raise make_format_error(
             f"the snapshot at sequence {first.position.sequence}", "format", first.format, FORMAT
         ) from error
     for one in appends:
@@ -328,7 +328,7 @@ def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppen
     return tuple(rows.values())
 
 
-def describe_format_error(what: str, name: str, found: int, known: int) -> LogDamagedError:
+def make_format_error(what: str, name: str, found: int, known: int) -> LogDamagedError:
     """The error for something of another format than the one that this version reads."""
     if found > known:
         return NewerLogFormatError(

@@ -17,7 +17,7 @@ from treaty.log.kafka.multi_writer.reader_state import (
     InvalidRecord,
     ReaderState,
     ScannedRecord,
-    describe_format_error,
+    make_format_error,
     read_claim,
 )
 from treaty.log.kafka.multi_writer.spool import PayloadSpool, SpooledBytes
@@ -214,7 +214,7 @@ def _choose_and_read(
     snapshot_digest = {offset: bytes.fromhex(pointer.snapshot_digest) for offset, pointer in named.items()}
     begin = choose_start(first, _NamedAppends(records, snapshot_digest), candidates.positions)
     if begin is None:
-        raise _explain_missing_front(first, records, gathered, candidates)
+        raise _make_missing_front_error(first, records, gathered, candidates)
     position, digest = begin
     for sentence in candidates.describe_newer_than(position):
         log.warning("%s", sentence)
@@ -234,18 +234,18 @@ def _choose_and_read(
     return state
 
 
-def _explain_missing_front(
+def _make_missing_front_error(
     first: int, records: RecordJournal, gathered: Mapping[bytes, list[SnapshotChunk]], candidates: SnapshotCandidates
 ) -> LogDamagedError:
     """Why nothing can be begun at: another format, or snapshots that are no good or not there."""
     for chunks in gathered.values():
         if chunks[0].format < FORMAT:
-            return describe_format_error(
+            return make_format_error(
                 f"the snapshot at sequence {chunks[0].position.sequence}", "format", chunks[0].format, FORMAT
             )
     for one in records:
         if isinstance(one.claim, Prefix) and one.claim.format < ENVELOPE_FORMAT:
-            return describe_format_error(
+            return make_format_error(
                 f"the append at sequence {one.claim.first}", "envelope format", one.claim.format, ENVELOPE_FORMAT
             )
     why = "".join(f" ({sentence})" for sentence in candidates.describe_newer_than(START))

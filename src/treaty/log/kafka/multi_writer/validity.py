@@ -42,9 +42,9 @@ class RecordValidity(Enum):
 
     VALID = "valid"
     """The next append of the log."""
-    STALE = "loser"
+    STALE = "stale"
     """Somebody was first, or it is an append that came again: ignored for ever."""
-    GAP = "missing"
+    GAP = "gap"
     """It follows an append that was never read: the log lost data, or what was read is another log's."""
     FORKED = "forked"
     """Another append stands where its parent stood: what was read and what it was decided on are two histories."""

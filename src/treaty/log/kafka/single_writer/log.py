@@ -120,7 +120,7 @@ class SingleWriterLog:
 
     async def _commit(self, append: Append, state: CompactedState) -> AppendResult:
         """Write the transaction and see it. Whatever goes wrong, the next append fences first."""
-        held, self._fenced_generation = self._fenced_generation, None
+        generation, self._fenced_generation = self._fenced_generation, None
         began, self._unsettled = asyncio.get_running_loop().time(), True
         try:
             committed = await self._producer.commit(make_transaction(append), state.end)
@@ -133,7 +133,7 @@ class SingleWriterLog:
         if not committed or not await self._wait_until_read(append.position, state):
             return AppendResult.UNKNOWN
         steady = asyncio.get_running_loop().time() - began <= STEADY_SECONDS
-        self._fenced_generation, self._unsettled = held if steady else None, False
+        self._fenced_generation, self._unsettled = generation if steady else None, False
         self._own_base = Position(append.identity, append.first - 1, append.parent)
         return AppendResult.ACCEPTED
 
@@ -163,8 +163,8 @@ class SingleWriterLog:
 
     async def read(self, after: Position) -> LogDelta:
         """Return everything after a position: the rows of recent appends, or all rows where it is not among these."""
-        ready, self._own_base = self._own_base, None
-        state = self._reader.state if ready is not None and ready == after else None
+        own_base, self._own_base = self._own_base, None
+        state = self._reader.state if own_base is not None and own_base == after else None
         if state is None:
             state = await self._reader.catch_up()
         since = None if after == START else state.recent.changes_since(after)

@@ -157,7 +157,7 @@ class TopicReader:
             try:
                 await self._fill(state, ends, began + self._load_seconds)
             except EndRecordFormatError as other:
-                raise _describe_format_error(other) from other
+                raise _make_format_error(other) from other
             except HistoryForkError as fork:
                 raise LogDamagedError(
                     f"{self._client.url} is damaged, or no log of Treaty with writers=owner: {fork}. "
@@ -209,7 +209,7 @@ class TopicReader:
         return ends
 
 
-def _describe_format_error(error: EndRecordFormatError) -> LogDamagedError:
+def _make_format_error(error: EndRecordFormatError) -> LogDamagedError:
     """The error for a topic of another format than the one that this version reads."""
     if error.newer:
         return NewerLogFormatError(
