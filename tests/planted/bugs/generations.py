@@ -54,8 +54,8 @@ GENERATIONS = (
             Edit(
                 REMOVAL + "remove_version",
                 "return remove_versions(view, with_hidden(view, one))",
-                "return remove_versions(view, with_hidden(view, one)) + [Row('counter', key, None) "
-                "for key in view.walk('counter.subject', *subject_span('types', *subject_of_key(one[0])))]",
+                "return remove_versions(view, with_hidden(view, one)) + [make_tombstone(t.COUNTER, key) "
+                "for key in view.walk(t.COUNTER_OF_SUBJECT, *subject_span('types', *subject_of_key(one[0])))]",
             ),
         ),
         by_tests(LAWS + "test_nothing_is_given_twice_within_a_generation"),
