@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.laws.toy import Bench, S, put
 from treaty.core import values
+from treaty.core.codec import dumps
+from treaty.core.command import Decision
 from treaty.core.commit import START
 from treaty.core.names import Subject
-from treaty.core.rows import Encoded, Row, UnreadableValue, decode_row, encode_row
+from treaty.core.refusals import VersionNotFound
+from treaty.core.requests import LATEST, GetSchema, GetVersion, ListVersions
+from treaty.core.rows import ROW_FORMAT, Encoded, Row, UnreadableRowError, UnreadableValue, decode_row, encode_row
 from treaty.core.state_tables import SUBJECT
 from treaty.core.tables import DictTables
 from treaty.node.segment.forms import quick_row, read_row
@@ -125,3 +130,21 @@ def test_what_is_read_fast_is_what_is_read_slowly(table: str) -> None:
         if fast is not None:
             assert repr(fast) == repr(slow), "1, 1.0 and true are equal and not the same"
             assert encode_row(slow).value == text
+
+
+def test_a_read_that_an_unreadable_row_may_belong_to_is_refused_and_no_other() -> None:
+    """Not "not found": nobody here knows what the row says."""
+    bench, other = Bench(), Subject(".", "other")
+    for subject in (S, other):
+        put(bench, subject, "a")
+    home = bench.tables.get(SUBJECT, S)
+    assert home is not None
+    newer = Encoded("version", dumps([*S, home.generation, 1]), f'{{"v":{ROW_FORMAT + 1}}}')
+    bench.tables.apply([newer], bench.tables.position)
+
+    for request in (GetVersion(S, LATEST), GetVersion(S, 2), ListVersions(S)):
+        with pytest.raises(UnreadableRowError, match="upgrade this node"):
+            bench.verdict(request, "asked")
+    assert isinstance(bench.verdict(GetVersion(other, LATEST), "asked"), Decision)
+    assert isinstance(bench.verdict(GetVersion(other, 2), "asked"), VersionNotFound)
+    assert isinstance(bench.verdict(GetSchema(1), "asked"), Decision)
