@@ -209,7 +209,7 @@ def rows(count: int, above: int = 0) -> Iterator[Encoded]:
         yield encode_row(TableRow("version", (".", subject, 1, ordinal), version))
         if ordinal == 0:
             last = values.Counter(min(VERSIONS, above + count - number) - 1)
-            yield encode_row(TableRow("subject", (".", subject), values.Subject(1)))
+            yield encode_row(TableRow("subject", (".", subject), values.SubjectValue(1)))
             yield encode_row(TableRow("counter", ordinals_key(Subject(".", subject), 1), last))
             yield encode_row(TableRow("counter", types_key(Subject(".", subject), 1, "AVRO", stored.type_name), last))
     yield encode_row(TableRow("counter", ids_key("."), values.Counter(above + count)))

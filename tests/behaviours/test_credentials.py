@@ -19,7 +19,7 @@ from treaty.client.properties import settings_of
 from treaty.client.settings import Settings
 from treaty.client.steps import Alone, Consult, Event, Headers, Purse, Send, Talk
 from treaty.client.sync import HttpRegistry
-from treaty.core.answers import Registered, VersionFound
+from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Unauthenticated, Unavailable
 from treaty.core.requests import Register
@@ -103,7 +103,7 @@ def test_a_refused_token_is_had_anew_once(door: Door, tmp_path: Path) -> None:
 def test_a_write_that_was_refused_for_its_token_is_sent_again_as_the_same_command(door: Door) -> None:
     tokens = iter(["old", "new"])
     version = VersionFound("s", 1, 0, 7, "g", "AVRO", '"int"')
-    with scripted(WHO, Say(200, answer_bytes(Registered(version, created=True))), native=True) as server:
+    with scripted(WHO, Say(200, answer_bytes(RegisteredVersion(version, created=True))), native=True) as server:
         door(quick(server.url, bearer_from(lambda: next(tokens)))).ask(REGISTER)
     assert said(server) == ["Bearer old", "Bearer new"]
     assert len({seen.headers["treaty-command"] for seen in server.seen}) == 1

@@ -25,7 +25,7 @@ from treaty.core.registry import Call
 from treaty.core.requests import (
     DeleteSubject,
     DeleteVersion,
-    Expected,
+    ExpectedVersion,
     GetConfig,
     GetVersion,
     ListSubjects,
@@ -120,7 +120,7 @@ def test_a_node_that_is_too_busy_is_left_alone_as_long_as_it_asks_for(door: Door
 
 WRITES: list[Request[Any]] = [
     Register(ORDERS, Draft(V2)),
-    Register(ORDERS, Draft(V2), expected=Expected("number", 1)),
+    Register(ORDERS, Draft(V2), expected=ExpectedVersion("number", 1)),
     Register(ORDERS, Draft(V2), number=2),
     DeleteVersion(ORDERS, 1),
     DeleteSubject(ORDERS),

@@ -19,7 +19,7 @@ from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, SubjectNotFound
 from treaty.core.requests import (
-    Force,
+    ForceReason,
     GetMode,
     GetSchema,
     GetVersion,
@@ -114,7 +114,7 @@ def test_all_but_schemas_and_versions_goes_through_the_native_api(server: Served
 def test_an_answer_is_exact(server: Served, door: Door) -> None:
     it = door(quick(server.url))
     it.ask(Register(ORDERS, Draft(V1)))
-    forced = Register(ORDERS, Draft(BAD), force=Force("ada", "she knows"), properties=(("team", "a"),))
+    forced = Register(ORDERS, Draft(BAD), force=ForceReason("ada", "she knows"), properties=(("team", "a"),))
     version = it.ask(forced).version
     assert version.forced is not None
     assert (version.forced.why, version.properties, version.ordinal) == ("she knows", (("team", "a"),), 1)

@@ -22,7 +22,7 @@ from treaty.core.refusals import (
     SubjectNotFound,
 )
 from treaty.core.registry import Call
-from treaty.core.requests import Force, Register
+from treaty.core.requests import ForceReason, Register
 from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Reference
 
@@ -246,7 +246,7 @@ def test_all_that_a_schema_can_carry_comes_along(connection: Connection) -> None
         references=(Reference("N", "r", 1),),
         metadata=Metadata(properties=(("owner", "me"),)),
     )
-    register = Register(subject_of(""), draft, True, force=Force("me", "because"), properties=(("p", "q"),))
+    register = Register(subject_of(""), draft, True, force=ForceReason("me", "because"), properties=(("p", "q"),))
     (one,) = connection.associate(ORDERS, wish("v", schema=register)).bound
 
     assert one.schema == connection.version("v")

@@ -12,7 +12,7 @@ from treaty.client.transfer.writing import write
 from treaty.core.answers import Config
 from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import NotOffered
-from treaty.core.requests import Force
+from treaty.core.requests import ForceReason
 
 DENY = Level(deny=True)
 ENUMS = [f'{{"type":"enum","name":"E","symbols":["S{number}"]}}' for number in range(6)]
@@ -21,7 +21,7 @@ ENUMS = [f'{{"type":"enum","name":"E","symbols":["S{number}"]}}' for number in r
 def filled(registry: Connection) -> None:
     """A subject whose ordinals have gaps, with a range that begins behind the first one, and other policies."""
     for text in ENUMS:
-        registry.register("orders", text, force=Force("me", "a break"))
+        registry.register("orders", text, force=ForceReason("me", "a break"))
     registry.set_config(
         "orders", Config(exact_level=Level(VersionRange("till", 3), LATEST), partition="type", normalize=True)
     )

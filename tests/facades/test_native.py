@@ -42,11 +42,11 @@ OWNED = Draft(RECORD, metadata=Metadata(properties=(("owner", "ada"),)))
 TOPIC = Resource("orders", "lkc-1", "id-1")
 REMOVAL = t.ResourceChange(TOPIC, (t.AssociationChange("DELETE", t.AssociationSpec("value")),))
 STORY: tuple[Request[Any], ...] = (
-    q.Register(A, OWNED, properties=(("team", "a"),), create_with=q.Creation(properties=(("made", "by hand"),))),
-    q.Register(A, Draft(WIDER), force=q.Force("", "because"), expected=q.Expected("number", 1)),
+    q.Register(A, OWNED, properties=(("team", "a"),), create_with=q.SubjectCreation(properties=(("made", "by hand"),))),
+    q.Register(A, Draft(WIDER), force=q.ForceReason("", "because"), expected=q.ExpectedVersion("number", 1)),
     q.Register(A, Draft(BAD)),
     q.Register(A, Draft("{")),
-    q.Register(A, Draft(WIDER), expected=q.Expected("ordinal", 7)),
+    q.Register(A, Draft(WIDER), expected=q.ExpectedVersion("ordinal", 7)),
     q.Register(subject_of("b"), Draft('"no"', references=(Reference("x", "nobody", 1),))),
     q.Register(GONE, Draft('"int"')),
     q.Derive(A, 1, add_tags=(TaggedPath("shop.Order.id", "sr_field", ("PII",)),)),
@@ -213,7 +213,7 @@ def test_every_operation_asks_for_the_rights_that_it_needs(tmp_path: Path) -> No
 
 def test_who_forces_is_who_asks(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
-        forced = q.Register(A, Draft(RECORD), force=q.Force("somebody else", "because"))
+        forced = q.Register(A, Draft(RECORD), force=q.ForceReason("somebody else", "because"))
         reply = read_answer(forced, await post(it.http, forced, **basic("chief")))
         assert reply.answer.version.forced is not None
         assert reply.answer.version.forced.who == "user:chief"
@@ -235,11 +235,16 @@ def test_changes_are_written_down_and_reads_are_not(tmp_path: Path) -> None:
     assert {one["outcome"] for one in lines} >= {"done", "refused"}
 
 
-MADE = (q.Creation("pravega"), q.Creation(types="many"), q.Creation(order="schemaver"), q.Creation(identity="exact"))
+MADE = (
+    q.SubjectCreation("pravega"),
+    q.SubjectCreation(types="many"),
+    q.SubjectCreation(order="schemaver"),
+    q.SubjectCreation(identity="exact"),
+)
 
 
 @pytest.mark.parametrize("made", MADE)
-def test_what_an_api_says_of_its_subjects_no_client_says(tmp_path: Path, made: q.Creation) -> None:
+def test_what_an_api_says_of_its_subjects_no_client_says(tmp_path: Path, made: q.SubjectCreation) -> None:
     register = q.Register(A, Draft(RECORD), create_with=made)
     wish = t.AssociationSpec("value", A, schema=register)
     requests: tuple[Request[Any], ...] = (

@@ -58,8 +58,8 @@ def members(body: object) -> dict[str, object]:
 
 def test_answers_with_details_come_back_whole() -> None:
     schema = a.SchemaFound(4, "g", "AVRO", "{}", context=".ctx", subject=":.ctx:s", number=2, time=5, max_id=9)
-    checked = a.Checked(compatible=False, messages=("m",), findings=(FINDING,))
-    again = a.Registered(VERSION, created=False)
+    checked = a.CompatibilityResult(compatible=False, messages=("m",), findings=(FINDING,))
+    again = a.RegisteredVersion(VERSION, created=False)
     assert version_of(through(version_body(VERSION, details=True))) == VERSION
     assert registered_of(through(registered_body(again, details=True)), VERSION.subject) == again
     assert schema_of(through(schema_body(schema, details=True))) == schema
@@ -67,9 +67,9 @@ def test_answers_with_details_come_back_whole() -> None:
 
 
 def test_a_first_registration_has_neither_time_nor_deleted_and_a_repeated_one_has() -> None:
-    first = members(registered_body(a.Registered(VERSION, created=True)))
+    first = members(registered_body(a.RegisteredVersion(VERSION, created=True)))
     assert list(first) == ["version", "id", "guid", "schemaType", "references", "metadata", "ruleSet", "schema"]
-    again = members(registered_body(a.Registered(VERSION, created=False)))
+    again = members(registered_body(a.RegisteredVersion(VERSION, created=False)))
     assert again["ts"] == 99
     assert again["deleted"] is False
 
@@ -112,18 +112,20 @@ def test_a_registration_survives_the_wire_with_everything_it_can_say() -> None:
         DRAFT,
         number=4,
         schema_id=9,
-        force=q.Force("me", "because"),
-        expected=q.Expected("ordinal", 3),
+        force=q.ForceReason("me", "because"),
+        expected=q.ExpectedVersion("ordinal", 3),
         names=(("schemaver", "1-0-0"),),
         properties=(("a", "b"),),
-        create_with=q.Creation(policy=a.Config(level="FULL"), properties=(("c", "d"),)),
+        create_with=q.SubjectCreation(policy=a.Config(level="FULL"), properties=(("c", "d"),)),
     )
     back = register_of(request.subject, through(register_body(request)), normalize=None, force=None)
     assert back == request
 
 
-@pytest.mark.parametrize("made", [q.Creation(origin="iglu"), q.Creation(types="one"), q.Creation(order="schemaver")])
-def test_what_an_api_sets_of_a_subject_is_sent_and_refused_rather_than_lost(made: q.Creation) -> None:
+@pytest.mark.parametrize(
+    "made", [q.SubjectCreation(origin="iglu"), q.SubjectCreation(types="one"), q.SubjectCreation(order="schemaver")]
+)
+def test_what_an_api_sets_of_a_subject_is_sent_and_refused_rather_than_lost(made: q.SubjectCreation) -> None:
     body = through(register_body(q.Register(Subject(".", "s"), DRAFT, create_with=made)))
     with pytest.raises(r.Invalid, match="createWith") as refused:
         register_of(Subject(".", "s"), body, normalize=None, force=None)

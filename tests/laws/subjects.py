@@ -20,13 +20,13 @@ def given_by_hand(bench: Bench, *rows: Row) -> None:
 def empty(bench: Bench, subject: Subject = S, **members: Any) -> int:
     """Put a subject without versions; its generation."""
     generation = bench.position.sequence + 1
-    given_by_hand(bench, Row("subject", tuple(subject), values.Subject(generation, **members)))
+    given_by_hand(bench, Row("subject", tuple(subject), values.SubjectValue(generation, **members)))
     return generation
 
 
-def home(bench: Bench, subject: Subject = S) -> values.Subject:
+def home(bench: Bench, subject: Subject = S) -> values.SubjectValue:
     row = bench.tables.get(SUBJECT, subject)
-    assert isinstance(row, values.Subject)
+    assert isinstance(row, values.SubjectValue)
     return row
 
 

@@ -12,7 +12,7 @@ from tests.laws.toy import Bench, S
 from treaty.core.answers import Config
 from treaty.core.policy import LEVELS, STRICTNESS, Level, VersionRange
 from treaty.core.refusals import Incompatible, Refusal
-from treaty.core.requests import Check, DeleteVersion, Force, Register, Scope, SetConfig
+from treaty.core.requests import Check, DeleteVersion, ForceReason, Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question, ResolvedSchema
 from treaty.formats.answer import Parser
@@ -128,7 +128,7 @@ def type_of(format_: str, text: str) -> str:
 def test_a_range_from_an_ordinal_on_multiplies_with_it(format_: str, strictness: str) -> None:
     for pair in pairs(format_):
         made, new = bench(format_, pair, Config(policy=strictness)), Draft(pair.new, format_)
-        made.do(Register(S, new, force=Force("me", "a version that goes again")))
+        made.do(Register(S, new, force=ForceReason("me", "a version that goes again")))
         made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 0)))))
         assert made.do(Check(S, new)).compatible is fits(format_, pair, "BACKWARD", strictness), pair.name
 
@@ -154,7 +154,7 @@ def test_denial_refuses_what_would_fit_and_force_goes_past_it(format_: str) -> N
     with pytest.raises(Incompatible, match="refuses every change"):
         made.do(Register(S, Draft(pair.new, format_)))
     assert made.do(Register(S, Draft(pair.old, format_))).version.number == 1
-    assert made.do(Register(S, Draft(pair.new, format_), force=Force("me", "agreed"))).version.number == 2
+    assert made.do(Register(S, Draft(pair.new, format_), force=ForceReason("me", "agreed"))).version.number == 2
 
 
 @pytest.mark.parametrize(("old", "new"), list(itertools.permutations(FORMATS, 2)))

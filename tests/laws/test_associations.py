@@ -7,12 +7,12 @@ from tests.laws.toy import OTHER, Bench, S, toy
 from treaty.core import associations as t
 from treaty.core import refusals as r
 from treaty.core import requests as q
+from treaty.core.invariants import find_violations
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT
 from treaty.core.names import Subject
 from treaty.core.resource import Resource
 from treaty.core.rows import Row, encode_row
 from treaty.core.schema import Reference
-from treaty.core.soundness import unsound
 from treaty.core.values import Association
 
 
@@ -258,7 +258,7 @@ def test_a_cascade_takes_the_subjects_of_strong_associations_with_all_they_had(b
 
     assert bench.do(q.ListSubjects(visible="all")).names == ("other",)
     assert isinstance(refused(bench, q.GetMode(q.Scope(*S))), r.SettingNotFound)
-    assert not list(unsound(bench.tables))
+    assert not list(find_violations(bench.tables))
 
 
 def test_a_cascade_stops_at_what_others_refer_to(bench: Bench) -> None:

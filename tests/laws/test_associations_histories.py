@@ -13,12 +13,12 @@ from tests.laws.tied import NEXT, TOPIC, batch, schema
 from tests.laws.toy import Bench, toy
 from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.law.versions import shown
+from treaty.core.handlers.versions import visible_versions
+from treaty.core.invariants import find_violations
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.resource import Resource
 from treaty.core.schema import Reference
-from treaty.core.soundness import unsound
 from treaty.core.state_tables import ASSOCIATION
 from treaty.core.values import Association
 
@@ -80,7 +80,7 @@ def hold(bench: Bench) -> None:
     for key, value in rows.items():
         assert isinstance(value, Association)
         assert key[1:] == (value.kind, value.subject)
-        assert shown(bench.tables, subject_of(value.subject)), f"{value.subject} has no live version"
+        assert visible_versions(bench.tables, subject_of(value.subject)), f"{value.subject} has no live version"
         assert value.lifecycle == "STRONG" or not value.frozen
         assert value.created <= value.updated
     kinds = Counter((key[0], key[1]) for key in rows)
@@ -90,7 +90,7 @@ def hold(bench: Bench) -> None:
     assert len({value.guid for value in values}) == len(values)
     shared = Counter(value.subject for value in values)
     assert all(shared[value.subject] == 1 for value in values if value.lifecycle == "STRONG")
-    assert not list(unsound(bench.tables))
+    assert not list(find_violations(bench.tables))
 
 
 @given(st.lists(steps(), min_size=1, max_size=25))

@@ -11,8 +11,7 @@ from treaty.core.answers import Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.commit import Commit, Position, make_append
 from treaty.core.decide import decide
-from treaty.core.law.extras import metadata_for, rules_for
-from treaty.core.law.rules import refuse_bad_rules
+from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, rules_for
 from treaty.core.names import Subject
 from treaty.core.outcomes import request_digest
 from treaty.core.overlay import Overlay

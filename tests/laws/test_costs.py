@@ -11,7 +11,7 @@ from tests.laws.counting import work_of
 from tests.laws.toy import Bench, put, toy
 from treaty.core import values
 from treaty.core.answers import Config
-from treaty.core.law.lookup import FEW_IDS
+from treaty.core.handlers.lookup import FEW_IDS
 from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.requests import (
@@ -45,7 +45,7 @@ def _over(view: View) -> View:
     overlay = Overlay(view)
     overlay.put(
         [
-            make_row(SUBJECT, Subject(".", "over"), values.Subject(1)),
+            make_row(SUBJECT, Subject(".", "over"), values.SubjectValue(1)),
             make_row(CONTEXT, ContextKey(".over"), values.Context()),
         ]
     )

@@ -16,12 +16,12 @@ from treaty.core import values
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal
 from treaty.core.resource import Resource
 from treaty.core.rows import Row
-from treaty.core.soundness import unsound
 from treaty.core.state_tables import (
     CONFIG,
     COUNTER,
@@ -51,7 +51,7 @@ def bench() -> Bench:
 def test_a_subject_that_is_made_again_begins_anew(bench: Bench) -> None:
     bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
     for turn in range(3):
-        creation = q.Creation(properties=(("turn", str(turn)),))
+        creation = q.SubjectCreation(properties=(("turn", str(turn)),))
         first = put(bench, S, "a", names=NAMES, properties=(("turn", str(turn)),), create_with=creation)
         second = put(bench, S, f"b{turn}")
         assert [(one.ordinal, one.number) for one in (first, second)] == [(0, 1), (1, 2)]
@@ -68,7 +68,7 @@ def test_a_subject_that_is_made_again_begins_anew(bench: Bench) -> None:
             ("counter", ordinals_key(S, generation)),
             ("counter", types_key(S, generation, "TOY", "")),
         }
-        assert not [*unsound(bench.tables)]
+        assert not [*find_violations(bench.tables)]
         purge(bench)
         assert keys_of(bench) == set()
 
@@ -105,12 +105,12 @@ def test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s(bench: Bench) -> N
     row = version_row(bench, S, 0)
     assert row is not None
     assert (made.ordinal, made.number, row.type_version) == (0, 1, 0)
-    assert {(one.rule, one.table) for one in unsound(bench.tables)} == {
+    assert {(one.rule, one.table) for one in find_violations(bench.tables)} == {
         ("GENERATION_WRONG", "counter"),
         ("GENERATION_WRONG", "name"),
         ("VERSION_MISSING", "name"),
     }
-    assert {one.key[:3] for one in unsound(bench.tables) if one.table == "name"} == {(*S, old)}
+    assert {one.key[:3] for one in find_violations(bench.tables) if one.table == "name"} == {(*S, old)}
 
 
 def test_a_subject_that_is_made_again_in_the_same_chain_is_another_one(bench: Bench) -> None:
@@ -214,7 +214,7 @@ def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]])
             assert number not in types
             ordinals.add(key)
             types.add(number)
-    assert not [*unsound(bench.tables)]
+    assert not [*find_violations(bench.tables)]
     subjects = {*bench.tables.keys(SUBJECT)}
     assert {key[1:3] for key in bench.tables.keys(COUNTER) if key[3]} == subjects, "one of each subject, and no other"
 
@@ -232,14 +232,14 @@ def moved(bench: Bench, by: int) -> Iterator[Row]:
 
 def test_rows_of_another_generation_are_named(bench: Bench) -> None:
     put(bench, S, "a", names=NAMES)
-    assert not [*unsound(bench.tables)]
+    assert not [*find_violations(bench.tables)]
     given_by_hand(bench, *moved(bench, 5))
 
     generation = home(bench).generation + 5
-    wrong = {(one.table, one.key) for one in unsound(bench.tables) if one.rule == "GENERATION_WRONG"}
+    wrong = {(one.table, one.key) for one in find_violations(bench.tables) if one.rule == "GENERATION_WRONG"}
     assert wrong == {*keys_of(bench), ("counter", (*ids_key(".")[:3], 5, ""))}
     assert f"it is of generation {generation}, its subject of {generation - 5}" in {
-        one.message for one in unsound(bench.tables)
+        one.message for one in find_violations(bench.tables)
     }
 
 
@@ -247,7 +247,7 @@ def test_rows_without_their_subject_are_named(bench: Bench) -> None:
     put(bench, S, "a", names=NAMES)
     given_by_hand(bench, Row("subject", tuple(S), None))
 
-    missing = {(one.table, one.key) for one in unsound(bench.tables) if one.rule == "SUBJECT_MISSING"}
+    missing = {(one.table, one.key) for one in find_violations(bench.tables) if one.rule == "SUBJECT_MISSING"}
     assert missing == keys_of(bench)
 
 
@@ -259,7 +259,7 @@ def test_a_counter_that_is_behind_its_versions_is_named(bench: Bench, kind: str)
     key = next(key for key in bench.tables.keys(COUNTER) if key[0] == kind)
     for value in (values.Counter(0), None):
         given_by_hand(bench, Row("counter", key, value))
-        (one, *_) = [one for one in unsound(bench.tables) if one.key[3] == 1]
+        (one, *_) = [one for one in find_violations(bench.tables) if one.key[3] == 1]
         assert (one.rule, one.table) == ("COUNTER_BEHIND", "version")
 
 
@@ -268,9 +268,9 @@ def test_a_generation_that_is_to_come_is_named_unless_the_log_was_restored(bench
     put(bench, S, "a")
     ahead = home(bench).generation + 1_000
     given_by_hand(bench, *(row for row in moved(bench, 1_000) if row.key[0] != "ids"))
-    given_by_hand(bench, Row("subject", tuple(S), values.Subject(ahead)))
+    given_by_hand(bench, Row("subject", tuple(S), values.SubjectValue(ahead)))
     if restored:
         given_by_hand(bench, Row("log_origin", ("origin",), values.LogOrigin("00" * 16, 2_000, "00" * 32)))
 
-    assert [one.rule for one in unsound(bench.tables)] == ([] if restored else ["GENERATION_AHEAD"])
+    assert [one.rule for one in find_violations(bench.tables)] == ([] if restored else ["GENERATION_AHEAD"])
     assert put(bench, S, "a", "b?").ordinal == 1

@@ -39,11 +39,15 @@ from treaty.core.state_tables import (
 )
 from treaty.core.table import Key
 from treaty.core.tables import DictTables
-from treaty.core.view import ALL_KEYS, View, after, counted, index_entries
+from treaty.core.view import ALL_KEYS, View, after, count_group, index_entries
 from treaty.node.segment.layered import LayeredTables, open_built
 
 NEWER = f'{{"v":{ROW_FORMAT + 1}}}'
-USED = (values.Used("n", "s", 1, 1), values.Used("m", "s", 1, 1), values.Used("n", ":.x:s", 2, 2))
+USED = (
+    values.StoredReference("n", "s", 1, 1),
+    values.StoredReference("m", "s", 1, 1),
+    values.StoredReference("n", ":.x:s", 2, 2),
+)
 VERSION = values.Version(1, 1, "TOY")
 BOUND = values.Association("s", "r", "ns", "k", guid="g")
 
@@ -100,7 +104,7 @@ VALUES: Mapping[str, Sequence[Value]] = {
     "config": tuple(values.ConfigValue(alias=alias) for alias in ("s", "b", ":.x:a", None)),
     "mode": (values.Mode("IMPORT"), values.Mode("READONLY")),
     "outcome": (values.Outcome(1, "deleted"), values.Outcome(2, "deleted")),
-    "subject": (values.Subject(1), values.Subject(2)),
+    "subject": (values.SubjectValue(1), values.SubjectValue(2)),
     "context": (values.Context(),),
     "counter": (values.Counter(1), values.Counter(2)),
 }
@@ -192,7 +196,7 @@ class Universe:
     def __post_init__(self) -> None:
         self.places = dict.fromkeys((row.table, row.key) for row in self.rows)
         self.claims = dict.fromkeys(claim for row in self.rows for claim in index_entries(row))
-        self.groups = dict.fromkeys(group for row in self.rows if (group := counted(row)) is not None)
+        self.groups = dict.fromkeys(group for row in self.rows if (group := count_group(row)) is not None)
         self.heads: dict[str, list[Key]] = {}
         for table, keys in KEYS.items():
             parts = {key[:length] for key in keys for length in range(len(key)) if length < 3}
@@ -216,7 +220,7 @@ class Universe:
             if INDEXES[index].key_of is None:
                 yield from self._differences_of(view, plain, index, entry)
         for table, entry in self.groups:
-            if view.count(TABLES[table], entry) != sum(counted(row) == (table, entry) for row in plain.live()):
+            if view.count(TABLES[table], entry) != sum(count_group(row) == (table, entry) for row in plain.live()):
                 yield f"count {table} {entry}: {view.count(TABLES[table], entry)}"
         for table in KEYS:
             if sorted(view.keys(TABLES[table])) != sorted(key for name, key in plain.rows if name == table):
@@ -322,5 +326,5 @@ def test_the_rows_reach_every_index_and_every_order() -> None:
     assert {index for row in rows for index, _ in index_entries(row)} == set(INDEXES)
     assert set(KEYS) >= {one.name for one in TABLES.values() if one.ordered}
     counted_tables = {one.name for one in TABLES.values() if one.counted}
-    assert {group[0] for row in rows if (group := counted(row)) is not None} == counted_tables
+    assert {group[0] for row in rows if (group := count_group(row)) is not None} == counted_tables
     assert all(any(isinstance(row.value, UnreadableValue) for row in rows if row.table == table) for table in KEYS)

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, START, Position, Prefix
+from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, START, AppendPrefix, Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, RecordValidity
 
 
-def claim(name: str, parent: str = "", first: int = 1, length: int = 1, *, identity: str = "a") -> Prefix:
+def claim(name: str, parent: str = "", first: int = 1, length: int = 1, *, identity: str = "a") -> AppendPrefix:
     """A claim whose attempt and digest are named alike."""
-    return Prefix(
+    return AppendPrefix(
         ENVELOPE_FORMAT,
         identity.encode() * 16,
         name.encode() * 16,
@@ -26,7 +26,7 @@ BORN = claim("a")
 SECOND = claim("b", "a", 2, 2)
 THIRD = claim("c", "b", 4)
 
-FOURTH: dict[str, tuple[Prefix, RecordValidity]] = {
+FOURTH: dict[str, tuple[AppendPrefix, RecordValidity]] = {
     "on the tip": (claim("d", "c", 5), RecordValidity.VALID),
     "a chain on the tip": (claim("d", "c", 5, 7), RecordValidity.VALID),
     "on the tip in a newer format": (replace(claim("d", "c", 5), format=9, digest=b""), RecordValidity.NEWER),
@@ -52,7 +52,7 @@ FOURTH: dict[str, tuple[Prefix, RecordValidity]] = {
 
 
 @pytest.mark.parametrize("case", FOURTH.values(), ids=FOURTH)
-def test_the_fourth_record(case: tuple[Prefix, RecordValidity]) -> None:
+def test_the_fourth_record(case: tuple[AppendPrefix, RecordValidity]) -> None:
     history = AppendHistory()
     assert [history.check_and_advance(one) for one in (BORN, SECOND, THIRD)] == [RecordValidity.VALID] * 3
     record, verdict = case
@@ -72,7 +72,7 @@ def test_the_fourth_record(case: tuple[Prefix, RecordValidity]) -> None:
     ],
     ids=["born", "of another attempt", "with a parent", "without a front", "newer", "older"],
 )
-def test_the_first_record(record: Prefix, verdict: RecordValidity) -> None:
+def test_the_first_record(record: AppendPrefix, verdict: RecordValidity) -> None:
     assert AppendHistory().check(record) is verdict
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.laws.test_admission import TEXTS, Text, admitted
 from tests.laws.toy import Bench, S, put, toy
 from treaty.core.answers import Config
+from treaty.core.invariants import find_violations
 from treaty.core.policy import (
     ALL,
     LATEST,
@@ -24,9 +25,17 @@ from treaty.core.policy import (
     word_of,
 )
 from treaty.core.refusals import Incompatible, InvalidSetting, Refusal, VersionNotFound
-from treaty.core.requests import Check, DeleteConfig, DeleteSubject, DeleteVersion, Force, GetConfig, Scope, SetConfig
+from treaty.core.requests import (
+    Check,
+    DeleteConfig,
+    DeleteSubject,
+    DeleteVersion,
+    ForceReason,
+    GetConfig,
+    Scope,
+    SetConfig,
+)
 from treaty.core.rows import Row, encode_row
-from treaty.core.soundness import unsound
 from treaty.core.state_tables import CONFIG, VERSION, ScopeKey
 from treaty.core.values import ConfigValue, PolicyValue
 
@@ -48,7 +57,7 @@ def got(bench: Bench) -> Config:
 def versions(bench: Bench, count: int = ORDINALS) -> None:
     """Versions of which none reads data of another."""
     for ordinal in range(count):
-        put(bench, S, f"v{ordinal}", force=Force("me", "a break"))
+        put(bench, S, f"v{ordinal}", force=ForceReason("me", "a break"))
 
 
 # ---------------------------------------------------------------------------------------------------- words of levels
@@ -122,7 +131,7 @@ def test_a_subject_says_the_word_and_beside_it_the_level_that_has_none(bench: Be
     assert got(bench) == Config(level=word_of(level), exact_level=None if named else level)
     assert bench.do(GetConfig(SCOPE, resolve=True)).config == got(bench)
     assert bench.tables.get(CONFIG, ScopeKey("subject", *S)) == ConfigValue(level)
-    put(bench, S, "forced", force=Force("me", "to see its row"))
+    put(bench, S, "forced", force=ForceReason("me", "to see its row"))
     row = bench.tables.get(VERSION, next(reversed([*bench.tables.keys(VERSION)])))
     assert row.policy == PolicyValue(level.backward, level.forward, level.deny)  # type: ignore[union-attr]
 
@@ -303,7 +312,7 @@ def fits(bench: Bench, *names: str) -> bool:
 def test_each_direction_compares_its_own_versions(bench: Bench) -> None:
     """Backward till the second version, forward with the latest alone."""
     for names in (("a",), ("b",), ("b", "c?")):
-        put(bench, S, *names, force=Force("me", "a break"))
+        put(bench, S, *names, force=ForceReason("me", "a break"))
     setting(bench, exact_level=Level(VersionRange("till", 1), LATEST))
 
     assert not fits(bench, "b", "c"), "it can't read data of the second version"
@@ -313,8 +322,8 @@ def test_each_direction_compares_its_own_versions(bench: Bench) -> None:
 
 def test_a_version_is_compared_in_the_directions_in_whose_range_it_is(bench: Bench) -> None:
     """The first version needs what a new schema lacks, so it does not read its data; the new schema reads both."""
-    put(bench, S, "a", "old", force=Force("me", "a break"))
-    put(bench, S, "a", force=Force("me", "a break"))
+    put(bench, S, "a", "old", force=ForceReason("me", "a break"))
+    put(bench, S, "a", force=ForceReason("me", "a break"))
 
     setting(bench, exact_level=Level(ALL, LATEST))
     assert fits(bench, "a", "b?")
@@ -350,7 +359,7 @@ def test_a_level_that_no_command_writes_is_not_sound(
 ) -> None:
     bench.tables.apply([encode_row(Row("config", key, ConfigValue(level)))], bench.position)
 
-    assert [one.rule for one in unsound(bench.tables)] == rules
+    assert [one.rule for one in find_violations(bench.tables)] == rules
 
 
 def test_a_range_that_nobody_knows_compares_with_every_version(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from tests.laws.toy import Bench, S, put, toy
 from treaty.core.answers import Config
 from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted, Refusal, VersionNotFound
-from treaty.core.requests import Creation, DeleteSubject, Derive, GetConfig, Register, Scope, SetConfig, SetMode
+from treaty.core.requests import DeleteSubject, Derive, GetConfig, Register, Scope, SetConfig, SetMode, SubjectCreation
 from treaty.core.state_tables import CONFIG, VERSION, ScopeKey
 from treaty.core.values import ConfigValue, PolicyValue
 from treaty.core.values import Version as VersionRow
@@ -18,7 +18,7 @@ DENY = Level(deny=True)
 
 def made(bench: Bench, *names: str, **policy: object) -> int:
     """Register under a policy that the subject is made with; the number of the version."""
-    return put(bench, S, *names, create_with=Creation(policy=Config(**policy))).number  # type: ignore[arg-type]
+    return put(bench, S, *names, create_with=SubjectCreation(policy=Config(**policy))).number  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def made(bench: Bench, *names: str, **policy: object) -> int:
 def test_the_policy_is_the_config_of_the_subject_from_its_first_commit_on(
     bench: Bench, chosen: Config, row: ConfigValue
 ) -> None:
-    put(bench, S, "a", create_with=Creation(policy=chosen))
+    put(bench, S, "a", create_with=SubjectCreation(policy=chosen))
 
     (commit,) = bench.commits
     assert {one.table for one in commit.rows} >= {"config", "subject", "version"}
@@ -88,7 +88,7 @@ def test_a_subject_that_is_there_is_not_made_again(bench: Bench, state: str) -> 
 
 
 def test_the_same_command_twice_is_one(bench: Bench) -> None:
-    request = Register(S, toy("a"), create_with=Creation(policy=Config(level="FULL")))
+    request = Register(S, toy("a"), create_with=SubjectCreation(policy=Config(level="FULL")))
     first = bench.do(request, "mine")
 
     assert bench.do(request, "mine") == first
@@ -139,7 +139,7 @@ def test_a_config_that_says_something_else_refuses(bench: Bench, there: dict[str
 
 def test_a_config_that_says_the_same_is_left_alone(bench: Bench) -> None:
     bench.do(SetConfig(SCOPE, Config(exact_level=DENY)))
-    bench.do(Register(S, toy("a"), create_with=Creation(policy=Config(level="FULL_TRANSITIVE"))))
+    bench.do(Register(S, toy("a"), create_with=SubjectCreation(policy=Config(level="FULL_TRANSITIVE"))))
 
     assert [one.table for one in bench.commits[-1].rows if one.table == "config"] == []
     assert bench.tables.get(CONFIG, ROW) == ConfigValue(DENY), "it is the word of this level"
@@ -164,7 +164,7 @@ def test_a_policy_that_can_not_be_makes_no_subject(
     bench: Bench, chosen: Config, kind: type[Refusal], rule: str
 ) -> None:
     with pytest.raises(kind) as caught:
-        put(bench, S, "a", create_with=Creation(policy=chosen))
+        put(bench, S, "a", create_with=SubjectCreation(policy=chosen))
 
     assert caught.value.reason.rule == rule
     assert caught.value.reason.path.startswith("/treaty/createWith/policy")
@@ -181,7 +181,7 @@ def test_a_scope_that_is_read_only_takes_none(bench: Bench) -> None:
 
 def test_without_one_the_chain_decides_and_no_row_is_written(bench: Bench) -> None:
     bench.do(SetConfig(Scope("."), Config(exact_level=Level(forward=ALL))))
-    put(bench, S, "a", create_with=Creation(properties=(("owner", "x"),)))
+    put(bench, S, "a", create_with=SubjectCreation(properties=(("owner", "x"),)))
     bench.do(Derive(S, 1, number=2))
 
     assert bench.tables.get(CONFIG, ROW) is None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core import values
-from treaty.core.answers import Forced
+from treaty.core.answers import ForcedRegistration
 from treaty.core.policy import RANGES, Level, VersionRange
 from treaty.core.rows import Encoded, Row, UnreadableValue, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
@@ -25,7 +25,7 @@ schemas = st.builds(
     texts,
     texts,
     texts,
-    st.lists(st.builds(values.Used, texts, texts, numbers, numbers), max_size=2).map(tuple),
+    st.lists(st.builds(values.StoredReference, texts, texts, numbers, numbers), max_size=2).map(tuple),
     st.none() | metadatas,
     st.none() | rules,
     texts,
@@ -37,7 +37,7 @@ versions = st.builds(
     numbers,
     texts,
     state=st.sampled_from(["live", "soft", "hidden", "purged"]),
-    forced=st.none() | st.builds(Forced, texts, texts),
+    forced=st.none() | st.builds(ForcedRegistration, texts, texts),
     policy=st.none() | st.builds(values.PolicyValue, ranges, ranges, st.booleans(), validators=st.just(("a", "b"))),
     properties=pairs,
 )

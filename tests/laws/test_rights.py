@@ -11,14 +11,14 @@ from tests.laws.toy import toy
 from treaty.core import associations, limits
 from treaty.core import requests as q
 from treaty.core.answers import Config
+from treaty.core.authorized_view import FOUND, OWNED, WALKED
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
-from treaty.core.requests import Force, Request, Scope
+from treaty.core.requests import ForceReason, Request, Scope
 from treaty.core.resource import Resource
 from treaty.core.rights import PERMISSIONS, Access, AccessRule, Permission, Rights, matches_pattern, with_included
 from treaty.core.schema import Reference
-from treaty.core.seen import FOUND, OWNED, WALKED
 from treaty.core.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
 
 
@@ -190,7 +190,7 @@ def test_who_takes_ids_from_a_context_could_set_its_mode() -> None:
 
 
 def test_who_chooses_a_policy_could_set_the_config() -> None:
-    chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.Creation(policy=Config(level="NONE")))
+    chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.SubjectCreation(policy=Config(level="NONE")))
     wish = associations.AssociationSpec("value", chosen.subject, schema=chosen)
     for request in (chosen, associations.Associate(Resource("n", "-", "r"), (wish,))):
         assert allowed(access("register", "config"), request)
@@ -216,7 +216,7 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
         (q.DeleteMode(Scope(".x"), recursive=True), access("mode", contexts=(".x",))),
         (q.DeleteContext(".x"), access("admin", contexts=(".x",))),
         (q.SetMode(Scope("."), "IMPORT"), access("mode", "delete")),
-        (q.Register(SUBJECT, toy("a"), force=Force("", "")), access("register", "config")),
+        (q.Register(SUBJECT, toy("a"), force=ForceReason("", "")), access("register", "config")),
         (q.Register(SUBJECT, toy("a"), schema_id=7), access("register", "mode")),
         (q.Register(SUBJECT, toy("a"), time=7), access("register", "mode")),
         (

@@ -35,7 +35,7 @@ SOME = [
     *(Row(table, key, VALUES[table][at % len(VALUES[table])]) for table, keys in KEYS.items() for at, key in enumerate(keys)),
     *(Row("schema", (".", 100 + at), schema(text)) for at, text in enumerate(NAMES)),
     *(Row("schema", (".", 200 + at), schema(text, type_name="t")) for at, text in enumerate(NAMES)),
-    Row("schema", (".", 300), replace(schema("x"), references=(values.Used("n", "s", 1, 3),))),
+    Row("schema", (".", 300), replace(schema("x"), references=(values.StoredReference("n", "s", 1, 3),))),
     Row("outcome", ("o",), values.Outcome(3, "k", (("a", "1"), ("b", "é")))),
     Row("content", ("c",), values.Content(b"\0\xff")),
     Row("counter", ("k", ".", "s", "p"), values.Counter(3)),

@@ -120,7 +120,7 @@ def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPa
     rows = [
         encode_row(Row("version", (".", name, 1, number), values.Version(number % 40 + 1, number, "TOY")))
         for number, name in enumerate(names)
-    ] + [encode_row(Row("subject", (".", name), values.Subject(1))) for name in set(names)]
+    ] + [encode_row(Row("subject", (".", name), values.SubjectValue(1))) for name in set(names)]
     plain, layered = DictTables(), LayeredTables(small=0)
     for tables in (plain, layered):
         tables.load(rows, place(4))

@@ -28,7 +28,7 @@ TEXTS = ("null", "{}", '{"v":9}', '{"v":2,"number":1}', "[]", "nonsense", '{"v":
 strange = st.builds(
     Encoded, st.sampled_from(["schema", "version", "dreams"]), st.sampled_from(KEYS), st.none() | st.sampled_from(TEXTS)
 )
-GOOD = encode_row(Row("subject", (".", "s"), values.Subject(1)))
+GOOD = encode_row(Row("subject", (".", "s"), values.SubjectValue(1)))
 
 
 @given(st.lists(strange, max_size=12).flatmap(st.permutations))
@@ -40,7 +40,7 @@ def test_no_row_stops_the_tables_and_order_does_not_matter(rows: list[Encoded]) 
 
     assert forwards.roots == backwards.roots
     assert forwards.quarantine == backwards.quarantine
-    assert forwards.get(SUBJECT, Subject(".", "s")) == values.Subject(1)
+    assert forwards.get(SUBJECT, Subject(".", "s")) == values.SubjectValue(1)
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from treaty.core import values
 from treaty.core.commit import START, Position
-from treaty.core.ordered import Ordered
+from treaty.core.ordered import SortedKeys
 from treaty.core.overlay import Overlay
 from treaty.core.root import roots_of
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, UnreadableRowError, UnreadableValue, decode_row, encode_row
@@ -28,7 +28,7 @@ from treaty.core.state_tables import (
 )
 from treaty.core.table import Key
 from treaty.core.tables import DictTables
-from treaty.core.view import Tables, View, after, counted, index_entries, past, span
+from treaty.core.view import Tables, View, after, count_group, index_entries, past, span
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ subjects = st.sampled_from(["s", "t"])
 small = st.integers(0, 3)
 words = st.sampled_from(["", "a", "b"])
 kinds = st.sampled_from([IDS, *KINDS_OF_SUBJECT])
-used = st.builds(values.Used, st.just("n"), st.sampled_from(["s", "t", ":.x:s"]), st.integers(1, 2), small)
+used = st.builds(values.StoredReference, st.just("n"), st.sampled_from(["s", "t", ":.x:s"]), st.integers(1, 2), small)
 readable = st.one_of(
     st.builds(
         Row,
@@ -67,7 +67,9 @@ readable = st.one_of(
         st.none() | st.builds(values.Name, small),
     ),
     st.builds(Row, st.just("outcome"), st.tuples(words, words), st.none() | st.builds(values.Outcome, small, words)),
-    st.builds(Row, st.just("subject"), st.tuples(contexts, subjects), st.none() | st.builds(values.Subject, small)),
+    st.builds(
+        Row, st.just("subject"), st.tuples(contexts, subjects), st.none() | st.builds(values.SubjectValue, small)
+    ),
     st.builds(
         Row,
         st.just("counter"),
@@ -170,7 +172,7 @@ def seen(view: View, rows: Sequence[Encoded]) -> dict[object, object]:
     versions = [claim for claim in claims if INDEXES[claim[0]].table == "version"]
     heads = [key[:2] for table, key in keys if table == "version" and len(key) > 2]
     shown |= {("head", *claim, head): found(view, *claim, head) for claim in versions for head in heads}
-    for group in map(counted, map(decode_row, rows)):
+    for group in map(count_group, map(decode_row, rows)):
         if group is not None:
             shown["count", *group] = view.count(TABLES[group[0]], group[1])
     for table in TABLES.values():
@@ -232,8 +234,8 @@ def test_what_tables_show_is_what_their_rows_say(rows: list[Encoded]) -> None:
         for head in {key[:2] for key in claimants if len(key) > 2}:
             wanted_keys = sorted(key for key in claimants if key[:2] == head)
             assert found(tables, index, entry, head) in (wanted_keys, wanted_keys + more)
-    groups = [counted(row) for row in live]
-    for group in {*groups, *(counted(decode_row(row)) for row in rows)} - {None}:
+    groups = [count_group(row) for row in live]
+    for group in {*groups, *(count_group(decode_row(row)) for row in rows)} - {None}:
         assert group is not None
         assert tables.count(TABLES[group[0]], group[1]) == groups.count(group)
     for name, order in ORDERS.items():
@@ -292,7 +294,7 @@ letters = st.text(st.sampled_from(["a", "b", "\0", "\ud800", LAST]), max_size=3)
 @given(st.lists(st.tuples(st.sampled_from([".", ".x"]), letters), unique=True), st.sampled_from([".", ".x"]), letters)
 def test_a_span_is_what_begins_with_its_prefix(names: list[tuple[str, str]], context: str, prefix: str) -> None:
     tables = DictTables()
-    tables.apply([encode_row(Row("subject", one, values.Subject(1))) for one in names], place(1))
+    tables.apply([encode_row(Row("subject", one, values.SubjectValue(1))) for one in names], place(1))
     found = list(tables.walk(SUBJECT, *span((context,), prefix)))
     assert found == sorted(one for one in names if one[0] == context and one[1].startswith(prefix))
     if found:
@@ -304,7 +306,7 @@ def test_a_span_is_what_begins_with_its_prefix(names: list[tuple[str, str]], con
 @given(seeds, st.integers(1, 40))
 def test_a_walk_takes_what_lies_between_its_bounds_among_many(seed: int, share: int) -> None:
     chance = random.Random(seed)
-    kept = Ordered()
+    kept = SortedKeys()
     there: set[Key] = set()
     for _ in range(3000):
         key: Key = (".", f"s{chance.randrange(2500)}")

@@ -14,7 +14,7 @@ from treaty.client.settings import Settings
 from treaty.client.steps import Event, Lost, Pause, Send
 from treaty.client.talk.substitutes import converse
 from treaty.client.talk.world import World, world_of
-from treaty.core.answers import Registered, VersionFound
+from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     NotOffered,
@@ -43,7 +43,7 @@ def said(status: int, body: bytes = b"", **headers: str) -> Received:
 
 
 VERSION = VersionFound("s", 3, 2, 7, "g", "AVRO", '"int"')
-NATIVE = {FOUND: answer_bytes(VERSION), REGISTERED: answer_bytes(Registered(VERSION, created=True))}
+NATIVE = {FOUND: answer_bytes(VERSION), REGISTERED: answer_bytes(RegisteredVersion(VERSION, created=True))}
 """What Treaty's native API says in place of Confluent's API."""
 GOOD = said(200, FOUND, Treaty_Sequence="aa.5.bb")
 Node = Callable[[Send], tuple[float, Received | Lost]]

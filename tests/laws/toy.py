@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from treaty.core.answers import VersionFound
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.decide import decide
 from treaty.core.finding import Diagnostic, Finding
@@ -121,7 +121,7 @@ class Bench:
         command = Command(request, command_id or f"c{self.clock}", 1_000 + self.tables.sequence)
         while True:
             verdict = decide(self.tables, command, self.engine)
-            if not isinstance(verdict, Needs):
+            if not isinstance(verdict, OpenQuestions):
                 return verdict
             assert not self.engine.asked.issuperset(verdict.questions), "asked again what was answered"
             self.engine.asked.update(verdict.questions)

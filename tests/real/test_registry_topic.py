@@ -21,7 +21,7 @@ from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import read
 from treaty.client.transfer.snapshot import Snapshot
 from treaty.core.kafka import KafkaCluster
-from treaty.core.requests import Force
+from treaty.core.requests import ForceReason
 
 pytestmark = pytest.mark.jvm
 
@@ -165,7 +165,7 @@ def test_what_records_have_no_word_for_comes_along(kafka: Kafka, topic: str, tmp
     target = f"{topic}-out"
     with connect(first) as found:
         found.register("a", '"string"', properties=(("owner", "shop"),))
-        found.register("a", '"int"', force=Force("ann", "nobody reads it"))
+        found.register("a", '"int"', force=ForceReason("ann", "nobody reads it"))
         found.register("b", '"bytes"')
         found.delete_subject("b")
         found.delete_subject("b", permanent=True)

@@ -27,13 +27,13 @@ from tests.simulation.judging.model.reserving import freed
 from tests.simulation.judging.roots import Place, Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
+from treaty.core.invariants import find_violations
 from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.names import Subject
-from treaty.core.ordered import Ordered
+from treaty.core.ordered import SortedKeys
 from treaty.core.registry import PositionToken
 from treaty.core.requests import Request
 from treaty.core.rows import Encoded, Row, UnreadableValue, decode_key, decode_row
-from treaty.core.soundness import unsound
 from treaty.core.state_tables import TABLES
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
@@ -292,7 +292,9 @@ class History:
         """Every law that rows can show holds now."""
         live = self.states[-1]
         spoilt = {(table, decode_key(key)) for table, key in self.garbage}
-        fault = next((one for one in unsound(live) if one.table != NOVEL and (one.table, one.key) not in spoilt), None)
+        fault = next(
+            (one for one in find_violations(live) if one.table != NOVEL and (one.table, one.key) not in spoilt), None
+        )
         if fault is not None and not explain_unfinished_restore(live):
             raise Broken("log", f"rows that no history makes: {fault}")
 
@@ -319,7 +321,7 @@ def _put(row: Row) -> Event:
         return IdsReserved(str(row.key[1]), row.value.highest)
     if isinstance(row.value, values.Context):
         return ContextMade(str(row.key[0]))
-    assert isinstance(row.value, values.Subject)
+    assert isinstance(row.value, values.SubjectValue)
     return SubjectMade(Subject(str(row.key[0]), str(row.key[1])), row.value)
 
 
@@ -337,7 +339,7 @@ def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> Di
         name: {entry: list(keys) for entry, keys in index.items()} if name in indexes else index
         for name, index in tables._indexes.items()
     }
-    twin._orders = defaultdict(Ordered)
+    twin._orders = defaultdict(SortedKeys)
     twin._orders.update(
         (name, _twin_of(kept) if name in indexes | touched else kept) for name, kept in tables._orders.items()
     )
@@ -347,8 +349,8 @@ def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> Di
     return twin
 
 
-def _twin_of(kept: Ordered) -> Ordered:
-    twin = Ordered()
+def _twin_of(kept: SortedKeys) -> SortedKeys:
+    twin = SortedKeys()
     twin._blocks, twin._last = [list(block) for block in kept._blocks], list(kept._last)
     return twin
 

@@ -17,7 +17,7 @@ from tests.simulation.model import Weather
 from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
 from tests.simulation.texts import FORMATS, answer
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.commit import START, Append, Position
 from treaty.core.refusals import Refusal
 from treaty.core.rows import Row, UnreadableValue
@@ -188,7 +188,7 @@ class Site:
     def _novel(self, decide: Decide, chance: random.Random) -> Decide:
         """The law of a newer version: its decisions have a row more, at times."""
 
-        def decided(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
+        def decided(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
             verdict = decide(view, command, engine)
             if isinstance(verdict, Decision) and verdict.rows and chance.random() < self.novelty:
                 self.count["novel rows"] += 1

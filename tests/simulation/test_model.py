@@ -13,7 +13,7 @@ from tests.simulation.judging.model.deciding import NO_RULE, RULES, decide, is_c
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.rights import is_allowed
 from tests.simulation.workload import Asker, generator
-from treaty.core.answers import Deleted
+from treaty.core.answers import DeletedVersions
 from treaty.core.operations import OPERATIONS, Operation
 from treaty.core.requests import Request
 from treaty.core.rights import PERMISSIONS, Access, AccessRule, with_included
@@ -28,7 +28,7 @@ HOLDERS = [
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Unheard(Request[Deleted]):
+class Unheard(Request[DeletedVersions]):
     """A request without a rule."""
 
 

@@ -15,7 +15,7 @@ from tests.simulation.planted.rows import tampers
 from tests.simulation.runs.lives import first_broken
 from tests.simulation.scenario import run
 from tests.simulation.workload import usual_weights
-from treaty.core import soundness
+from treaty.core import invariants
 from treaty.core.associations import Associate
 
 SEEDS = 150
@@ -55,6 +55,6 @@ def test_there_is_a_planted_bug_for_every_law() -> None:
 
 
 def test_there_is_a_tamper_for_every_law_of_rows() -> None:
-    text = inspect.getsource(soundness)
+    text = inspect.getsource(invariants)
     told = {word for word in text.split('"') if word.isupper() and "_" in word} | {"UNREADABLE"}
     assert set(tampers.TAMPERS) == told

@@ -15,7 +15,7 @@ from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level, VersionRange
-from treaty.core.requests import Creation, Expected, Force, Request, Scope
+from treaty.core.requests import ExpectedVersion, ForceReason, Request, Scope, SubjectCreation
 from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Pairs, Reference, TaggedPath
 
@@ -93,18 +93,18 @@ class Asker:
 
 def register(ask: Asker) -> Request[Any]:
     """Mostly the plain form; at times one of the conditions that a register command can carry."""
-    expected = Expected(ask.chance.choice(("number", "ordinal", "schema_id")), ask.chance.choice([-1, 0, 1, 2]))
+    expected = ExpectedVersion(ask.chance.choice(("number", "ordinal", "schema_id")), ask.chance.choice([-1, 0, 1, 2]))
     return asked.Register(
         ask.subject(),
         ask.draft(),
         ask.normalize(),
         number=ask.chance.choice([1, 2, 3]) if ask.often(0.05) else 0,
         schema_id=ask.chance.randint(1, MOST_IDS) if ask.often(0.05) else -1,
-        force=Force("somebody", "because") if ask.often(0.05) else None,
+        force=ForceReason("somebody", "because") if ask.often(0.05) else None,
         expected=expected if ask.often(0.1) else None,
         names=(("scheme", ask.chance.choice("ab")),) if ask.often(0.1) else (),
         properties=ask.properties() if ask.often(0.05) else (),
-        create_with=creation(ask) if ask.often(0.1) else Creation(),
+        create_with=creation(ask) if ask.often(0.1) else SubjectCreation(),
         add_tags=ask.tags(),
         remove_tags=ask.tags(),
         propagate_tags=ask.often(0.05),
@@ -112,11 +112,11 @@ def register(ask: Asker) -> Request[Any]:
     )
 
 
-def creation(ask: Asker) -> Creation:
+def creation(ask: Asker) -> SubjectCreation:
     """How a subject is made: with a policy of its own or one that is nowhere, with properties, at times not as Confluent's are."""
     words = [Config(level=word) for word in ("FULL_TRANSITIVE", "NONE", "BACKWARD", "NOWHERE")]
     exact = Config(exact_level=level(ask), group=ask.chance.choice([None, "major"]))
-    made = Creation(
+    made = SubjectCreation(
         policy=ask.chance.choice([None, *words, exact, Config(level="FULL", alias="t")]), properties=ask.properties()
     )
     return replace(made, origin="other", types="one") if ask.often(0.1) else made

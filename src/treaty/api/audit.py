@@ -179,7 +179,7 @@ class Audit:
         except BaseException as failure:
             self._put(members | {"outcome": "unknown", "rule": _rule_of(failure), "before": before})
             raise
-        changed = not (isinstance(reply.answer, a.Registered) and not reply.answer.created)
+        changed = not (isinstance(reply.answer, a.RegisteredVersion) and not reply.answer.created)
         done = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
         self._put(members | done | {"before": before, "after": _after(reply.answer)})
         return reply
@@ -217,7 +217,7 @@ class Audit:
 def _object(request: Request[Any]) -> Members:
     """What a command is about: a subject, a context, or a resource."""
     match request:
-        case q.Register(subject=subject, create_with=q.Creation(policy=a.Config() as chosen)):
+        case q.Register(subject=subject, create_with=q.SubjectCreation(policy=a.Config() as chosen)):
             return {"subject": str(subject), "policy": {"digest": request_digest(chosen), "level": _level(chosen)}}
         case t.Associate(resource=resource, wishes=wishes):
             return {"resource": resource.id, "subjects": [str(t.subject_for(resource, one)) for one in wishes]}
@@ -243,11 +243,11 @@ def _level(config: a.Config) -> str | None:
 def _after(answer: object) -> object:
     """What stands there, with its digest: a version's guid, a digest of a config; associations as they are."""
     match answer:
-        case a.Registered(version=version):
+        case a.RegisteredVersion(version=version):
             return _after(version)
         case a.VersionFound(number=number, schema_id=schema_id, guid=guid, deleted=deleted):
             return {"version": number, "id": schema_id, "guid": guid, "deleted": deleted}
-        case a.Deleted(numbers=numbers):
+        case a.DeletedVersions(numbers=numbers):
             return {"deleted": numbers}
         case a.ConfigStored(config=config):
             return {"digest": request_digest(config), "level": _level(config)}

@@ -7,7 +7,15 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from treaty.client.connection import as_draft, as_scope
-from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, Setting, VersionFound
+from treaty.core.answers import (
+    CommandOutcome,
+    CompatibilityResult,
+    Config,
+    RegisteredVersion,
+    SchemaFound,
+    ScopeSetting,
+    VersionFound,
+)
 from treaty.core.associations import (
     Associate,
     AssociationResult,
@@ -34,9 +42,9 @@ from treaty.core.requests import (
     DeleteSubject,
     DeleteVersion,
     Derive,
-    Expected,
+    ExpectedVersion,
     FindVersion,
-    Force,
+    ForceReason,
     GetConfig,
     GetGuid,
     GetGuidIds,
@@ -100,10 +108,10 @@ class AsyncConnection:
         normalize: bool | None = None,
         number: int = 0,
         schema_id: int = -1,
-        expected: Expected | None = None,
-        force: Force | None = None,
+        expected: ExpectedVersion | None = None,
+        force: ForceReason | None = None,
         properties: Pairs = (),
-    ) -> Registered:
+    ) -> RegisteredVersion:
         """Make the schema a version of the subject, unless it is one already.
 
         `number` guards the version's number, `schema_id` gives the id in mode IMPORT.
@@ -123,7 +131,7 @@ class AsyncConnection:
         metadata: Metadata | None = None,
         rules: RuleSet | None = None,
         number: int = 0,
-    ) -> Registered:
+    ) -> RegisteredVersion:
         """Make a new version out of one: with tags inside its text added and removed, other metadata, other rules."""
         request = Derive(subject_of(subject), version, number, add_tags, remove_tags, metadata, rules)
         return await self._answer(request)
@@ -136,7 +144,7 @@ class AsyncConnection:
 
     async def check(
         self, subject: str, schema: Draft | str, version: int | None = None, *, normalize: bool | None = None
-    ) -> Checked:
+    ) -> CompatibilityResult:
         """Tell whether the schema would pass: against one version, or those that the subject's policy compares."""
         return await self._answer(Check(subject_of(subject), as_draft(schema), version, normalize))
 
@@ -210,9 +218,9 @@ class AsyncConnection:
         """Set the compatibility level at a subject or context."""
         return await self.set_config(scope, Config(level=level))
 
-    async def settings(self, prefix: str = ":*:") -> tuple[Setting, ...]:
+    async def settings(self, prefix: str = ":*:") -> tuple[ScopeSetting, ...]:
         """Return what is set at contexts, everywhere and at subjects that begin with `prefix`; contexts are always among them."""
-        found: list[Setting] = []
+        found: list[ScopeSetting] = []
         while True:
             after = Scope(found[-1].context, found[-1].name) if found else None
             page = (await self._answer(ListSettings(subject_of(prefix), after=after))).settings
@@ -290,7 +298,7 @@ class AsyncConnection:
 
     # ---------------------------------------------------------------------------------------------------- outcomes
 
-    async def outcome(self, command_id: str, principal: str | None = None) -> Outcome:
+    async def outcome(self, command_id: str, principal: str | None = None) -> CommandOutcome:
         """Return what became of a command; raises `NotFound` where nobody remembers it."""
         return await self._answer(GetOutcome(command_id, principal))
 

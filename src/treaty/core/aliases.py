@@ -3,7 +3,7 @@
 from typing import Any
 
 from treaty.core.command import Command
-from treaty.core.law.settings import own_alias
+from treaty.core.handlers.settings import own_alias
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden

@@ -7,7 +7,7 @@ WEAK one only says where the schemas of a resource are; a subject may have many 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from treaty.core.answers import Deleted, VersionFound
+from treaty.core.answers import DeletedVersions, VersionFound
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import Subject
@@ -186,9 +186,9 @@ class AssociationSpec:
     given: ImportedAssociation | None = None
 
 
-def subject_for(resource: Resource, wish: AssociationSpec) -> Subject:
-    """Return the subject that a wish means: the one it names, else ``:.namespace:name-kind``."""
-    return wish.subject or Subject(f".{resource.namespace}", f"{resource.name}-{wish.kind}")
+def subject_for(resource: Resource, spec: AssociationSpec) -> Subject:
+    """Return the subject that a spec means: the one it names, else ``:.namespace:name-kind``."""
+    return spec.subject or Subject(f".{resource.namespace}", f"{resource.name}-{spec.kind}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class Associate(Request[ResourceBound]):
 
 
 @dataclass(frozen=True, slots=True)
-class Dissociate(Request[Deleted]):
+class Dissociate(Request[DeletedVersions]):
     """Forget associations of the resource with this id: those of these `kinds`, or all.
 
     With `cascade` the subjects of strong ones go too, with all their versions, and frozen ones may go.

@@ -47,7 +47,7 @@ class Decision(Generic[A]):
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class OpenQuestions:
     """The law can't say yet: have these questions answered, then decide again."""
 
     questions: tuple[Question, ...]

@@ -107,9 +107,9 @@ class Append:
         return Position(self.identity, self.last, self.digest, self.root)
 
     @property
-    def prefix(self) -> "Prefix":
+    def prefix(self) -> "AppendPrefix":
         """What its record claims before its body."""
-        return Prefix(
+        return AppendPrefix(
             ENVELOPE_FORMAT,
             self.identity,
             self.attempt,
@@ -127,7 +127,7 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
+class AppendPrefix:
     """What any record that claims to be an append says before its body, whatever its format is."""
 
     format: int
@@ -152,7 +152,7 @@ class Prefix:
         return Position(self.identity, self.last, self.digest, self.root)
 
 
-def read_prefix(envelope: bytes) -> Prefix:
+def read_prefix(envelope: bytes) -> AppendPrefix:
     """Read what a record claims, without its body and unchecked; raises `EnvelopeError` where it claims nothing."""
     if envelope[:4] != MAGIC:
         message = "no append: the magic is missing"
@@ -162,15 +162,15 @@ def read_prefix(envelope: bytes) -> Prefix:
         raise EnvelopeError(message, magic=True)
     _, envelope_format, identity, attempt, parent, first, length = _PREFIX.unpack_from(envelope)
     if envelope_format != ENVELOPE_FORMAT:
-        return Prefix(envelope_format, identity, attempt, parent, first, length, b"")
+        return AppendPrefix(envelope_format, identity, attempt, parent, first, length, b"")
     if len(envelope) < _HEAD:
         message = "an append that was cut short"
         raise EnvelopeError(message, magic=True)
     digest, root = envelope[_PREFIX.size : _PREFIX.size + 32], envelope[_PREFIX.size + 32 : _HEAD]
-    return Prefix(envelope_format, identity, attempt, parent, first, length, digest, root)
+    return AppendPrefix(envelope_format, identity, attempt, parent, first, length, digest, root)
 
 
-def undamaged(envelope: bytes) -> bool:
+def is_undamaged(envelope: bytes) -> bool:
     """Tell whether the digest of an append of a known format, as `read_prefix` took it, is that of its bytes."""
     start = _PREFIX.size
     digest = hashlib.sha256(memoryview(envelope)[:start])
@@ -205,7 +205,7 @@ def read_append(envelope: bytes) -> Append:
     if claim.format != ENVELOPE_FORMAT:
         message = f"envelope format {claim.format}, known is {ENVELOPE_FORMAT}: upgrade this node"
         raise EnvelopeError(message, magic=True)
-    if not undamaged(envelope):
+    if not is_undamaged(envelope):
         message = f"the append at sequence {claim.first} is damaged: its digest does not fit"
         raise EnvelopeError(message, magic=True)
     body = envelope[_HEAD:]

@@ -10,18 +10,18 @@ from dataclasses import replace
 from typing import Any
 
 from treaty.core.aliases import resolve_alias
-from treaty.core.command import Command, Decision, Needs
-from treaty.core.law.schemas import Unanswered
+from treaty.core.authorized_view import AuthorizedView
+from treaty.core.command import Command, Decision, OpenQuestions
+from treaty.core.handlers.schemas import UnansweredError
 from treaty.core.operations import OPERATIONS
 from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Refusal
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.seen import Seen
 from treaty.core.state_tables import OUTCOME
 from treaty.core.view import View
 
 
-def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
+def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
     """Decide a request on what a view shows. Pure: the same three give the same answer, for ever.
 
     A command that was decided before is answered from its outcome and writes nothing. Rows of a decision hold only on
@@ -34,12 +34,12 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
             return Decision((), recall_answer(view, command, outcome), repeated=True)
         request = resolve_alias(view, command)
         access = command.access
-        shown = view if operation.writes or access is None or access.sees_all else Seen(view, access)
+        shown = view if operation.writes or access is None or access.sees_all else AuthorizedView(view, access)
         decision = operation.handler(
             shown, command if request is command.request else replace(command, request=request), engine
         )
-    except Unanswered as open_:
-        return Needs(open_.questions)
+    except UnansweredError as open_:
+        return OpenQuestions(open_.questions)
     except Refusal as refusal:
         return refusal
     return record_outcome(view, command, decision) if operation.writes else decision

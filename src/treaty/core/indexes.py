@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 
+from treaty.core.invariants import InvariantViolation
 from treaty.core.rows import UnreadableRowError
-from treaty.core.soundness import Unsound
 from treaty.core.state_tables import INDEXES, TABLES, AnyIndex, AnyTable
 from treaty.core.table import Key
 from treaty.core.values import StoredValue
@@ -17,7 +17,7 @@ NAMED = 5
 REMEDY = "tables are built from rows alone: start the node anew, and report this as a fault of Treaty"
 
 
-def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[Unsound]:
+def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[InvariantViolation]:
     """Name every entry of an index, every order and every count that differs from what the rows say.
 
     `table` of what is returned is the index (or the table, where a row is not found by its key), `key` the entry;
@@ -29,17 +29,17 @@ def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[Unsound]:
         known = (key for key in tables.keys(table) if (table.name, key) not in quarantine)
         lost = [key for key in known if tables.get(table, key) is None]
         for key in lost:
-            yield Unsound("INDEX_WRONG", table.name, key, f"a key without a row; {remedy}")
+            yield InvariantViolation("INDEX_WRONG", table.name, key, f"a key without a row; {remedy}")
     for index in INDEXES.values():
         entries = _rebuilt(tables, index)
         if index.key_of is None:  # else the order is all there is
-            yield from _compared(tables, index, entries, remedy)
+            yield from _compare_entries(tables, index, entries, remedy)
         if index.ordered:
-            yield from _ordered(tables, index, sorted(entry for entry, keys in entries.items() if keys), remedy)
+            yield from _compare_order(tables, index, sorted(entry for entry, keys in entries.items() if keys), remedy)
     for table in sorted((one for one in TABLES.values() if one.ordered), key=lambda one: one.name):
-        yield from _ordered(tables, table, sorted(key for key, _ in _readable(tables, table)), remedy)
+        yield from _compare_order(tables, table, sorted(key for key, _ in _readable(tables, table)), remedy)
     for table in TABLES.values():
-        yield from _counted(tables, table, remedy)
+        yield from _compare_counts(tables, table, remedy)
 
 
 def _readable(tables: Tables, table: AnyTable) -> Iterator[tuple[Key, StoredValue]]:
@@ -59,12 +59,14 @@ def _rebuilt(tables: Tables, index: AnyIndex) -> dict[Key, list[Key]]:
     return entries
 
 
-def _compared(tables: Tables, index: AnyIndex, entries: dict[Key, list[Key]], remedy: str) -> Iterator[Unsound]:
+def _compare_entries(
+    tables: Tables, index: AnyIndex, entries: dict[Key, list[Key]], remedy: str
+) -> Iterator[InvariantViolation]:
     for entry, keys in entries.items():
         found = [*_till_unreadable(tables.find(index, entry))]
         keys.sort()
         if found != keys:
-            yield Unsound("INDEX_WRONG", index.name, entry, f"{_difference(keys, found)}; {remedy}")
+            yield InvariantViolation("INDEX_WRONG", index.name, entry, f"{_difference(keys, found)}; {remedy}")
 
 
 def _till_unreadable(keys: Iterator[Key]) -> Iterator[Key]:
@@ -73,17 +75,21 @@ def _till_unreadable(keys: Iterator[Key]) -> Iterator[Key]:
         yield from keys
 
 
-def _counted(tables: Tables, table: AnyTable, remedy: str) -> Iterator[Unsound]:
+def _compare_counts(tables: Tables, table: AnyTable, remedy: str) -> Iterator[InvariantViolation]:
     if table.counted is None:
         return
     groups = Counter(table.counted(key, value) for key, value in _readable(tables, table))
     for group, count in groups.items():
         found = tables.count(table, group)
         if found != count:
-            yield Unsound("COUNT_WRONG", table.name, group, f"it counts {found} rows, there are {count}; {remedy}")
+            yield InvariantViolation(
+                "COUNT_WRONG", table.name, group, f"it counts {found} rows, there are {count}; {remedy}"
+            )
 
 
-def _ordered(tables: Tables, order: AnyTable | AnyIndex, entries: list[Key], remedy: str) -> Iterator[Unsound]:
+def _compare_order(
+    tables: Tables, order: AnyTable | AnyIndex, entries: list[Key], remedy: str
+) -> Iterator[InvariantViolation]:
     """Compare an order with what it ought to be, up and down. Where a row can't be read no walk is answered."""
     try:
         found = [*tables.walk(order, *ALL_KEYS)]
@@ -92,7 +98,7 @@ def _ordered(tables: Tables, order: AnyTable | AnyIndex, entries: list[Key], rem
     except UnreadableRowError:
         return
     if found != entries:
-        yield Unsound("INDEX_WRONG", order.name, (), f"its order: {_difference(entries, found)}; {remedy}")
+        yield InvariantViolation("INDEX_WRONG", order.name, (), f"its order: {_difference(entries, found)}; {remedy}")
 
 
 def _difference(right: list[Key], found: list[Key]) -> str:

@@ -13,18 +13,17 @@ from treaty.core import associations as t
 from treaty.core import permissions
 from treaty.core import requests as q
 from treaty.core.command import Command, Decision
-from treaty.core.law import (
-    associations,
-    binding,
+from treaty.core.handlers import (
+    association_changes,
+    association_queries,
     contexts,
     deletion,
     derivation,
     listings,
     lookup,
-    parting,
     queries,
     register,
-    tuning,
+    settings_changes,
 )
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
@@ -115,17 +114,17 @@ def _sign_register(request: q.Register, principal: str) -> q.Register:
     return request if request.force is None else replace(request, force=replace(request.force, who=principal))
 
 
-def _sign_wish(wish: t.AssociationSpec, principal: str) -> t.AssociationSpec:
-    return wish if wish.schema is None else replace(wish, schema=_sign_register(wish.schema, principal))
+def _sign_spec(spec: t.AssociationSpec, principal: str) -> t.AssociationSpec:
+    return spec if spec.schema is None else replace(spec, schema=_sign_register(spec.schema, principal))
 
 
 def _sign_associate(request: t.Associate, principal: str) -> t.Associate:
-    return replace(request, wishes=tuple(_sign_wish(one, principal) for one in request.wishes))
+    return replace(request, wishes=tuple(_sign_spec(one, principal) for one in request.wishes))
 
 
 def _sign_changes(request: t.ChangeAssociations, principal: str) -> t.ChangeAssociations:
     def sign(change: t.ResourceChange) -> t.ResourceChange:
-        signed = tuple(replace(one, wish=_sign_wish(one.wish, principal)) for one in change.operations)
+        signed = tuple(replace(one, wish=_sign_spec(one.wish, principal)) for one in change.operations)
         return replace(change, operations=signed)
 
     return replace(request, changes=tuple(sign(one) for one in request.changes))
@@ -134,7 +133,7 @@ def _sign_changes(request: t.ChangeAssociations, principal: str) -> t.ChangeAsso
 # ------------------------------------------------------------------------------------------------------ declarations
 
 
-def _always(_request: object) -> bool:
+def _is_always(_request: object) -> bool:
     return True
 
 
@@ -148,67 +147,67 @@ _TIE_LIMITS = ("ASSOCIATIONS_PER_RESOURCE", "ASSOCIATIONS_PER_SUBJECT", *_REGIST
 
 _DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
-        "register", q.Register, a.Registered, register.register, permissions.of_register, _REGISTER_LIMITS,
+        "register", q.Register, a.RegisteredVersion, register.register, permissions.of_register, _REGISTER_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT_UNLESS_EXACT, query_before=_version_before, sign=_sign_register,
         is_idempotent=lambda request: not request.number and request.expected is None,
     ),
     Operation(
-        "derive", q.Derive, a.Registered, derivation.derive, permissions.of_subject("register", "read"), _VERSION_LIMITS,
+        "derive", q.Derive, a.RegisteredVersion, derivation.derive, permissions.of_subject("register", "read"), _VERSION_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
-        "delete-version", q.DeleteVersion, a.Deleted, deletion.delete_version, permissions.of_subject("delete"),
+        "delete-version", q.DeleteVersion, a.DeletedVersions, deletion.delete_version, permissions.of_subject("delete"),
         writes=True, answer_name="deleted", alias=SUBJECT_UNLESS_EXACT,
         query_before=lambda request: q.GetVersion(request.subject, request.version, deleted=True),
     ),
     Operation(
-        "delete-subject", q.DeleteSubject, a.Deleted, deletion.delete_subject, permissions.of_subject("delete"),
+        "delete-subject", q.DeleteSubject, a.DeletedVersions, deletion.delete_subject, permissions.of_subject("delete"),
         writes=True, answer_name="deleted", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
         "make-context", q.MakeContext, a.ContextMade, contexts.make_context, permissions.of_make_context,
-        ("CONTEXTS", "NAME_LENGTH", "COUNTER", "ID_GAP"), writes=True, answer_name="context-made", is_idempotent=_always,
+        ("CONTEXTS", "NAME_LENGTH", "COUNTER", "ID_GAP"), writes=True, answer_name="context-made", is_idempotent=_is_always,
     ),
     Operation(
-        "delete-context", q.DeleteContext, a.Deleted, contexts.delete_context, permissions.of_context("admin"),
+        "delete-context", q.DeleteContext, a.DeletedVersions, contexts.delete_context, permissions.of_context("admin"),
         writes=True, answer_name="deleted",
     ),
     Operation(
-        "set-config", q.SetConfig, a.ConfigStored, tuning.set_config, permissions.of_scope("config"),
-        ("NAME_LENGTH", "RULES", "RULE_NAME"), writes=True, answer_name="config-stored", is_idempotent=_always,
+        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, permissions.of_scope("config"),
+        ("NAME_LENGTH", "RULES", "RULE_NAME"), writes=True, answer_name="config-stored", is_idempotent=_is_always,
         query_before=_config_before,
     ),
     Operation(
-        "delete-config", q.DeleteConfig, a.ConfigStored, tuning.delete_config, permissions.of_scope("config"),
+        "delete-config", q.DeleteConfig, a.ConfigStored, settings_changes.delete_config, permissions.of_scope("config"),
         writes=True, answer_name="config-stored", query_before=_config_before,
     ),
     Operation(
-        "set-mode", q.SetMode, a.ModeStored, tuning.set_mode, permissions.of_set_mode, ("NAME_LENGTH",),
-        writes=True, answer_name="mode-stored", is_idempotent=_always, query_before=_mode_before,
+        "set-mode", q.SetMode, a.ModeStored, settings_changes.set_mode, permissions.of_set_mode, ("NAME_LENGTH",),
+        writes=True, answer_name="mode-stored", is_idempotent=_is_always, query_before=_mode_before,
     ),
     Operation(
-        "delete-mode", q.DeleteMode, a.ModeStored, tuning.delete_mode, permissions.of_scope("mode"),
+        "delete-mode", q.DeleteMode, a.ModeStored, settings_changes.delete_mode, permissions.of_scope("mode"),
         writes=True, answer_name="mode-stored", query_before=_mode_before,
     ),
     Operation(
-        "associate", t.Associate, t.ResourceBound, binding.associate, permissions.of_associate, _TIE_LIMITS,
-        writes=True, answer_name="resource-bound", is_idempotent=_always, sign=_sign_associate,
+        "associate", t.Associate, t.ResourceBound, association_changes.associate, permissions.of_associate, _TIE_LIMITS,
+        writes=True, answer_name="resource-bound", is_idempotent=_is_always, sign=_sign_associate,
         query_before=lambda request: t.ListAssociations(t.OfId(request.resource.id)),
     ),
     Operation(
-        "dissociate", t.Dissociate, a.Deleted, parting.dissociate, permissions.anywhere("register"),
+        "dissociate", t.Dissociate, a.DeletedVersions, association_changes.dissociate, permissions.anywhere("register"),
         writes=True, answer_name="deleted",
         query_before=lambda request: t.ListAssociations(t.OfId(request.resource_id)),
     ),
     Operation(
-        "change-associations", t.ChangeAssociations, t.AssociationResults, binding.change_associations,
+        "change-associations", t.ChangeAssociations, t.AssociationResults, association_changes.change_associations,
         permissions.anywhere("register"), ("ASSOCIATION_BATCH", *_TIE_LIMITS),
         writes=True, answer_name="association-results", sign=_sign_changes,
     ),
-    Operation("get-config", q.GetConfig, a.ConfigStored, tuning.get_config, permissions.of_shown_scope("read", "config")),
-    Operation("get-mode", q.GetMode, a.ModeStored, tuning.get_mode, permissions.of_shown_scope("read", "mode")),
+    Operation("get-config", q.GetConfig, a.ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
+    Operation("get-mode", q.GetMode, a.ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),
     Operation("lookup", q.Lookup, a.VersionFound, lookup.lookup, permissions.of_lookup, _DRAFT_LIMITS, alias=SUBJECT),
-    Operation("check", q.Check, a.Checked, lookup.check_draft, permissions.of_check, _DRAFT_LIMITS, alias=SUBJECT),
+    Operation("check", q.Check, a.CompatibilityResult, lookup.check_draft, permissions.of_check, _DRAFT_LIMITS, alias=SUBJECT),
     Operation(
         "get-schema", q.GetSchema, a.SchemaFound, queries.get_schema, permissions.anywhere("read"),
         immutable=True, alias=SUBJECT,
@@ -224,28 +223,28 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation("list-subjects", q.ListSubjects, a.Subjects, listings.list_subjects, permissions.anywhere("read")),
     Operation(
-        "list-versions", q.ListVersions, a.Numbers, queries.list_versions, permissions.of_subject_in_any_context("read"),
+        "list-versions", q.ListVersions, a.VersionNumbers, queries.list_versions, permissions.of_subject_in_any_context("read"),
         alias=SUBJECT,
     ),
     Operation("list-schemas", q.ListSchemas, a.Versions, listings.list_schemas, permissions.anywhere("read")),
     Operation(
-        "list-settings", q.ListSettings, a.Settings, listings.list_settings, permissions.anywhere("read"),
+        "list-settings", q.ListSettings, a.ScopeSettings, listings.list_settings, permissions.anywhere("read"),
         ("SETTINGS_PAGE",),
     ),
     Operation("uses-of", q.UsesOf, a.Uses, queries.uses_of, permissions.anywhere("read"), alias=SUBJECT),
     Operation(
-        "referenced-by", q.ReferencedBy, a.Ids, queries.referenced_by, permissions.of_subject("read"), alias=SUBJECT
+        "referenced-by", q.ReferencedBy, a.SchemaIds, queries.referenced_by, permissions.of_subject("read"), alias=SUBJECT
     ),
     Operation("list-contexts", q.ListContexts, a.Contexts, contexts.list_contexts, permissions.anywhere("read")),
     Operation(
-        "list-associations", t.ListAssociations, t.Associations, associations.list_associations,
+        "list-associations", t.ListAssociations, t.Associations, association_queries.list_associations,
         permissions.of_list_associations, ("ASSOCIATIONS_LISTED",), alias=ASSOCIATED_SUBJECT,
     ),
     Operation(
-        "get-associations", t.GetAssociations, t.AssociationResults, associations.get_associations,
+        "get-associations", t.GetAssociations, t.AssociationResults, association_queries.get_associations,
         permissions.anywhere("read"), ("ASSOCIATION_BATCH", "ASSOCIATIONS_LISTED"),
     ),
-    Operation("get-outcome", q.GetOutcome, a.Outcome, queries.get_outcome, permissions.of_get_outcome),
+    Operation("get-outcome", q.GetOutcome, a.CommandOutcome, queries.get_outcome, permissions.of_get_outcome),
 )  # fmt: skip
 
 OPERATIONS: Mapping[type, Operation[Any, Any]] = {one.request: one for one in _DECLARED}

@@ -18,7 +18,7 @@ from treaty.core.associations import (
 )
 from treaty.core.codec import decode, dumps, encode, encode_message
 from treaty.core.command import Command, Decision
-from treaty.core.law.versions import found
+from treaty.core.handlers.versions import describe_version
 from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
@@ -37,7 +37,7 @@ from treaty.core.state_tables import (
     SchemaKey,
     VersionKey,
 )
-from treaty.core.values import Outcome, Subject
+from treaty.core.values import Outcome, SubjectValue
 from treaty.core.view import View
 
 ANSWERS: Mapping[str, type[Any]] = {
@@ -46,7 +46,7 @@ ANSWERS: Mapping[str, type[Any]] = {
 }
 """Every answer that an outcome keeps, by its stored name."""
 _NAMES: Mapping[type, str] = {kind: name for name, kind in ANSWERS.items()}
-REGISTERED = _NAMES[answers.Registered]
+REGISTERED = _NAMES[answers.RegisteredVersion]
 
 
 def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
@@ -76,8 +76,8 @@ def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:
 
 
 def _members(answer: Any) -> tuple[str, Pairs]:
-    if not isinstance(answer, answers.Registered):
-        return _NAMES[type(answer)], (("answer", dumps(encode(_told(answer, _bare)))),)
+    if not isinstance(answer, answers.RegisteredVersion):
+        return _NAMES[type(answer)], (("answer", dumps(encode(_change_versions(answer, _bare)))),)
     version = answer.version
     facts = {
         "subject": version.subject,
@@ -117,8 +117,8 @@ def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
     try:
         if outcome.kind != REGISTERED:
             answer, _ = decode(ANSWERS[outcome.kind], json.loads(members["answer"]), ignore=True)
-            return _told(answer, partial(_complete_version, view, outcome))
-        return answers.Registered(_version(view, outcome, members), created="created" not in members)
+            return _change_versions(answer, partial(_complete_version, view, outcome))
+        return answers.RegisteredVersion(_version(view, outcome, members), created="created" not in members)
     except (KeyError, ValueError):  # `DecodeError` is one
         raise Conflicting.of(
             "OUTCOME_UNREADABLE",
@@ -159,12 +159,12 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
         return bare
     if view.get(SCHEMA, SchemaKey(key.context, value.schema_id)) is None:
         return bare
-    there = replace(found(view, (key, value)), deleted=False)  # as it was told then, whatever came after
+    there = replace(describe_version(view, (key, value)), deleted=False)  # as it was told then, whatever came after
     same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
     return there if same else bare
 
 
-def _is_younger(view: View, home: Subject, outcome: Outcome) -> bool:
+def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
     """Whether a subject was made after a command was done. In a restored log the two may count in different logs."""
     return home.generation > outcome.sequence and view.get(LOG_ORIGIN, LogOriginKey("origin")) is None
 
@@ -174,23 +174,25 @@ def _bare(one: answers.VersionFound) -> answers.VersionFound:
     return answers.VersionFound(one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="")
 
 
-def _told(answer: Any, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Any:
+def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Any:
     """Change the versions inside an answer about associations. Of a refusal the facts count, not all that was found."""
     if isinstance(answer, AssociationResults):
         return AssociationResults(tuple(_result(one, change) for one in answer.results))
     if not isinstance(answer, ResourceBound):
         return answer
-    return replace(answer, bound=tuple(_bound(one, change) for one in answer.bound))
+    return replace(answer, bound=tuple(_change_bound(one, change) for one in answer.bound))
 
 
 def _result(
     one: AssociationResult, change: Callable[[answers.VersionFound], answers.VersionFound]
 ) -> AssociationResult:
     if one.refused is None:
-        return AssociationResult(_told(one.done, change))
+        return AssociationResult(_change_versions(one.done, change))
     reason = replace(one.refused.reason, details=())
     return AssociationResult(refused=EntryRefusal(one.refused.kind, reason))
 
 
-def _bound(one: AssociatedSubject, change: Callable[[answers.VersionFound], answers.VersionFound]) -> AssociatedSubject:
+def _change_bound(
+    one: AssociatedSubject, change: Callable[[answers.VersionFound], answers.VersionFound]
+) -> AssociatedSubject:
     return one if one.schema is None else replace(one, schema=change(one.schema))

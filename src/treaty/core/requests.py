@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from treaty.core.answers import (
-    Checked,
+    CommandOutcome,
+    CompatibilityResult,
     Config,
     ConfigStored,
     ContextMade,
     Contexts,
-    Deleted,
+    DeletedVersions,
     GuidIds,
-    Ids,
     ModeStored,
-    Numbers,
-    Outcome,
-    Registered,
+    RegisteredVersion,
     SchemaFound,
-    Settings,
+    SchemaIds,
+    ScopeSettings,
     Subjects,
     Uses,
     VersionFound,
+    VersionNumbers,
     Versions,
 )
 from treaty.core.limits import COUNTER, SETTINGS_PAGE
@@ -48,7 +48,7 @@ class Request(Generic[A]):
 
 
 @dataclass(frozen=True, slots=True)
-class Force:
+class ForceReason:
     """Skip the policy, and say so in the version: who, and why."""
 
     who: str
@@ -56,7 +56,7 @@ class Force:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedVersion:
     """What the sender takes for the last version: its number, its ordinal or its schema id (-1: no version)."""
 
     by: Literal["number", "ordinal", "schema_id"]
@@ -64,7 +64,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Creation:
+class SubjectCreation:
     """How a subject is made if it is not there: origin, policy and properties; the rest follows from the origin."""
 
     origin: str = "confluent"
@@ -77,7 +77,7 @@ class Creation:
 
 
 @dataclass(frozen=True, slots=True)
-class Register(Request[Registered]):
+class Register(Request[RegisteredVersion]):
     """Make this schema a version of the subject, unless it is one already.
 
     `number` guards the version's number (0: none asked for); `schema_id` gives it in IMPORT mode (-1: none). `names`
@@ -92,11 +92,11 @@ class Register(Request[Registered]):
     """None: as configured."""
     number: int = 0
     schema_id: int = -1
-    force: Force | None = None
-    expected: Expected | None = None
+    force: ForceReason | None = None
+    expected: ExpectedVersion | None = None
     names: Pairs = ()
     properties: Pairs = ()
-    create_with: Creation = Creation()
+    create_with: SubjectCreation = SubjectCreation()
     time: int = -1
     """When it was registered, in milliseconds since the epoch, where somebody imports it (0: not known); -1: now."""
     add_tags: tuple[TaggedPath, ...] = ()
@@ -107,7 +107,7 @@ class Register(Request[Registered]):
 
 
 @dataclass(frozen=True, slots=True)
-class Derive(Request[Registered]):
+class Derive(Request[RegisteredVersion]):
     """Make a new version out of one that is there: the same schema with other tags inside, metadata or rules.
 
     `number` guards the new version's number (0: none asked for). `metadata` and `rules` replace what the
@@ -127,7 +127,7 @@ class Derive(Request[Registered]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteVersion(Request[Deleted]):
+class DeleteVersion(Request[DeletedVersions]):
     """Hide a version, or (`permanent`, after hiding it) remove it for good."""
 
     subject: Subject
@@ -138,7 +138,7 @@ class DeleteVersion(Request[Deleted]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSubject(Request[Deleted]):
+class DeleteSubject(Request[DeletedVersions]):
     """Hide all versions of a subject, or (`permanent`, after hiding them) remove it for good."""
 
     subject: Subject
@@ -195,7 +195,7 @@ class MakeContext(Request[ContextMade]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteContext(Request[Deleted]):
+class DeleteContext(Request[DeletedVersions]):
     """Forget an empty context."""
 
     context: str
@@ -264,7 +264,7 @@ class Lookup(Request[VersionFound]):
 
 
 @dataclass(frozen=True, slots=True)
-class Check(Request[Checked]):
+class Check(Request[CompatibilityResult]):
     """Would this schema pass the policy of the subject: against one version, or (None) those the policy compares?"""
 
     subject: Subject
@@ -293,7 +293,7 @@ class ListSubjects(Request[Subjects]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListVersions(Request[Numbers]):
+class ListVersions(Request[VersionNumbers]):
     """Version numbers of a subject, ascending; never empty (an empty list is a `SubjectNotFound`)."""
 
     subject: Subject
@@ -333,7 +333,7 @@ class UsesOf(Request[Uses]):
 
 
 @dataclass(frozen=True, slots=True)
-class ReferencedBy(Request[Ids]):
+class ReferencedBy(Request[SchemaIds]):
     """Ids of schemas that refer to this version."""
 
     subject: Subject
@@ -358,7 +358,7 @@ class GetMode(Request[ModeStored]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListSettings(Request[Settings]):
+class ListSettings(Request[ScopeSettings]):
     """What is set at contexts, everywhere, and at subjects that begin with `prefix`, in this order.
 
     With a name in the prefix only subjects are listed, else every context is, be anything set there or not. A page has
@@ -379,7 +379,7 @@ class ListContexts(Request[Contexts]):
 
 
 @dataclass(frozen=True, slots=True)
-class GetOutcome(Request[Outcome]):
+class GetOutcome(Request[CommandOutcome]):
     """What became of a command, by its id: one of the asker's own, or of the principal who is named."""
 
     command_id: str

@@ -54,11 +54,11 @@ def _reserved_by_context(view: View, there: defaultdict[str, list[int]]) -> Iter
             continue
         ids = sorted(one for one in {*there[context], counter.highest} if not _is_reserved(counter, one))
         below = spared.highest if spared else 0
-        far = next((at for at, one in enumerate(ids) if one > _below(ids, at, below) + gap), None)
+        far = next((at for at, one in enumerate(ids) if one > _highest_below(ids, at, below) + gap), None)
         if far is not None:
             ranges = tuple(_ranges(ids[far:], gap))
             schemas = sum(any(low <= one <= high for low, high in ranges) for one in there[context])
-            yield ReservedIds(context, counter.highest, _below(ids, far, 0), ranges, schemas)
+            yield ReservedIds(context, counter.highest, _highest_below(ids, far, 0), ranges, schemas)
 
 
 def _id_counters(view: View) -> Iterator[CounterKey]:
@@ -69,7 +69,7 @@ def _is_reserved(counter: Counter, schema_id: int) -> bool:
     return schema_id > counter.highest and any(low <= schema_id <= high for low, high in counter.reserved)
 
 
-def _below(ids: list[int], at: int, least: int) -> int:
+def _highest_below(ids: list[int], at: int, least: int) -> int:
     return max(ids[at - 1] if at else 0, least)
 
 

@@ -101,7 +101,7 @@ def with_included(may: Iterable[Permission]) -> frozenset[Permission]:
 
 def matches_pattern(pattern: str, text: str) -> bool:
     """Tell whether a text fits a pattern, letter by letter but for ``*`` and ``?``."""
-    return pattern in {"*", text} or _compiled(pattern).fullmatch(text) is not None
+    return pattern in {"*", text} or _compile_pattern(pattern).fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _area(contexts: tuple[str, ...], subjects: set[str]) -> AccessArea:
 
 
 @lru_cache(1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(_expression(pattern), re.DOTALL)
 
 

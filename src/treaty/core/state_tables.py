@@ -101,7 +101,7 @@ ListedEntry = tuple[str, str, str]
 """State, context, subject."""
 
 
-def _subject_elsewhere(key: Subject, _value: values.Subject) -> tuple[tuple[str], ...]:
+def _subject_elsewhere(key: Subject, _value: values.SubjectValue) -> tuple[tuple[str], ...]:
     """An unqualified name is looked for in the default context first; the others are found by this."""
     return () if key.context == DEFAULT_CONTEXT else ((key.name,),)
 
@@ -157,7 +157,7 @@ NAME_BY_VERSION = Index("name.version", NameKey, _name_by_version, (0, 1, 2, Non
 ENCODING_BY_VERSION = Index("encoding.version", EncodingKey, _encoding_by_version, (0, 1, None, None))
 """By (context, subject, generation, ordinal)."""
 SUBJECT = Table(
-    "subject", Subject, values.Subject, (SUBJECT_ELSEWHERE,), ordered=True, counted=lambda key, _: key[:1],
+    "subject", Subject, values.SubjectValue, (SUBJECT_ELSEWHERE,), ordered=True, counted=lambda key, _: key[:1],
     parts=(("context", str), ("subject", str)),
 )  # fmt: skip
 """Counted by (context)."""

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from treaty.core.commit import START, Position, as_root
-from treaty.core.ordered import Ordered
+from treaty.core.ordered import SortedKeys
 from treaty.core.root import add, roots_with
 from treaty.core.rows import (
     Encoded,
@@ -61,7 +61,7 @@ class DictTables:
         self._tables: dict[str, dict[Key, StoredValue]] = {}
         self._shares: dict[str, dict[Key, int]] = {}
         self._indexes: dict[str, dict[Key, list[Key]]] = {}
-        self._orders: defaultdict[str, Ordered] = defaultdict(Ordered)
+        self._orders: defaultdict[str, SortedKeys] = defaultdict(SortedKeys)
         self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
         self._unreadable: dict[str, dict[Key, UnreadableValue]] = {}
         """Rows that can't be read, by table; a table without one is not in it."""

@@ -126,7 +126,7 @@ def index_entries(row: Row) -> tuple[tuple[str, Key], ...]:
     return tuple((index.name, entry) for index in indexes for entry in index.entries(row.key, row.value))
 
 
-def counted(row: Row) -> tuple[str, Key] | None:
+def count_group(row: Row) -> tuple[str, Key] | None:
     """Return the table and the group in which a row is counted; None for a tombstone and for what can't be read."""
     if row.value is None or isinstance(row.value, UnreadableValue):
         return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.commit import Commit, Position
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
 from treaty.core.overlay import Overlay
@@ -19,7 +19,7 @@ from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceEx
 from treaty.node.schema_service import SchemaSession
 from treaty.node.status import NodeCounts
 
-Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | Needs]
+Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | OpenQuestions]
 
 
 class MemberReason(Enum):
@@ -84,7 +84,7 @@ def build(
         result = _decide_one(batch, overlay, command, decide)
         if result is None:
             pass
-        elif isinstance(result, Needs):
+        elif isinstance(result, OpenQuestions):
             batch.asking.append((command, result.questions))
         elif isinstance(result, Exception) or not result.rows:
             open_until = max(open_until, _add_without_rows(batch, command, result, done))
@@ -103,7 +103,7 @@ def answer_from_outcome(tables: Tables, command: QueuedCommand, decide: Decide, 
         return False
     result = _decide_alone(tables, command, decide)
     if result is not None:
-        assert not isinstance(result, Needs)
+        assert not isinstance(result, OpenQuestions)
         counts.count_result(result)
         command.answer(result, tables.position)
     return True
@@ -111,13 +111,13 @@ def answer_from_outcome(tables: Tables, command: QueuedCommand, decide: Decide, 
 
 def _decide_one(
     batch: CommitBatch, overlay: Overlay, command: QueuedCommand, decide: Decide
-) -> DecisionResult | Needs | None:
+) -> DecisionResult | OpenQuestions | None:
     if not batch.commits and (known := command.known_result(batch.base)) is not None:
         return known
     return _decide_alone(overlay, command, decide)
 
 
-def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> DecisionResult | Needs | None:
+def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> DecisionResult | OpenQuestions | None:
     """Decide a command; None where that failed, which is told to it alone."""
     try:
         return decide(view, command.command, command.session)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.limits import METADATA_KEYS
 from treaty.core.refusals import NotPermitted, Refusal
 from treaty.core.rows import Row, Value, make_row
@@ -229,13 +229,13 @@ def _change_pairs(pairs: Pairs, names: frozenset[str], change: Change) -> Pairs:
 
 # ------------------------------------------------------------------------------------------------------ behind the rules
 
-Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | Needs]
+Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | OpenQuestions]
 
 
 def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
     """Return the rules as a node with these keys applies them: decided on decrypted values, with rows that are encrypted."""
 
-    def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
+    def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
         verdict = decide(DecryptedView(view, cipher) if cipher.keys else view, command, engine)
         if not isinstance(verdict, Decision) or not verdict.rows:
             return verdict

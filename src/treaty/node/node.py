@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from treaty.core.command import Command, Needs
+from treaty.core.command import Command, OpenQuestions
 from treaty.core.commit import as_root
 from treaty.core.decide import decide
 from treaty.core.limits import DECISION_ROUNDS
@@ -232,7 +232,7 @@ class Node:
             result = self._decide(self._tables, command, session)
             if isinstance(result, Refusal):
                 return result
-            if not isinstance(result, Needs):
+            if not isinstance(result, OpenQuestions):
                 return Reply(result.answer, self.follower.position.token)
             self.counts.parked += 1
             session.defer()

@@ -16,7 +16,7 @@ from treaty.core.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, operation_name
 from treaty.core.refusals import Invalid, NotOffered, RegistryError, Unavailable
 from treaty.core.registry import PositionToken, Reply
-from treaty.core.requests import Creation, Register, Request
+from treaty.core.requests import Register, Request, SubjectCreation
 from treaty.wire.confluent.drafts import refuse_members_of_apis
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import NOWHERE, Received, received_error
@@ -72,9 +72,9 @@ def request_from(data: bytes) -> Request[Any]:
     return request
 
 
-def _creations(value: object) -> Iterator[Creation]:
+def _creations(value: object) -> Iterator[SubjectCreation]:
     """Find how subjects are to be made, wherever a request says it."""
-    if isinstance(value, Creation):
+    if isinstance(value, SubjectCreation):
         yield value
     elif isinstance(value, Register):
         yield value.create_with

@@ -11,7 +11,7 @@ from treaty.core.commit import START, Append, Commit, as_root, make_append
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.state_tables import IDS_SPARED, encodings_key, ids_key, ordinals_key
-from treaty.core.values import Counter, LogOrigin, Subject
+from treaty.core.values import Counter, LogOrigin, SubjectValue
 from treaty.log.log import AppendResult, Log, LogUnavailableError
 from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, read_head, read_rows, write_dump
 from treaty.log.maintenance.migration import migrate_log, unseal_log
@@ -24,7 +24,7 @@ ROWS = [
     encode_row(Row("counter", ids_key("."), Counter(7))),
     encode_row(Row("counter", encodings_key(names.Subject(".", "s")), Counter(5))),
     encode_row(Row("counter", ordinals_key(names.Subject(".", "s"), 1), Counter(3))),
-    encode_row(Row("subject", (".", "half \ud83d a character"), Subject(1))),
+    encode_row(Row("subject", (".", "half \ud83d a character"), SubjectValue(1))),
 ]
 
 
@@ -94,7 +94,7 @@ def test_a_restore_that_was_cut_off_goes_through_the_second_time(node: Node) -> 
 @told
 async def in_pieces(node: Node) -> None:
     source = MemoryLog()
-    many = [encode_row(Row("subject", (".", f"s{number}"), Subject(number + 1))) for number in range(40)]
+    many = [encode_row(Row("subject", (".", f"s{number}"), SubjectValue(number + 1))) for number in range(40)]
     await put(source, *ROWS, *many)
     head, lines = await dumped(source)
     async with nodes(node, 1) as (log,):

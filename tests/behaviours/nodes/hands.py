@@ -9,7 +9,7 @@ from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.state_tables import INDEXES, ORDERS, TABLES
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema, Version
-from treaty.core.view import ALL_KEYS, counted, index_entries
+from treaty.core.view import ALL_KEYS, count_group, index_entries
 from treaty.log.log import Log
 from treaty.node.node import Node
 from treaty.node.segment.build import Built
@@ -26,7 +26,7 @@ def seen(tables: DictTables | LayeredTables, rows: list[Row]) -> Callable[[int],
         for name, entry in index_entries(row):
             if INDEXES[name].key_of is None:
                 questions.append(partial(lambda *which: (*tables.find(*which),), INDEXES[name], entry))
-        group = counted(row)
+        group = count_group(row)
         if group is not None:
             questions.append(partial(tables.count, TABLES[group[0]], group[1]))
     for order in ORDERS.values():

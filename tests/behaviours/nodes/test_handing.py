@@ -6,12 +6,12 @@ import pytest
 
 from tests.behaviours.nodes.crowns import realm, written
 from tests.behaviours.nodes.lives import post, virtual
-from treaty.core.answers import Forced
+from treaty.core.answers import ForcedRegistration
 from treaty.core.command import Command
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
-from treaty.core.requests import Force, GetVersion, ListSubjects, Register
+from treaty.core.requests import ForceReason, GetVersion, ListSubjects, Register
 from treaty.core.rights import Access, AccessRule, Permission
 from treaty.core.schema import Draft
 from treaty.node import forwarder
@@ -63,7 +63,7 @@ async def test_many_commands_at_all_nodes_are_each_done_once() -> None:
 @virtual
 async def test_who_asks_and_what_they_may_travels_along() -> None:
     async with realm() as it:
-        forced = Register(subject_of("mine"), Draft('["a"]', "TOY"), force=Force("user:ada", "why"))
+        forced = Register(subject_of("mine"), Draft('["a"]', "TOY"), force=ForceReason("user:ada", "why"))
 
         def ada(*may: Permission) -> Call:
             return Call(principal="user:ada", access=Access((AccessRule(("user:ada",), frozenset(may), ("mine",)),)))
@@ -72,7 +72,7 @@ async def test_who_asks_and_what_they_may_travels_along() -> None:
             await it.nodes["b"].ask(forced, ada("read", "register"))
         await it.nodes["b"].ask(forced, ada("read", "register", "config"))
         found = (await it.nodes["a"].ask(GetVersion(subject_of("mine"), 1))).answer
-        assert found.forced == Forced("user:ada", "why")
+        assert found.forced == ForcedRegistration("user:ada", "why")
         assert it.nodes["b"].counts.handed == 2
 
 

@@ -12,7 +12,7 @@ from tests.behaviours.nodes.lives import FAIR, desk, living, post, virtual, way,
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.core import outcomes
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.commit import START, Append, Commit, make_append
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
@@ -110,7 +110,7 @@ async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone
         await node.ask(post("first"))
         decide = node._writer._decide
 
-        def failing(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
+        def failing(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
             if command.command_id == "bad" and view.get(OUTCOME, OutcomeKey("", "bad")) is not None:
                 raise KeyError("a fault")
             return decide(view, command, engine)

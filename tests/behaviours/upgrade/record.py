@@ -34,7 +34,7 @@ from treaty.core.commit import ENVELOPE_FORMAT, START, Append, Commit, make_appe
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Call
-from treaty.core.requests import Creation, Force, Request, Scope
+from treaty.core.requests import ForceReason, Request, Scope, SubjectCreation
 from treaty.core.resource import Resource
 from treaty.core.rows import Encoded, Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
@@ -146,13 +146,13 @@ def fill(registry: Registry, count: int) -> None:
         subject = Subject(context, f"{kind.lower()}-{subject_number}")
         refers = chance.choice(bases[kind]) if context == "." and chance.random() < 0.2 else None
         policy = chance.choice(["", "", "", "NONE", "FULL", "FORWARD_TRANSITIVE", "BACKWARD_TRANSITIVE"])
-        made = Creation(policy=policy, properties=(("by", "recorder"),) if policy else ())
+        made = SubjectCreation(policy=policy, properties=(("by", "recorder"),) if policy else ())
         for version in range(chance.choice([1, 2, 4, 12])):
             what = draft(kind, f"T{subject_number}", 3 + version, chance, refers)
             names = ((("tag", f"v{version}"),)) if chance.random() < 0.1 else ()
-            force = Force("me", "because") if chance.random() < 0.03 else None
+            force = ForceReason("me", "because") if chance.random() < 0.03 else None
             registered = registry.may(asked.Register(
-                subject, what, create_with=made if not version else Creation(), names=names, force=force,
+                subject, what, create_with=made if not version else SubjectCreation(), names=names, force=force,
                 properties=(("n", str(version)),) if chance.random() < 0.1 else (), normalize=chance.choice([None, True])))  # fmt: skip
             schemas += bool(registered and registered.created)
         change(registry, subject, chance)
@@ -220,8 +220,8 @@ def below(registry: Registry) -> None:
     ours = [one for one in versions if one.key[:2] == till.key]
     assert ours
     assert isinstance(ours[0].value, values.Version)
-    assert isinstance(till.value, values.Subject)
-    assert isinstance(deny.value, values.Subject)
+    assert isinstance(till.value, values.SubjectValue)
+    assert isinstance(deny.value, values.SubjectValue)
     extra = (("later", '{"a":[1,2.50,"ü"]}'),)
     named = values.PolicyValue(backward=True, range="till", till=1, partition="type", validators=("NAME_CASE",),
                                strictness="LOGICAL")  # fmt: skip

@@ -8,7 +8,7 @@ FURTHER = (
     Bug(
         "number: a deleted version's is given again",
         "The next number is one more than the highest of the versions that live.",
-        (Edit("treaty.core.law.versions:highest_number", '"all"', '"live"'),),
+        (Edit("treaty.core.handlers.versions:highest_number", '"all"', '"live"'),),
         by_tests(
             "behaviours/test_registry_deletes.py"
             "::test_a_schema_that_comes_back_after_hiding_has_its_id_and_a_new_number[memory]"
@@ -17,13 +17,19 @@ FURTHER = (
     Bug(
         "mode: an import begins where versions live",
         "A scope with live versions goes into import mode without force, which takes them away.",
-        (Edit("treaty.core.law.tuning:_empty_scope", 'version.state == "live"', 'version.state == "none"'),),
+        (
+            Edit(
+                "treaty.core.handlers.settings_changes:_empty_scope",
+                'version.state == "live"',
+                'version.state == "none"',
+            ),
+        ),
         by_tests("laws/test_settings.py::test_import_wants_an_empty_scope_and_purges_what_was_deleted"),
     ),
     Bug(
         "config: a change forgets the rest",
         "Members that a change of config leaves out go back to their defaults.",
-        (Edit("treaty.core.law.settings:merged", "new = old or UNSET", "new = UNSET"),),
+        (Edit("treaty.core.handlers.settings:merge_config", "new = old or UNSET", "new = UNSET"),),
         by_tests("behaviours/test_registry_settings.py::test_a_change_of_config_keeps_the_rest[memory]"),
     ),
     Bug(
@@ -31,7 +37,7 @@ FURTHER = (
         "A version goes though another subject refers to it, as if it was inside the subject that goes.",
         (
             Edit(
-                "treaty.core.law.uses:_referring_versions",
+                "treaty.core.handlers.uses:_referring_versions",
                 "if subject_of_key(user) not in going.subjects",
                 "if subject_of_key(user) == subject_of_key(key)",
             ),
@@ -133,7 +139,7 @@ FURTHER = (
         "What a subject's config leaves out is taken from its context instead of the root.",
         (
             Edit(
-                "treaty.core.law.settings:config_in_force",
+                "treaty.core.handlers.settings:config_in_force",
                 "root = own_value(view, ROOT) or UNSET",
                 "root = own_value(view, Scope(scope.context)) or UNSET",
             ),
@@ -145,7 +151,13 @@ FURTHER = (
     Bug(
         "mode: the one of a context is passed over",
         "A subject without a mode of its own has the one of everywhere.",
-        (Edit("treaty.core.law.settings:mode_in_force", "own = own_mode(view, Scope(scope.context))", "own = None"),),
+        (
+            Edit(
+                "treaty.core.handlers.settings:mode_in_force",
+                "own = own_mode(view, Scope(scope.context))",
+                "own = None",
+            ),
+        ),
         by_tests("laws/test_settings.py::test_mode_chain"),
     ),
 )

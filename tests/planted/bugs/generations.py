@@ -2,7 +2,7 @@
 
 from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
 
-PLACES, REMOVAL = "treaty.core.law.places:", "treaty.core.law.uses:"
+PLACES, REMOVAL = "treaty.core.handlers.numbering:", "treaty.core.handlers.uses:"
 LAWS = "laws/test_generations.py::"
 
 GENERATIONS = (
@@ -71,7 +71,7 @@ GENERATIONS = (
     Bug(
         "generation: rows of another generation are sound",
         "Soundness does not hold the generation of a row against that of its subject.",
-        (Edit("treaty.core.soundness:_generation", "there.generation != generation", "there.generation < 0"),),
+        (Edit("treaty.core.invariants:_generation", "there.generation != generation", "there.generation < 0"),),
         by_tests(LAWS + "test_rows_of_another_generation_are_named"),
     ),
 )

@@ -14,7 +14,7 @@ RULES = (
         "What is set everywhere goes before what is set at the context.",
         (
             Edit(
-                "treaty.core.law.settings:config_in_force",
+                "treaty.core.handlers.settings:config_in_force",
                 "found = own_value(view, Scope(scope.context))",
                 "found = own_value(view, ALL) or own_value(view, Scope(scope.context))",
             ),
@@ -24,20 +24,20 @@ RULES = (
     Bug(
         "register: hides a version that others refer to",
         "A softly deleted version becomes hidden though a schema still refers to it.",
-        (Edit("treaty.core.law.places:_vanishing", 'and not any(referrers(view, one[0], "all"))', ""),),
+        (Edit("treaty.core.handlers.numbering:_vanishing", 'and not any(referrers(view, one[0], "all"))', ""),),
         by_tests("laws/test_corners.py::test_a_version_that_even_a_deleted_schema_refers_to_does_not_vanish"),
         also=by_lives(10, ANY),
     ),
     Bug(
         "purge: ignores soft referrers",
         "A version is removed for good though a softly deleted version refers to it.",
-        (Edit("treaty.core.law.deletion:delete_version", '"all" if request.permanent else "live"', '"live"'),),
+        (Edit("treaty.core.handlers.deletion:delete_version", '"all" if request.permanent else "live"', '"live"'),),
         by_tests("behaviours/test_registry_deletes.py::test_what_others_refer_to_stays[memory]"),
     ),
     Bug(
         "delete: the mode is not asked",
         "A version is deleted though its subject is read-only.",
-        (Edit("treaty.core.law.deletion:delete_version", "refuse_if_readonly(view, Scope(*subject))", "pass"),),
+        (Edit("treaty.core.handlers.deletion:delete_version", "refuse_if_readonly(view, Scope(*subject))", "pass"),),
         by_tests("behaviours/test_registry_settings.py::test_a_readonly_scope_takes_no_change_but_of_its_mode[memory]"),
         also=by_lives(0, ANY),
     ),
@@ -59,7 +59,7 @@ RULES = (
         "A transitive check leaves the oldest version out.",
         (
             Edit(
-                "treaty.core.law.admission:compared_with",
+                "treaty.core.handlers.compatibility:compared_with",
                 "return [one for one in compared if one.backward or one.forward]",
                 "return (lambda found: found[:-1] or found)([one for one in compared if one.backward or one.forward])",
             ),
@@ -72,7 +72,7 @@ RULES = (
         "The schema of a removed version goes though another version has it.",
         (
             Edit(
-                "treaty.core.law.uses:_staying",
+                "treaty.core.handlers.uses:_drop_going",
                 "if key not in going.versions",
                 "if key not in going.versions and not going.versions",
             ),
@@ -82,7 +82,7 @@ RULES = (
     Bug(
         "register: the mark of a forced version is lost",
         "A version that was registered by force does not say so.",
-        (Edit("treaty.core.law.places:new_version", "if request.force else None", "if not request else None"),),
+        (Edit("treaty.core.handlers.numbering:new_version", "if request.force else None", "if not request else None"),),
         by_lives(0, "5"),
     ),
     Bug(
@@ -103,8 +103,8 @@ RULES = (
         "When a context is deleted its counter goes too, so a context of that name gives the same ids again.",
         (
             Edit(
-                "treaty.core.law.contexts:delete_context",
-                "return Decision(tuple(rows), Deleted(()))",
+                "treaty.core.handlers.contexts:delete_context",
+                "return Decision(tuple(rows), DeletedVersions(()))",
                 'return Decision((*rows, Row("counter", ("ids", context, "", ""), None)), Deleted(()))',
             ),
         ),

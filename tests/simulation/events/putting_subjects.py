@@ -21,7 +21,9 @@ async def put_subject(site: Site, chance: random.Random) -> None:
         made = (
             []
             if not absent
-            else [Row("subject", tuple(absent[0]), values.Subject(base.sequence + 1, origin, properties=properties))]
+            else [
+                Row("subject", tuple(absent[0]), values.SubjectValue(base.sequence + 1, origin, properties=properties))
+            ]
         )
         if made and state.get(CONTEXT, ContextKey(absent[0].context)) is None:
             made.append(Row("context", (absent[0].context,), values.Context()))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from treaty.core.commit import START, Position, Prefix, as_root
+from treaty.core.commit import START, AppendPrefix, Position, as_root
 from treaty.core.limits import SNAPSHOT_CHUNK_BYTES
 from treaty.core.root import roots_of
 from treaty.core.rows import Encoded
@@ -21,21 +21,21 @@ _plan = compaction.plan_compaction
 _cut = chunks.make_chunks
 
 
-def tail_of_a_chain(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def tail_of_a_chain(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     """The head of a chain came second; its tail is taken all the same."""
     if claim.identity == history.tip.identity and claim.first <= history.tip.sequence < claim.last:
         return RecordValidity.VALID
     return _judge(history, claim)
 
 
-def any_parent(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def any_parent(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     """Whoever has the next sequence is valid, whatever it was decided on: two nodes both win."""
     if history.tip.sequence and claim.last > history.tip.sequence:
         return RecordValidity.VALID
     return _judge(history, claim)
 
 
-def resend(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def resend(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     """An append that comes again, late, is taken again."""
     return RecordValidity.VALID if history.tip.sequence and history.knows(claim.position) else _judge(history, claim)
 
@@ -87,19 +87,19 @@ async def unnamed(*_: Any, **__: Any) -> bool:
     return True
 
 
-def skipped(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def skipped(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     """An append of a newer format is passed over."""
     verdict = _judge(history, claim)
     return RecordValidity.STALE if verdict is RecordValidity.NEWER else verdict
 
 
-def blind(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def blind(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     """What is not valid is always a loser, even where it speaks of another history."""
     verdict = _judge(history, claim)
     return verdict if verdict in {RecordValidity.VALID, RecordValidity.NEWER} else RecordValidity.STALE
 
 
-def passed_over(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def passed_over(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     """An append of an older format is passed over."""
     verdict = _judge(history, claim)
     return RecordValidity.STALE if verdict is RecordValidity.OLDER else verdict

@@ -1,11 +1,11 @@
 """Planted: the next id is one more than the highest in use, so that a purged one is given again."""
 
-from treaty.core.law import places
+from treaty.core.handlers import numbering
 from treaty.core.state_tables import SCHEMA
 from treaty.core.view import View
 
 LAWS = {"4"}
-PLACE, NAME = places, "next_id"
+PLACE, NAME = numbering, "next_id"
 
 
 def planted(view: View, context: str) -> int:

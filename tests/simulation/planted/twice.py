@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide as original
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal
@@ -15,7 +15,7 @@ LAWS = {"1", "2", "5"}
 PLACE, NAME = node, "decide"
 
 
-def planted(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | Needs:
+def planted(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
     forgetful = Overlay(view)
     forgetful.put([Row("outcome", command.outcome_key, None)])
     forgetful._sequence = view.sequence

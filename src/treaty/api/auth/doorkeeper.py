@@ -125,7 +125,7 @@ def _may_hear_of(access: Access, place: str) -> bool:
     return access.may("read", subject_of(place.rpartition(" version ")[0]))
 
 
-def _bounded(outcome: a.Outcome, access: Access) -> a.Outcome:
+def _bounded(outcome: a.CommandOutcome, access: Access) -> a.CommandOutcome:
     """Tell of a command what became of it; its answer only where the caller may read its subject."""
     subject = dict(outcome.members).get("subject")
     if subject is not None and access.may("read", subject_of(subject)):

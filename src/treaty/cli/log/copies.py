@@ -9,9 +9,9 @@ from treaty.cli.log.files import is_dump, opened_file
 from treaty.cli.log.opened import opened, run
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.commit import Position
+from treaty.core.invariants import InvariantViolation
 from treaty.core.limits import DIFFERING_ROWS
 from treaty.core.rows import Encoded
-from treaty.core.soundness import Unsound
 from treaty.core.state_tables import UNROOTED
 from treaty.core.tables import DictTables
 from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
@@ -30,7 +30,7 @@ class Copy:
     tip: Position
     rows: tuple[Encoded, ...] = field(repr=False)
     tables: DictTables = field(repr=False)
-    faults: tuple[Unsound, ...] = ()
+    faults: tuple[InvariantViolation, ...] = ()
     checked: bool = False
 
 
@@ -58,7 +58,7 @@ def _copy(source: str, tip: Position, rows: tuple[Encoded, ...], roots: Mapping[
     tables = DictTables()
     tables.load(rows, tip)
     faults = tuple(
-        Unsound("STATE_ROOT", fault.table, (), fault.message)
+        InvariantViolation("STATE_ROOT", fault.table, (), fault.message)
         for fault in find_root_mismatches(tip.root, roots, tables.roots)
     )
     return Copy(source, tip, rows, tables, faults)

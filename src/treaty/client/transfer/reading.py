@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, resource_order, scope_order
-from treaty.core.answers import Config, Setting, VersionFound
+from treaty.core.answers import Config, ScopeSetting, VersionFound
 from treaty.core.associations import ANY, ListAssociations, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -76,8 +76,8 @@ def _with_asked(registry: Registry, prefix: Subject, snapshot: Snapshot, told: T
 
 def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
     """The snapshot with all settings, as a server that can list them tells them."""
-    listed: list[Setting] = []
-    page: tuple[Setting, ...] | None = None
+    listed: list[ScopeSetting] = []
+    page: tuple[ScopeSetting, ...] | None = None
     while page is None or len(page) == SETTINGS_PAGE:
         after = Scope(listed[-1].context, listed[-1].name) if listed else None
         page = registry.ask(ListSettings(prefix, offset=len(listed), after=after)).answer.settings

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from treaty.client.transfer.policies import begins_at, counted_from_zero, in_words
-from treaty.core.answers import Config, Forced, VersionFound
+from treaty.core.answers import Config, ForcedRegistration, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.resource import ResourceAssociation
@@ -79,7 +79,7 @@ class Mark:
 
     subject: str = ""
     number: int = 0
-    forced: Forced | None = None
+    forced: ForcedRegistration | None = None
     properties: Pairs = ()
     context: str = ""
     highest_id: int = 0

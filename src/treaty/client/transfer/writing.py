@@ -11,14 +11,14 @@ from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.policies import begins_at, cleared, exactly, in_words, moved
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
-from treaty.core.answers import Config, Registered, VersionFound
+from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.associations import Associate, AssociationSpec, ImportedAssociation
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
 from treaty.core.requests import (
     DeleteVersion,
-    Force,
+    ForceReason,
     GetVersion,
     MakeContext,
     Register,
@@ -101,7 +101,7 @@ class _Writing:
             return Problem(_name(one), "written with another guid", f"it was {one.guid} and is {made.guid}")
         return None
 
-    def _request(self, one: VersionFound) -> Request[Registered]:
+    def _request(self, one: VersionFound) -> Request[RegisteredVersion]:
         draft = Draft(one.text, one.format, one.references, one.metadata, one.rules)
         if not self.plan.native:
             return Register(subject_of(one.subject), draft, number=one.number, schema_id=one.schema_id)
@@ -110,7 +110,7 @@ class _Writing:
             draft,
             number=one.number,
             schema_id=one.schema_id,
-            force=Force(one.forced.who, one.forced.why) if one.forced else None,
+            force=ForceReason(one.forced.who, one.forced.why) if one.forced else None,
             properties=one.properties,
             time=one.time,
             exact=True,

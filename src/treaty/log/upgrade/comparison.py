@@ -10,7 +10,7 @@ from typing import Any
 from treaty.core.answers import Config
 from treaty.core.codec import encode
 from treaty.core.commit import START
-from treaty.core.law.settings import config_in_force, policy_of
+from treaty.core.handlers.settings import config_in_force, policy_of
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope as Asked

@@ -13,7 +13,7 @@ from treaty.core.rows import Encoded, Row
 from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
 from treaty.core.table import E, Index, K, Key, Table, V
 from treaty.core.tables import DictTables, Read, read
-from treaty.core.view import counted
+from treaty.core.view import count_group
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import Built, Changed, build
 from treaty.node.segment.forms import quick_row
@@ -263,7 +263,7 @@ class LayeredTables:
             add(self._left, table, -base.encoded(table, number).digest)
 
     def _doubt(self, row: Row) -> None:
-        entry = counted(row)
+        entry = count_group(row)
         if entry is not None:
             self._fewer[entry] += 1
         if row.value is not None:

@@ -8,7 +8,7 @@ from treaty.core import values
 from treaty.core.names import Subject
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, decode_row, encode_row
 from treaty.core.state_tables import ORDERS, ids_key, types_key
-from treaty.core.view import counted, index_entries
+from treaty.core.view import count_group, index_entries
 from treaty.node.segment.forms import read_row
 from treaty.node.segment.marks import hash_of
 
@@ -24,15 +24,15 @@ RELEASE = _release()
 """The version of the package: a newer one may find rows by other entries."""
 _SUBJECT = Subject(".", "s")
 SAMPLES = tuple(decode_row(encode_row(row)) for row in (
-    Row("schema", (".x", 7), values.Schema("g", "TOY", "é\n", "l", (values.Used("n", ":.y:s", 3, 9),), type_name="t")),
-    Row("schema", (".", 1), values.Schema("g", "TOY", "", "l", (values.Used("n", "s", 3, 9),))),
+    Row("schema", (".x", 7), values.Schema("g", "TOY", "é\n", "l", (values.StoredReference("n", ":.y:s", 3, 9),), type_name="t")),
+    Row("schema", (".", 1), values.Schema("g", "TOY", "", "l", (values.StoredReference("n", "s", 3, 9),))),
     *(Row("version", (*_SUBJECT, 1, 4), values.Version(5, 7, "TOY", state=state, content="c", policy=values.PolicyValue()))
       for state in ("live", "soft", "hidden", "purged")),
     Row("version", (*_SUBJECT, 1, 5), values.Version(6, 8, "TOY")),
     Row("name", (*_SUBJECT, 1, "md5", "n"), values.Name(4)),
     Row("encoding", (*_SUBJECT, 2), values.Encoding(7, 1, 4)),
-    Row("subject", (*_SUBJECT,), values.Subject(1)),
-    Row("subject", (".x", "s"), values.Subject(1)),
+    Row("subject", (*_SUBJECT,), values.SubjectValue(1)),
+    Row("subject", (".x", "s"), values.SubjectValue(1)),
     Row("counter", ids_key("."), values.Counter(9)),
     Row("counter", types_key(_SUBJECT, 1, "TOY", ""), values.Counter(3)),
     Row("association", ("r", "topic", "s"), values.Association(":.x:s", "r", "ns", "k", guid="g")),
@@ -50,7 +50,7 @@ def _told() -> Iterator[str]:
         encoded: Encoded = encode_row(row)
         yield repr((ROW_FORMAT, encoded, read_row(encoded)[1], hash_of(row.key)))
         yield repr([(name, (*entry,), hash_of(entry)) for name, entry in index_entries(row)])
-        yield repr(counted(row))
+        yield repr(count_group(row))
 
 
 LEVEL = hashlib.sha256("\n".join(_told()).encode()).hexdigest()[:16]

@@ -100,9 +100,9 @@ def _mode(_request: object, body: bytes) -> a.ModeStored:
     return a.ModeStored(mode if isinstance(mode, str) else None)
 
 
-def _numbers(_request: object, body: bytes) -> a.Numbers:
+def _numbers(_request: object, body: bytes) -> a.VersionNumbers:
     told = msgspec.json.decode(body, type=list[int])
-    return a.Numbers(tuple(sorted(map(abs, told))), tuple(sorted(-number for number in told if number < 0)))
+    return a.VersionNumbers(tuple(sorted(map(abs, told))), tuple(sorted(-number for number in told if number < 0)))
 
 
 def _schema(request: Any, body: bytes) -> a.SchemaFound:
@@ -117,9 +117,9 @@ def _words(body: bytes) -> tuple[str, ...]:
     return tuple(msgspec.json.decode(body, type=list[str]))
 
 
-def _outcome(_request: object, body: bytes) -> a.Outcome:
+def _outcome(_request: object, body: bytes) -> a.CommandOutcome:
     told = msgspec.json.decode(body, type=OutcomeBody)
-    return a.Outcome(told.command, told.sequence, told.result, tuple(sorted(told.members.items())))
+    return a.CommandOutcome(told.command, told.sequence, told.result, tuple(sorted(told.members.items())))
 
 
 def _versions(request: q.ListSchemas, body: bytes) -> a.Versions:
@@ -128,8 +128,8 @@ def _versions(request: q.ListSchemas, body: bytes) -> a.Versions:
     return listed_of(bodies, aliases=request.aliases, associations=tied)
 
 
-def _settings(_request: object, body: bytes) -> a.Settings:
-    return a.Settings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
+def _settings(_request: object, body: bytes) -> a.ScopeSettings:
+    return a.ScopeSettings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
 
 
 def _made(_request: object, body: bytes) -> a.ContextMade:
@@ -152,14 +152,14 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.Derive: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
     q.Lookup: _version,
     q.Check: lambda _r, b: checked_of(msgspec.json.decode(b, type=CheckedBody)),
-    q.DeleteVersion: lambda _r, b: a.Deleted((msgspec.json.decode(b, type=int),)),
-    q.DeleteSubject: lambda _r, b: a.Deleted(_ints(b)),
+    q.DeleteVersion: lambda _r, b: a.DeletedVersions((msgspec.json.decode(b, type=int),)),
+    q.DeleteSubject: lambda _r, b: a.DeletedVersions(_ints(b)),
     q.SetConfig: _config,
     q.DeleteConfig: _config,
     q.SetMode: _mode,
     q.DeleteMode: _mode,
     q.MakeContext: _made,
-    q.DeleteContext: lambda _r, _b: a.Deleted(()),
+    q.DeleteContext: lambda _r, _b: a.DeletedVersions(()),
     q.GetSchema: _schema,
     q.GetGuid: _schema,
     q.GetGuidIds: _places,
@@ -170,12 +170,12 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.ListSchemas: _versions,
     q.ListSettings: _settings,
     q.UsesOf: _used,
-    q.ReferencedBy: lambda _r, b: a.Ids(_ints(b)),
+    q.ReferencedBy: lambda _r, b: a.SchemaIds(_ints(b)),
     q.GetConfig: _config,
     q.GetMode: _mode,
     t.ListAssociations: lambda _r, b: associations_of(msgspec.json.decode(b, type=list[AssociationBody])),
     t.Associate: lambda _r, b: resource_bound_of(msgspec.json.decode(b, type=ResourceBody)),
-    t.Dissociate: lambda _r, _b: a.Deleted(()),
+    t.Dissociate: lambda _r, _b: a.DeletedVersions(()),
     t.ChangeAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
     t.GetAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
     q.ListContexts: lambda _r, b: a.Contexts(_words(b)),

@@ -20,7 +20,7 @@ from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import associations as t
 from treaty.core import limits
 from treaty.core import requests as q
-from treaty.core.answers import Deleted
+from treaty.core.answers import DeletedVersions
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -107,7 +107,7 @@ def change_associations(past: Past, asking: Asking, request: t.ChangeAssociation
 
 def dissociate(past: Past, asking: Asking, request: t.Dissociate) -> Yes:
     events = _take_apart(past, asking, request.resource_id, request.type, request.kinds, cascade=request.cascade)
-    return Yes(() if request.dry_run else tuple(events), Deleted(()))
+    return Yes(() if request.dry_run else tuple(events), DeletedVersions(()))
 
 
 def _carry_out(

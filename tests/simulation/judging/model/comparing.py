@@ -7,7 +7,7 @@ from tests.simulation.judging.model.levels import word_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import FORMATS, Truth, answer
-from treaty.core.answers import Checked
+from treaty.core.answers import CompatibilityResult
 from treaty.core.compatibility_messages import (
     EXTERNAL_REFERENCE,
     OTHER_FORMAT,
@@ -134,13 +134,13 @@ def verdict(
     *,
     faults: tuple[Diagnostic, ...] = (),
     only: VersionNow | None = None,
-) -> Checked:
+) -> CompatibilityResult:
     """Whether a schema passes: against the versions that the policy names, or the `only` one; the first that fails ends
     it. Messages are given where the model is sure of each word, else none.
     """
     policy, config = bar.policy, bar.config
     if policy.deny and live:
-        return Checked(compatible=False, findings=(Finding("POLICY_DENIES", "", ""),))
+        return CompatibilityResult(compatible=False, findings=(Finding("POLICY_DENIES", "", ""),))
     first = _reserved(new, live[-1] if live else None) if config.validate_fields else []
     said = [Finding(one.rule, one.path, str(one), remedy=one.expected) for one in faults]
     failed, found = None, list[Finding]()
@@ -153,7 +153,7 @@ def verdict(
         if failed is not None:
             break
     if failed is None and not first and not said:
-        return Checked(compatible=True)
+        return CompatibilityResult(compatible=True)
     level = word_of(Level(policy.backward, policy.forward, policy.deny))
     fields = bool(config.validate_fields)
     tail = (
@@ -162,7 +162,9 @@ def verdict(
         else list_messages(failed, level=level, format=new.draft.format, validate_fields=fields)
     )
     middle = (format_finding(one, new.draft.format, reader="new", writer="old") for one in said)
-    return Checked(compatible=False, messages=() if first else (*middle, *tail), findings=(*first, *said, *found))
+    return CompatibilityResult(
+        compatible=False, messages=() if first else (*middle, *tail), findings=(*first, *said, *found)
+    )
 
 
 def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Diagnostic, ...]:

@@ -114,11 +114,11 @@ def same_answer(mine: Any, told: Any) -> bool:
         if not isinstance(told, t.AssociationResults) or len(told.results) != len(mine.results):
             return False
         return all(map(_same_entry, mine.results, told.results))
-    if isinstance(mine, answers.Checked):
+    if isinstance(mine, answers.CompatibilityResult):
         return _same_check(mine, told)
     if isinstance(mine, Answered):
         kind = "association-results" if isinstance(mine.answer, Entries) else tag_of(type(mine.answer))
-        return bool(told == answers.Outcome(mine.name[1], mine.sequence, kind, mine.members))
+        return bool(told == answers.CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))
     return bool(mine == told)
 
 
@@ -129,8 +129,8 @@ def _same_entry(mine: associating.Entry, told: t.AssociationResult) -> bool:
     return refused is not None and (refused.kind, refused.reason.rule) == (tag_of(mine.no.kind), mine.no.rule)
 
 
-def _same_check(mine: answers.Checked, told: Any) -> bool:
-    if not isinstance(told, answers.Checked) or told.compatible != mine.compatible:
+def _same_check(mine: answers.CompatibilityResult, told: Any) -> bool:
+    if not isinstance(told, answers.CompatibilityResult) or told.compatible != mine.compatible:
         return False
     places = [[(one.rule, one.path) for one in each.findings] for each in (mine, told)]
     return places[0] == places[1] and (not mine.messages or mine.messages == told.messages)

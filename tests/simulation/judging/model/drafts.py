@@ -23,7 +23,7 @@ from treaty.core.schema_engine import (
     RetagSchema,
     TagsFound,
 )
-from treaty.core.values import Schema, Used
+from treaty.core.values import Schema, StoredReference
 
 VERSION_PROPERTY = "confluent:version"
 
@@ -33,7 +33,7 @@ class ReadDraft:
     """A draft that is a valid schema."""
 
     draft: Draft
-    used: tuple[Used, ...]
+    used: tuple[StoredReference, ...]
     parsed: ParsedSchema
     meaning: ResolvedSchema
     """Of the canonical text."""
@@ -87,7 +87,7 @@ def guid_of(text: str, references: tuple[Reference, ...], metadata: Metadata | N
 # ---------------------------------------------------------------------------------------------------- references
 
 
-def follow(past: Past, parent: Subject, references: tuple[Reference, ...], visible: str) -> tuple[Used, ...]:
+def follow(past: Past, parent: Subject, references: tuple[Reference, ...], visible: str) -> tuple[StoredReference, ...]:
     """The versions that references name; an unqualified subject is one of the parent's context."""
     if len(references) > REFERENCES:
         raise No(TooLarge, "REFERENCES")
@@ -100,11 +100,11 @@ def follow(past: Past, parent: Subject, references: tuple[Reference, ...], visib
             there = select(past, subject_of(one.subject, parent.context), one.version, visible)
         except No:
             raise No(InvalidSchema, "REFERENCE_NOT_FOUND", path=f"/references/{one.name}") from None
-        used.append(Used(one.name, one.subject, there.number, there.schema_id))
+        used.append(StoredReference(one.name, one.subject, there.number, there.schema_id))
     return tuple(used)
 
 
-def bind(past: Past, context: str, used: tuple[Used, ...], depth: int = 1) -> tuple[ResolvedReference, ...]:
+def bind(past: Past, context: str, used: tuple[StoredReference, ...], depth: int = 1) -> tuple[ResolvedReference, ...]:
     """What references mean, and what those mean that they lead to."""
     if used and depth > REFERENCE_DEPTH:
         raise No(TooLarge, "REFERENCE_DEPTH")

@@ -28,7 +28,7 @@ def recall(past: Past, asking: Asking) -> Yes:
 
 
 def _again(past: Past, answer: Any, name: Name) -> Any:
-    if isinstance(answer, answers.Registered):
+    if isinstance(answer, answers.RegisteredVersion):
         return replace(answer, version=_version_again(past, answer.version, name))
     if isinstance(answer, t.ResourceBound):
         return _bound_again(past, answer, name)
@@ -67,7 +67,7 @@ def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
     members.pop("request", "")
     if row.sequence != sequence:
         return False
-    if isinstance(answer, answers.Registered):
+    if isinstance(answer, answers.RegisteredVersion):
         version = answer.version
         wanted = {
             "subject": version.subject,

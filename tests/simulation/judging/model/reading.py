@@ -126,7 +126,7 @@ def uses_of(past: Past, asking: Asking, request: q.UsesOf) -> Yes:
 def referenced_by(past: Past, asking: Asking, request: q.ReferencedBy) -> Yes:
     one = select(past, request.subject, request.version, "all")
     users = referring_versions(past, one, ("live", "soft") if request.deleted else ("live",))
-    return Yes((), answers.Ids(tuple(sorted({user.schema_id for user in users}))))
+    return Yes((), answers.SchemaIds(tuple(sorted({user.schema_id for user in users}))))
 
 
 # -------------------------------------------------------------------------------------------------------- versions
@@ -155,7 +155,7 @@ def list_versions(past: Past, asking: Asking, request: q.ListVersions) -> Yes:
     if not there:
         raise no_subject(request.subject)
     deleted = tuple(one.number for one in there if one.state != "live")
-    return Yes((), answers.Numbers(tuple(one.number for one in there), deleted))
+    return Yes((), answers.VersionNumbers(tuple(one.number for one in there), deleted))
 
 
 # ---------------------------------------------------------------------------------------------------------- drafts

@@ -31,7 +31,7 @@ from tests.simulation.judging.model.settings import (
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
 from treaty.core import requests as q
-from treaty.core.answers import Registered
+from treaty.core.answers import RegisteredVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, InvalidSetting, NotLatest, NotPermitted
 from treaty.core.schema import Draft, Metadata, RuleSet
@@ -78,7 +78,7 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
     _refuse_unexpected(case)
     there = _already_there(case)
     if there is not None:
-        return Yes((), Registered(describe(there), created=False))
+        return Yes((), RegisteredVersion(describe(there), created=False))
     _refuse_by_mode(case)
     if request.time >= 0:
         if not case.gives_ids:
@@ -262,7 +262,7 @@ def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet |
     if request.number <= 0 and request.schema_id < 0:
         match = same_version(case.live, new)
         if match is not None:
-            return Yes((), Registered(describe(match), created=False))
+            return Yes((), RegisteredVersion(describe(match), created=False))
     if not case.gives_ids and request.force is None:
         refuse_faults(request.subject, inspect(request.subject, new, case.policy))
         checked = verdict(past, new, case.live, Bar(case.policy, config))

@@ -3,7 +3,7 @@
 from functools import cache
 
 from tests.simulation.kafka.small.law import Law
-from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, Position, Prefix
+from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, AppendPrefix, Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 IDENTITY = bytes([1]) * 16
@@ -22,28 +22,28 @@ def _root(sequence: int) -> bytes:
 
 
 @cache
-def valid(first: int, length: int) -> Prefix:
+def valid(first: int, length: int) -> AppendPrefix:
     """The append that is valid there."""
     last = first + length - 1
     attempt = IDENTITY if first == 1 else bytes([last]) * 16
-    return Prefix(ENVELOPE_FORMAT, IDENTITY, attempt, digest(first - 1), first, length, digest(last), _root(last))
+    return AppendPrefix(ENVELOPE_FORMAT, IDENTITY, attempt, digest(first - 1), first, length, digest(last), _root(last))
 
 
 @cache
-def second(first: int, length: int) -> Prefix:
+def second(first: int, length: int) -> AppendPrefix:
     """An append that somebody else decided on the same place, and that came second: of another root."""
     identity = LATE if first == 1 else IDENTITY
-    return Prefix(ENVELOPE_FORMAT, identity, LATE, digest(first - 1), first, length, LATE * 2, LATE * 2)
+    return AppendPrefix(ENVELOPE_FORMAT, identity, LATE, digest(first - 1), first, length, LATE * 2, LATE * 2)
 
 
 @cache
-def stranger(first: int) -> Prefix:
+def stranger(first: int) -> AppendPrefix:
     """An append that was decided on another history."""
-    return Prefix(ENVELOPE_FORMAT, IDENTITY, STRANGER, STRANGER * 2, first, 1, STRANGER * 2, STRANGER * 2)
+    return AppendPrefix(ENVELOPE_FORMAT, IDENTITY, STRANGER, STRANGER * 2, first, 1, STRANGER * 2, STRANGER * 2)
 
 
 @cache
-def named(claim: Prefix, fold: int) -> NamedAppend:
+def named(claim: AppendPrefix, fold: int) -> NamedAppend:
     """An append that names a fold, or none (-1)."""
     return NamedAppend(claim, b"" if fold < 0 else told(fold))
 
@@ -72,7 +72,7 @@ def place(at: list[int], lengths: bytes, folded: int, *, inside: bool) -> Positi
     return Position(IDENTITY, at[folded] - part, digest(at[folded]), _root(at[folded]))
 
 
-def follow(law: Law, history: AppendHistory, claim: Prefix) -> RecordValidity:
+def follow(law: Law, history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     """Read a record as the law says."""
     verdict = law.judge(history, claim)
     if verdict is RecordValidity.VALID:

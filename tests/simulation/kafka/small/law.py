@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from treaty.core.commit import Position, Prefix
+from treaty.core.commit import AppendPrefix, Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, RecordValidity, choose_start
 
 Begin = Callable[..., tuple[Position, bytes] | None]
@@ -36,7 +36,7 @@ class Size:
 class Law:
     """The code under check. Planted bugs stand in its place."""
 
-    judge: Callable[[AppendHistory, Prefix], RecordValidity] = AppendHistory.check
+    judge: Callable[[AppendHistory, AppendPrefix], RecordValidity] = AppendHistory.check
     begin: Begin = choose_start
     inside: bool = False
     """Folds stand for all but the last commit of a chain."""

@@ -3,31 +3,31 @@
 from collections.abc import Mapping, Sequence
 
 from tests.simulation.kafka.small.law import RIGHT, Law, Size
-from treaty.core.commit import START, Position, Prefix
+from treaty.core.commit import START, AppendPrefix, Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 
-def _without_the_place(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def _without_the_place(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     verdict = RIGHT.judge(history, claim)
     return RecordValidity.STALE if verdict is RecordValidity.FORKED else verdict
 
 
-def _missing_loses(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def _missing_loses(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     verdict = RIGHT.judge(history, claim)
     return RecordValidity.STALE if verdict is RecordValidity.GAP else verdict
 
 
-def _by_sequence(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def _by_sequence(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     fits = claim.identity == history.tip.identity and claim.first == history.tip.sequence + 1
     return RecordValidity.VALID if fits else RIGHT.judge(history, claim)
 
 
-def _tails(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def _tails(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     late = claim.identity == history.tip.identity and claim.first <= history.tip.sequence < claim.last
     return RecordValidity.VALID if late else RIGHT.judge(history, claim)
 
 
-def _by_root(history: AppendHistory, claim: Prefix) -> RecordValidity:
+def _by_root(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     verdict = RIGHT.judge(history, claim)
     known = history.positions.get(claim.last)
     other = verdict is RecordValidity.STALE and known is not None and known[32:] != claim.root

@@ -48,7 +48,7 @@ def _of_another(row: Row) -> Row | None:
 
 def _to_come(row: Row) -> Row | None:
     """A subject, and all that carries its generation, of a commit that is to come."""
-    if isinstance(row.value, values.Subject):
+    if isinstance(row.value, values.SubjectValue):
         return replace(row, value=replace(row.value, generation=row.value.generation + 1_000))
     key = row.key
     if row.value is None or not isinstance(key, VersionKey | NameKey | CounterKey) or not key.generation:

@@ -11,13 +11,13 @@ from treaty.core.commit import (
     ENVELOPE_FORMAT,
     MAGIC,
     START,
+    AppendPrefix,
     Commit,
     EnvelopeError,
     Position,
-    Prefix,
+    is_undamaged,
     read_append,
     read_prefix,
-    undamaged,
 )
 from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
 from treaty.core.rows import Encoded
@@ -55,12 +55,12 @@ class ScannedRecord:
     """A record that was read: where it stood, what it claims, its bytes, and the address of its sender."""
 
     offset: int
-    claim: Prefix | SnapshotChunk | InvalidRecord
+    claim: AppendPrefix | SnapshotChunk | InvalidRecord
     value: Payload
     address: str = ""
 
 
-def read_claim(value: bytes | None) -> Prefix | SnapshotChunk | InvalidRecord:
+def read_claim(value: bytes | None) -> AppendPrefix | SnapshotChunk | InvalidRecord:
     """Read as little of a record as tells what it is; never fails."""
     if value is None:
         return InvalidRecord.FOREIGN
@@ -79,7 +79,7 @@ def read_claim(value: bytes | None) -> Prefix | SnapshotChunk | InvalidRecord:
 
 def _was_append(value: bytes) -> bool:
     """Return whether all but the magic and the format is an append of this format: a bit of those has changed."""
-    return undamaged(MAGIC + ENVELOPE_FORMAT.to_bytes(2, "big") + value[len(MAGIC) + 2 :])
+    return is_undamaged(MAGIC + ENVELOPE_FORMAT.to_bytes(2, "big") + value[len(MAGIC) + 2 :])
 
 
 class HistoryChangedError(Exception):
@@ -205,11 +205,11 @@ class ReaderState:
         else:
             self._add_append(found, claim)
 
-    def _add_append(self, found: ScannedRecord, claim: Prefix) -> None:
+    def _add_append(self, found: ScannedRecord, claim: AppendPrefix) -> None:
         before = self.history.tip
         validity = self.history.check(claim)
         known = claim.format == ENVELOPE_FORMAT
-        if known and not self._is_before_base(claim) and not undamaged(bytes(found.value)):
+        if known and not self._is_before_base(claim) and not is_undamaged(bytes(found.value)):
             raise LogDamagedError(
                 f"the append at offset {found.offset}, sequence {claim.first}, is damaged: restore the log from a dump"
             )
@@ -242,7 +242,7 @@ class ReaderState:
             self._on_snapshot_named(self.buffered[-1])
         self._trim()
 
-    def _is_before_base(self, claim: Prefix) -> bool:
+    def _is_before_base(self, claim: AppendPrefix) -> bool:
         """Whether a record may lie before the snapshot that was begun at, which stands for it whatever became of it."""
         base = self.base.sequence
         return base > 0 and self.tip.sequence == base and claim.last <= base

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from treaty.core import limits
-from treaty.core.commit import ENVELOPE_FORMAT, START, Prefix, read_prefix
+from treaty.core.commit import ENVELOPE_FORMAT, START, AppendPrefix, read_prefix
 from treaty.core.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.chunks import FORMAT, STATE_FILE_FORMAT, SnapshotChunk
 from treaty.log.kafka.multi_writer.reader_state import (
@@ -83,7 +83,7 @@ class RecordJournal:
         if isinstance(payload, bytes):
             self.in_memory += len(payload) + _OVERHEAD
         if chunk is None and isinstance(payload, SpooledBytes):
-            claim = 0 if isinstance(record.claim, Prefix) else _CLAIMS.index(record.claim)
+            claim = 0 if isinstance(record.claim, AppendPrefix) else _CLAIMS.index(record.claim)
             sender = self._addresses.setdefault(record.address, len(self._addresses))
             self._add_to_file(record.offset, payload.start, payload.size, sender, claim)
         else:
@@ -188,7 +188,7 @@ class _NamedAppends:
 
     def __iter__(self) -> Iterator[NamedAppend]:
         for one in self.journal:
-            if isinstance(one.claim, Prefix):
+            if isinstance(one.claim, AppendPrefix):
                 yield NamedAppend(one.claim, self.named.get(one.offset, b""))
 
 
@@ -201,14 +201,14 @@ def _choose_and_read(
     for one in records:
         if isinstance(one.claim, SnapshotChunk):
             gathered[one.claim.snapshot_digest].append(one.claim)
-        elif isinstance(one.claim, Prefix) and (pointer := read_pointer(one.value, one.claim)):
+        elif isinstance(one.claim, AppendPrefix) and (pointer := read_pointer(one.value, one.claim)):
             named[one.offset] = pointer
     state_files = [
         gathered.pop(snapshot_digest)
         for snapshot_digest in [*gathered]
         if gathered[snapshot_digest][0].format == STATE_FILE_FORMAT
     ]
-    appends = ((one.claim, one.value) for one in records if isinstance(one.claim, Prefix))
+    appends = ((one.claim, one.value) for one in records if isinstance(one.claim, AppendPrefix))
     stated = collect_stated_roots(appends, (chunks[0].position for chunks in gathered.values()))
     candidates = find_candidates(gathered, named.values(), stated, without)
     snapshot_digest = {offset: bytes.fromhex(pointer.snapshot_digest) for offset, pointer in named.items()}
@@ -244,7 +244,7 @@ def _make_missing_front_error(
                 f"the snapshot at sequence {chunks[0].position.sequence}", "format", chunks[0].format, FORMAT
             )
     for one in records:
-        if isinstance(one.claim, Prefix) and one.claim.format < ENVELOPE_FORMAT:
+        if isinstance(one.claim, AppendPrefix) and one.claim.format < ENVELOPE_FORMAT:
             return make_format_error(
                 f"the append at sequence {one.claim.first}", "envelope format", one.claim.format, ENVELOPE_FORMAT
             )

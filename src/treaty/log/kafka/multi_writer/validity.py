@@ -18,11 +18,11 @@ from treaty.core.commit import (
     NO_DIGEST,
     NO_ROOT,
     START,
+    AppendPrefix,
     EnvelopeError,
     Position,
-    Prefix,
+    is_undamaged,
     read_append,
-    undamaged,
 )
 from treaty.core.limits import SNAPSHOT_CHUNKS
 from treaty.core.values import SnapshotPointer
@@ -75,7 +75,7 @@ class AppendHistory:
         """The first sequence whose place is remembered."""
         return next(iter(self.positions))
 
-    def check(self, claim: Prefix) -> RecordValidity:
+    def check(self, claim: AppendPrefix) -> RecordValidity:
         """Say what a record is, after all records before it."""
         tip = self.tip
         if not tip.sequence:
@@ -94,14 +94,14 @@ class AppendHistory:
             return RecordValidity.FORKED
         return RecordValidity.STALE
 
-    def check_and_advance(self, claim: Prefix) -> RecordValidity:
+    def check_and_advance(self, claim: AppendPrefix) -> RecordValidity:
         """Check a record, and move on where it is valid."""
         validity = self.check(claim)
         if validity is RecordValidity.VALID:
             self.advance(claim)
         return validity
 
-    def advance(self, claim: Prefix) -> None:
+    def advance(self, claim: AppendPrefix) -> None:
         """Move on by a valid append."""
         self.tip = claim.position
         self.positions[claim.last] = claim.digest + claim.root
@@ -124,7 +124,7 @@ class AppendHistory:
             del self.positions[sequence]
 
 
-def _check_format(claim: Prefix) -> RecordValidity:
+def _check_format(claim: AppendPrefix) -> RecordValidity:
     if claim.format == ENVELOPE_FORMAT:
         return RecordValidity.VALID
     return RecordValidity.NEWER if claim.format > ENVELOPE_FORMAT else RecordValidity.OLDER
@@ -134,7 +134,7 @@ def _check_format(claim: Prefix) -> RecordValidity:
 class NamedAppend:
     """An append as the choice of a beginning sees it: what it claims, and the digest of the snapshot that it names (or b"")."""
 
-    claim: Prefix
+    claim: AppendPrefix
     snapshot_digest: bytes = b""
 
 
@@ -222,7 +222,7 @@ def find_candidates(
     return SnapshotCandidates(snapshots, rejected)
 
 
-def read_pointer(value: Payload, claim: Prefix) -> SnapshotPointer | None:
+def read_pointer(value: Payload, claim: AppendPrefix) -> SnapshotPointer | None:
     """The snapshot that an append names; None where it names none."""
     data = bytes(value)
     if POINTER_TRACE not in data:
@@ -236,10 +236,14 @@ def read_pointer(value: Payload, claim: Prefix) -> SnapshotPointer | None:
         return None
 
 
-def collect_stated_roots(claims: Iterable[tuple[Prefix, Payload]], wanted: Iterable[Position]) -> dict[bytes, bytes]:
+def collect_stated_roots(
+    claims: Iterable[tuple[AppendPrefix, Payload]], wanted: Iterable[Position]
+) -> dict[bytes, bytes]:
     """The roots that undamaged appends state at some positions, by their digests."""
     digests = {position.digest for position in wanted}
-    return {claim.digest: claim.root for claim, value in claims if claim.digest in digests and undamaged(bytes(value))}
+    return {
+        claim.digest: claim.root for claim, value in claims if claim.digest in digests and is_undamaged(bytes(value))
+    }
 
 
 def select_newest_state_files(

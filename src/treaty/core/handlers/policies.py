@@ -4,8 +4,8 @@ from dataclasses import fields
 from typing import NoReturn
 
 from treaty.core.answers import Config
-from treaty.core.law.settings import config_in_force, config_of, merged, own_value
-from treaty.core.law.versions import with_ordinal
+from treaty.core.handlers.settings import config_in_force, config_of, merge_config, own_value
+from treaty.core.handlers.versions import with_ordinal
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.policy import (
@@ -195,15 +195,15 @@ def created_config(view: View, subject: Subject, chosen: Config | None, engine: 
             f"Subject {subject} is there already, so it can't be made with a policy",
             path=CREATE_WITH,
             subject=str(subject),
-            old=_shown(config_in_force(view, Scope(*subject))),
-            new=_shown(chosen),
+            old=_format_config(config_in_force(view, Scope(*subject))),
+            new=_format_config(chosen),
             allowed="leave createWith.policy out; the config of the subject sets its policy",
         )
     scope = Scope(*subject)
     _refuse_other_members(chosen)
     refuse_bad_policy(view, scope, chosen, engine, CREATE_WITH)
     old = own_value(view, scope)
-    new = merged(old, chosen)
+    new = merge_config(old, chosen)
     if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in STORED):
         _refuse_other_config(subject, config_of(old), chosen)
     return new
@@ -227,13 +227,13 @@ def _refuse_other_config(subject: Subject, old: Config, chosen: Config) -> NoRet
         f"Subject {subject} has a config with another policy already, so it can't be made with this one",
         path=CREATE_WITH,
         subject=str(subject),
-        old=_shown(old),
-        new=_shown(chosen),
+        old=_format_config(old),
+        new=_format_config(chosen),
         allowed="leave createWith.policy out, or choose the policy of the config",
     )
 
 
-def _shown(config: Config) -> str:
+def _format_config(config: Config) -> str:
     """The members of a policy that a config names, in words."""
     level = config.exact_level or LEVELS.get(config.level or "")  # nobody has looked yet whether it is a word
     said = {

@@ -1,17 +1,19 @@
 """References: following them to the texts that they lead to."""
 
-from treaty.core.law.versions import schema_row, select
+from treaty.core.handlers.versions import schema_row, select
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, TooLarge
 from treaty.core.requests import LATEST, Visible
 from treaty.core.schema import Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.core.values import Schema, Used
+from treaty.core.values import Schema, StoredReference
 from treaty.core.view import View
 
 
-def follow(view: View, parent: Subject, references: tuple[Reference, ...], visible: Visible) -> tuple[Used, ...]:
+def follow(
+    view: View, parent: Subject, references: tuple[Reference, ...], visible: Visible
+) -> tuple[StoredReference, ...]:
     """Find the version that each reference names; -1 becomes the number it means now.
 
     Raises `InvalidSchema` where a member is missing or nothing is there that may be seen, `TooLarge` past the limit.
@@ -23,7 +25,7 @@ def follow(view: View, parent: Subject, references: tuple[Reference, ...], visib
     return tuple(_follow(view, parent, one, visible) for one in references)
 
 
-def _follow(view: View, parent: Subject, one: Reference, visible: Visible) -> Used:
+def _follow(view: View, parent: Subject, one: Reference, visible: Visible) -> StoredReference:
     for member, given in (("name", one.name), ("subject", one.subject), ("version", one.version)):
         if not given:
             raise InvalidSchema.of(
@@ -42,23 +44,25 @@ def _follow(view: View, parent: Subject, one: Reference, visible: Visible) -> Us
                 allowed=absent.reason.allowed and f"versions {absent.reason.allowed}",
             )
         ) from None
-    return Used(one.name, one.subject, version.number, version.schema_id)
+    return StoredReference(one.name, one.subject, version.number, version.schema_id)
 
 
 Followed = dict[tuple[str, int], tuple[ResolvedSchema, int]]
 """What stored schemas mean, and the links of the longest chain from there, by context and id."""
 
 
-def bindings(view: View, context: str, references: tuple[Used, ...]) -> tuple[ResolvedReference, ...]:
+def resolve_references(
+    view: View, context: str, references: tuple[StoredReference, ...]
+) -> tuple[ResolvedReference, ...]:
     """Return the meanings of stored references, each followed once. `context` is that of the schema that has them.
 
     Raises `TooLarge` where a chain of references is longer than the limit.
     """
-    return _bindings(view, context, references, {}, 1)[0]
+    return _resolve_references(view, context, references, {}, 1)[0]
 
 
-def _bindings(
-    view: View, context: str, references: tuple[Used, ...], known: Followed, depth: int
+def _resolve_references(
+    view: View, context: str, references: tuple[StoredReference, ...], known: Followed, depth: int
 ) -> tuple[tuple[ResolvedReference, ...], int]:
     """Return the bindings of references that are `depth` links away, and the links of the longest chain from here."""
     bound, longest = [], 0
@@ -68,7 +72,7 @@ def _bindings(
         if place not in known:
             _refuse_too_deep(depth)
             schema = schema_row(view, *place)
-            inner, links = _bindings(view, target.context, schema.references, known, depth + 1)
+            inner, links = _resolve_references(view, target.context, schema.references, known, depth + 1)
             known[place] = (ResolvedSchema(schema.format, schema.text, inner), links)
         meaning, links = known[place]
         _refuse_too_deep(depth + links)
@@ -84,6 +88,6 @@ def _refuse_too_deep(depth: int) -> None:
         )
 
 
-def meaning_of(view: View, context: str, schema: Schema) -> ResolvedSchema:
+def resolve_schema(view: View, context: str, schema: Schema) -> ResolvedSchema:
     """Return what a stored schema means."""
-    return ResolvedSchema(schema.format, schema.text, bindings(view, context, schema.references))
+    return ResolvedSchema(schema.format, schema.text, resolve_references(view, context, schema.references))

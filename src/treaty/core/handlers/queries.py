@@ -6,13 +6,13 @@ from itertools import chain
 
 from treaty.core import answers, requests
 from treaty.core.command import Command, Decision
-from treaty.core.law.tagging import tags_told
-from treaty.core.law.uses import is_used, referrers, versions_of
-from treaty.core.law.versions import (
+from treaty.core.handlers.extras import describe_tags
+from treaty.core.handlers.uses import is_used, referrers, versions_of
+from treaty.core.handlers.versions import (
     STATES,
     Kept,
     as_sent,
-    found,
+    describe_version,
     has_version,
     newest_first,
     no_subject,
@@ -34,9 +34,9 @@ def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaE
     """Tell a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
     request = command.request
     key = _schema_key(view, request.schema_id, request.subject)
-    told = _told(view, key, request.subject)
+    told = _describe_schema(view, key, request.subject)
     if request.find_tags:
-        told = replace(told, tags=tags_told(view, key.context, key.id, engine, request.find_tags))
+        told = replace(told, tags=describe_tags(view, key.context, key.id, engine, request.find_tags))
     if request.max_id:
         highest = view.get(COUNTER, ids_key(key.context))
         told = replace(told, max_id=highest.highest if highest else 0)
@@ -57,9 +57,9 @@ def _contexts(view: View, subject: Subject | None) -> Iterator[str]:
         yield from (one.context for one in same_name_elsewhere(view, subject) if has_version(view, one))
 
 
-def _told(view: View, key: SchemaKey, subject: Subject | None) -> answers.SchemaFound:
+def _describe_schema(view: View, key: SchemaKey, subject: Subject | None) -> answers.SchemaFound:
     schema = schema_row(view, *key)
-    use = _use_to_tell(view, key, subject)
+    use = _find_use(view, key, subject)
     return answers.SchemaFound(
         schema_id=key.id,
         guid=schema.guid,
@@ -76,7 +76,7 @@ def _told(view: View, key: SchemaKey, subject: Subject | None) -> answers.Schema
     )
 
 
-def _use_to_tell(view: View, key: SchemaKey, subject: Subject | None) -> Kept | None:
+def _find_use(view: View, key: SchemaKey, subject: Subject | None) -> Kept | None:
     """The use in the named subject if there is one, else the first: live ones before deleted ones."""
     heads: list[Key] = [(key.context, subject.name), ()] if subject is not None and subject.name else [()]
     candidates = (versions_of(view, key, (state,), head) for head in heads for state in STATES["all"])
@@ -89,7 +89,7 @@ def get_guid(view: View, command: Command[requests.GetGuid], engine: SchemaEngin
     key = next(view.find(SCHEMA_EVERYWHERE, (request.guid,)), None)
     if key is None:
         raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {request.guid} not found", version=request.guid)
-    return Decision((), replace(_told(view, key, None), subject="", number=0))
+    return Decision((), replace(_describe_schema(view, key, None), subject="", number=0))
 
 
 def get_guid_ids(view: View, command: Command[requests.GetGuidIds], engine: SchemaEngine) -> Decision[answers.GuidIds]:
@@ -108,9 +108,9 @@ def get_version(
     request = command.request
     visible: requests.Visible = "all" if request.deleted else "live"
     subject = at_home(view, request.subject, visible)
-    told = found(view, select(view, subject, request.version, visible))
+    told = describe_version(view, select(view, subject, request.version, visible))
     if request.find_tags:
-        told = replace(told, tags=tags_told(view, subject.context, told.schema_id, engine, request.find_tags))
+        told = replace(told, tags=describe_tags(view, subject.context, told.schema_id, engine, request.find_tags))
     return Decision((), told)
 
 
@@ -131,7 +131,7 @@ def find_version(
         raise no_subject(request.subject)
     wanted = set(request.properties)
     for one in newest_first(view, request.subject, visible):
-        told = found(view, one)
+        told = describe_version(view, one)
         if told.metadata is not None and wanted <= set(told.metadata.properties):
             return Decision((), told)
     raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(request.subject))
@@ -139,7 +139,7 @@ def find_version(
 
 def list_versions(
     view: View, command: Command[requests.ListVersions], engine: SchemaEngine
-) -> Decision[answers.Numbers]:
+) -> Decision[answers.VersionNumbers]:
     """List the version numbers of a subject."""
     request = command.request
     subject = at_home(view, request.subject, request.visible)
@@ -147,7 +147,7 @@ def list_versions(
     if not versions:
         raise no_subject(request.subject)
     deleted = tuple(number for number, state in versions if state != "live")
-    return Decision((), answers.Numbers(tuple(number for number, _ in versions), deleted))
+    return Decision((), answers.VersionNumbers(tuple(number for number, _ in versions), deleted))
 
 
 def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine) -> Decision[answers.Uses]:
@@ -158,15 +158,19 @@ def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine)
     return Decision((), answers.Uses(tuple(sorted((str(subject_of_key(use)), one.number) for use, one in there))))
 
 
-def referenced_by(view: View, command: Command[requests.ReferencedBy], engine: SchemaEngine) -> Decision[answers.Ids]:
+def referenced_by(
+    view: View, command: Command[requests.ReferencedBy], engine: SchemaEngine
+) -> Decision[answers.SchemaIds]:
     """List the ids of schemas that refer to a version."""
     request = command.request
     one = select(view, request.subject, request.version, "all")
     ids = sorted({key.id for key in referrers(view, one[0], "all" if request.deleted else "live")})
-    return Decision((), answers.Ids(tuple(ids)))
+    return Decision((), answers.SchemaIds(tuple(ids)))
 
 
-def get_outcome(view: View, command: Command[requests.GetOutcome], engine: SchemaEngine) -> Decision[answers.Outcome]:
+def get_outcome(
+    view: View, command: Command[requests.GetOutcome], engine: SchemaEngine
+) -> Decision[answers.CommandOutcome]:
     """Tell what became of a command."""
     request = command.request
     principal = command.principal if request.principal is None else request.principal
@@ -178,4 +182,4 @@ def get_outcome(view: View, command: Command[requests.GetOutcome], engine: Schem
             version=request.command_id,
             allowed="the principal who sent it, or an administrator who names that one",
         )
-    return Decision((), answers.Outcome(request.command_id, value.sequence, value.kind, value.members))
+    return Decision((), answers.CommandOutcome(request.command_id, value.sequence, value.kind, value.members))

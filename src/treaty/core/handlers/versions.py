@@ -23,7 +23,7 @@ from treaty.core.state_tables import (
     SchemaKey,
     VersionKey,
 )
-from treaty.core.values import Schema, Used, Version
+from treaty.core.values import Schema, StoredReference, Version
 from treaty.core.view import View, subject_span
 
 Kept = tuple[VersionKey, Version]
@@ -35,13 +35,13 @@ TOLD_NUMBERS = 10
 """Numbers of versions that are told where one is missing: the highest ones."""
 
 
-def kept(view: View, subject: Subject) -> list[Kept]:
+def stored_versions(view: View, subject: Subject) -> list[Kept]:
     """Return every version row of a subject, hidden ones too, by ordinal."""
     rows = ((key, view.get(VERSION, key)) for key in view.find(VERSION_BY_SUBJECT, subject))
     return [(key, value) for key, value in rows if value is not None]
 
 
-def shown(view: View, subject: Subject, visible: Visible = "live") -> list[Kept]:
+def visible_versions(view: View, subject: Subject, visible: Visible = "live") -> list[Kept]:
     """Return all versions that may be seen, by number."""
     return [*rows_of(view, _entries(view, subject, visible))]
 
@@ -81,7 +81,7 @@ def highest_number(view: View, subject: Subject) -> int:
     return max((_number(entry) for entry in last if entry is not None), default=0)
 
 
-def numbered(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept | None:
+def version_with_number(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept | None:
     """Return the version with a number, if it may be seen."""
     for state in STATES[visible]:
         for entry in view.walk(VERSION_BY_NUMBER, (state, *subject, number), (state, *subject, number + 1)):
@@ -173,7 +173,11 @@ def select(view: View, subject: Subject, number: int, visible: Visible = "live")
             new=str(number),
             allowed="1 to 2^31-1, latest",
         )
-    one = latest_version(view, subject, visible) if number == LATEST else numbered(view, subject, number, visible)
+    one = (
+        latest_version(view, subject, visible)
+        if number == LATEST
+        else version_with_number(view, subject, number, visible)
+    )
     if one is not None:
         return one
     newest = [_number(entry) for entry in islice(_entries(view, subject, visible, reverse=True), TOLD_NUMBERS)]
@@ -200,12 +204,12 @@ def schema_row(view: View, context: str, schema_id: int) -> Schema:
     return value
 
 
-def as_sent(references: Iterable[Used]) -> tuple[Reference, ...]:
+def as_sent(references: Iterable[StoredReference]) -> tuple[Reference, ...]:
     """Return stored references as their sender wrote them."""
     return tuple(Reference(one.name, one.subject, one.version) for one in references)
 
 
-def found(view: View, one: Kept) -> VersionFound:
+def describe_version(view: View, one: Kept) -> VersionFound:
     """Return what is told of a version."""
     key, version = one
     schema = schema_row(view, key.context, version.schema_id)

@@ -1,27 +1,28 @@
-"""Where a new version goes: its number, its ordinal, its schema id, and all rows of its commit."""
+"""Where a new version goes: its schema id, its number, its ordinal, and all rows of its commit."""
 
 import hashlib
 from dataclasses import replace
 
 from treaty.core import limits
-from treaty.core.answers import Forced, Registered, VersionFound
+from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
+from treaty.core.authorized_view import AuthorizedView
 from treaty.core.command import Command, Decision
-from treaty.core.law.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
-from treaty.core.law.ids import id_counter, next_id, raised, refuse_far_id
-from treaty.core.law.schemas import Read
-from treaty.core.law.settings import scope_key
-from treaty.core.law.uses import Going, is_used, referrers, refuse_if_used, remove_versions, with_hidden
-from treaty.core.law.versions import Kept, as_sent, highest_number, numbered, with_schema
+from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
+from treaty.core.handlers.schemas import ParsedDraft
+from treaty.core.handlers.settings import scope_key
+from treaty.core.handlers.uses import GoingRows, is_used, referrers, refuse_if_used, remove_versions, with_hidden
+from treaty.core.handlers.versions import Kept, as_sent, highest_number, version_with_number, with_schema
+from treaty.core.limits import ID_GAP
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
-from treaty.core.requests import Creation, Register, Scope
+from treaty.core.requests import Register, Scope, SubjectCreation
 from treaty.core.rows import Row, make_row
-from treaty.core.seen import Seen
 from treaty.core.state_tables import (
     CONFIG,
     CONTENT,
     CONTEXT,
     COUNTER,
+    IDS_SPARED,
     NAME,
     SCHEMA,
     SCHEMA_BY_GUID,
@@ -37,9 +38,57 @@ from treaty.core.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.values import ConfigValue, Content, Context, Counter, Name, PolicyValue, Schema, Version
-from treaty.core.values import Subject as SubjectValue
+from treaty.core.values import ConfigValue, Content, Context, Counter, Name, PolicyValue, Schema, SubjectValue, Version
 from treaty.core.view import View
+
+
+def id_counter(view: View, context: str) -> Counter:
+    """Return the counter of a context's ids."""
+    return view.get(COUNTER, ids_key(context)) or Counter(0)
+
+
+def next_id(view: View, context: str) -> int:
+    """Return the id that the next new schema of a context gets. Raises `TooLarge` where none is left."""
+    counter = id_counter(view, context)
+    schema_id = _highest(view, counter) + 1
+    for low, high in counter.reserved:
+        if low <= schema_id <= high:
+            schema_id = high + 1
+    while view.get(SCHEMA, SchemaKey(context, schema_id)) is not None:  # a counter that was lowered in another way
+        schema_id += 1
+    if schema_id > limits.COUNTER:
+        raise TooLarge.of("COUNTER", "counter ids is used up", allowed=f"at most {limits.COUNTER}")
+    return schema_id
+
+
+def _highest(view: View, counter: Counter) -> int:
+    spared = view.get(COUNTER, IDS_SPARED)
+    return max(counter.highest, spared.highest if spared else 0)
+
+
+def raise_counter(counter: Counter, schema_id: int) -> Counter:
+    """Return the counter after an id was given: it only rises, and a reserved id does not raise it."""
+    if schema_id <= counter.highest or any(low <= schema_id <= high for low, high in counter.reserved):
+        return counter
+    return replace(counter, highest=schema_id)
+
+
+def refuse_far_id(view: View, context: str, schema_id: int) -> None:
+    """Raise `TooLarge` for an id that an importer gives and that would use up too many below it."""
+    if schema_id > limits.COUNTER:
+        raise TooLarge.of("COUNTER", f"schema id {schema_id}", allowed=f"at most {limits.COUNTER}")
+    counter = id_counter(view, context)
+    highest = _highest(view, counter)
+    if schema_id > highest + ID_GAP and not any(low <= schema_id <= high for low, high in counter.reserved):
+        raise TooLarge.of(
+            "ID_GAP",
+            f"schema id {schema_id} lies more than {ID_GAP} above {highest}, the highest one of context {context}, and all "
+            "between would be used up",
+            path="/id",
+            old=str(highest),
+            new=str(schema_id),
+            allowed=f"at most {highest + ID_GAP}; or raise highestId of the context first, with PUT /treaty/contexts/:{context}:",
+        )
 
 
 def next_number(view: View, subject: Subject) -> int:
@@ -50,12 +99,12 @@ def next_number(view: View, subject: Subject) -> int:
 def new_version(
     view: View,
     command: Command[Register],
-    new: Read,
+    new: ParsedDraft,
     *,
     imported: bool,
     policy: PolicyValue,
     made: ConfigValue | None = None,
-) -> Decision[Registered]:
+) -> Decision[RegisteredVersion]:
     """Return the commit that makes a schema a version of its subject, and the answer.
 
     `made` is the config row that the subject is made with; it has then no row of its own yet, or one that this completes.
@@ -67,7 +116,7 @@ def new_version(
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.parsed.type_name)
     ordinal, type_version = _next(view, ordinals), _next(view, types)
-    removed = _replaced(view, request.subject, number) if imported else []
+    removed = _find_replaced(view, request.subject, number) if imported else []
     vanishing = [] if schema_rows else _vanishing(view, request.subject, schema_id, removed)  # a new one has no version
     removed += make_room(view, request.subject, removed, ordinal)
     content = _content(new)
@@ -78,7 +127,7 @@ def new_version(
         type_name=new.parsed.type_name,
         type_version=type_version,
         content=content.sha256 if content else "",
-        forced=Forced(request.force.who, request.force.why) if request.force else None,
+        forced=ForcedRegistration(request.force.who, request.force.why) if request.force else None,
         imported=imported,
         policy=policy,
         properties=request.properties,
@@ -91,16 +140,16 @@ def new_version(
         *schema_rows,
         *vanishing,
         *remove_versions(view, removed, spare_schema=schema_id),
-        *((make_row(CONTENT, content, Content(_sent(new))),) if content else ()),
+        *((make_row(CONTENT, content, Content(_encode_text(new))),) if content else ()),
         make_row(VERSION, key, version),
         make_row(COUNTER, ordinals, Counter(ordinal)),
         make_row(COUNTER, types, Counter(type_version)),
         *_names(view, request, generation, ordinal),
     )
-    return Decision(rows, Registered(_told(request, new, version, ordinal), created=True))
+    return Decision(rows, RegisteredVersion(_describe_new(request, new, version, ordinal), created=True))
 
 
-def _told(request: Register, new: Read, version: Version, ordinal: int) -> VersionFound:
+def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int) -> VersionFound:
     return VersionFound(
         subject=str(request.subject),
         number=version.number,
@@ -145,7 +194,7 @@ def _next(view: View, key: CounterKey) -> int:
     return number
 
 
-def _schema(view: View, command: Command[Register], new: Read) -> tuple[int, tuple[Row, ...]]:
+def _schema(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
     """Return the schema id, and the rows that make it where it is new in this context."""
     request = command.request
     context = request.subject.context
@@ -162,7 +211,7 @@ def _schema(view: View, command: Command[Register], new: Read) -> tuple[int, tup
     key, counter = ids_key(context), id_counter(view, context)
     if request.schema_id < 0:
         for same in view.find(SCHEMA_BY_GUID, (context, new.guid)):
-            if _means_the_same(view, same, value):
+            if _is_same_schema(view, same, value):
                 return same.id, ()
         refuse_new_schema(view, request.subject)
         schema_id = next_id(view, context)
@@ -185,27 +234,27 @@ def _schema(view: View, command: Command[Register], new: Read) -> tuple[int, tup
     refuse_new_schema(view, request.subject)
     return request.schema_id, (
         make_row(SCHEMA, chosen, value),
-        make_row(COUNTER, key, raised(counter, request.schema_id)),
+        make_row(COUNTER, key, raise_counter(counter, request.schema_id)),
     )
 
 
 def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> bool:
     """Whether who asks may read some version of a schema; that its id is taken they are told in any case."""
-    return command.access is None or is_used(Seen(view, command.access), schema)
+    return command.access is None or is_used(AuthorizedView(view, command.access), schema)
 
 
-def _means_the_same(view: View, key: SchemaKey, value: Schema) -> bool:
+def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:
     """A guid covers subject and number of a reference, not what stands there: after a purge it may be another schema."""
     there = view.get(SCHEMA, key)
     return there is not None and there.references == value.references
 
 
-def _replaced(view: View, subject: Subject, number: int) -> list[Kept]:
+def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
     """The version whose place an imported one takes, because it has its number, and those that go with it."""
-    there = numbered(view, subject, number, "all")
+    there = version_with_number(view, subject, number, "all")
     if there is None:
         return []
-    refuse_if_used(view, VERSION, there[0], Going())
+    refuse_if_used(view, VERSION, there[0], GoingRows())
     return with_hidden(view, there)
 
 
@@ -218,16 +267,16 @@ def _vanishing(view: View, subject: Subject, schema_id: int, removed: list[Kept]
     ]
 
 
-def _content(new: Read) -> ContentKey | None:
+def _content(new: ParsedDraft) -> ContentKey | None:
     """The key of the bytes as they were sent; None where they are the canonical text."""
-    return None if new.draft.text == new.parsed.canonical else ContentKey(hashlib.sha256(_sent(new)).hexdigest())
+    return None if new.draft.text == new.parsed.canonical else ContentKey(hashlib.sha256(_encode_text(new)).hexdigest())
 
 
-def _sent(new: Read) -> bytes:
+def _encode_text(new: ParsedDraft) -> bytes:
     return new.draft.text.encode("utf-8", "surrogatepass")
 
 
-def _home(view: View, subject: Subject, creation: Creation) -> tuple[tuple[Row, ...], int]:
+def _home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[tuple[Row, ...], int]:
     """Rows for a context and a subject that are not there yet, and the generation of the subject."""
     rows: list[Row] = []
     if view.get(CONTEXT, ContextKey(subject.context)) is None:

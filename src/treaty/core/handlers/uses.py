@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Literal
 
 from treaty.core import state_tables as t
-from treaty.core.law.versions import STATES, Kept, schema_row, subject_of_key, with_schema
+from treaty.core.handlers.versions import STATES, Kept, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
 from treaty.core.refusals import Referenced, Refusal, SubjectAssociated
 from treaty.core.requests import Visible
@@ -26,7 +26,7 @@ Effect = Literal["refuses", "goes along", "keeps alive", "needs force"]
 
 
 @dataclass(frozen=True, slots=True)
-class Going:
+class GoingRows:
     """What goes together, and which users count."""
 
     versions: frozenset[t.VersionKey] = frozenset()
@@ -43,19 +43,19 @@ class Use:
     user: t.AnyTable
     of: t.AnyTable
     effect: Effect
-    users: Callable[[View, Any, Going], Iterator[Any]]
+    users: Callable[[View, Any, GoingRows], Iterator[Any]]
     """Keys of the rows that need the row with a key, and do not go with it, one by one."""
-    refusal: Callable[[View, Any, Any, Going], Refusal] | None = None
+    refusal: Callable[[View, Any, Any, GoingRows], Refusal] | None = None
     """What a user that refuses says, from the key that it needs and its own."""
 
 
-def users_of(view: View, table: t.AnyTable, key: Key, effect: Effect, going: Going) -> Iterator[tuple[Use, Any]]:
+def users_of(view: View, table: t.AnyTable, key: Key, effect: Effect, going: GoingRows) -> Iterator[tuple[Use, Any]]:
     """Return who needs a row and has this effect, one by one, in the order in which uses are declared."""
     declared = (use for use in USES if use.of is table and use.effect == effect)
     return ((use, user) for use in declared for user in use.users(view, key, going))
 
 
-def refuse_if_used(view: View, table: t.AnyTable, key: Key, going: Going) -> None:
+def refuse_if_used(view: View, table: t.AnyTable, key: Key, going: GoingRows) -> None:
     """Raise the refusal of the first user who refuses that a row goes."""
     for use, user in users_of(view, table, key, "refuses", going):
         assert use.refusal is not None, "who refuses says why"
@@ -64,7 +64,7 @@ def refuse_if_used(view: View, table: t.AnyTable, key: Key, going: Going) -> Non
 
 def is_needed(view: View, key: t.VersionKey) -> bool:
     """Tell whether somebody refers to a version, or its going needs force."""
-    everything = Going()
+    everything = GoingRows()
     return any(any(users_of(view, t.VERSION, key, effect, everything)) for effect in ("needs force", "refuses"))
 
 
@@ -96,7 +96,7 @@ def _refers_to(view: View, user: t.SchemaKey, key: t.VersionKey, version: Versio
     )
 
 
-def _referring_versions(view: View, key: t.VersionKey, going: Going) -> Iterator[t.VersionKey]:
+def _referring_versions(view: View, key: t.VersionKey, going: GoingRows) -> Iterator[t.VersionKey]:
     """The first version of each schema that refers to a version, unless all of them are in subjects that go."""
     for schema in referrers(view, key, going.visible):
         users = version_keys_of(view, schema, STATES[going.visible])
@@ -105,7 +105,7 @@ def _referring_versions(view: View, key: t.VersionKey, going: Going) -> Iterator
             yield outside
 
 
-def _referenced(view: View, key: t.VersionKey, user: t.VersionKey, _going: Going) -> Referenced:
+def _referenced_error(view: View, key: t.VersionKey, user: t.VersionKey, _going: GoingRows) -> Referenced:
     subject, number, by = subject_of_key(key), _version(view, key).number, _version(view, user)
     return Referenced.of(
         "REFERENCED",
@@ -143,14 +143,14 @@ def is_used(view: View, schema: t.SchemaKey, states: tuple[str, ...] = t.USED_ST
     return any(any(view.find(t.VERSION_BY_SCHEMA, (state, *schema))) for state in states)
 
 
-def _staying(keys: Iterator[t.VersionKey], going: Going) -> Iterator[t.VersionKey]:
+def _drop_going(keys: Iterator[t.VersionKey], going: GoingRows) -> Iterator[t.VersionKey]:
     return (key for key in keys if key not in going.versions)
 
 
 # ----------------------------------------------------------------------------------------------------- associations
 
 
-def associated(subject: Subject) -> SubjectAssociated:
+def subject_associated(subject: Subject) -> SubjectAssociated:
     """Return the refusal of what an association of the subject stands in the way of."""
     return SubjectAssociated.of(
         "SUBJECT_ASSOCIATED",
@@ -160,7 +160,7 @@ def associated(subject: Subject) -> SubjectAssociated:
     )
 
 
-def _counters_of(view: View, subject: Subject, _going: Going) -> Iterator[t.CounterKey]:
+def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.CounterKey]:
     walks = (view.walk(t.COUNTER_OF_SUBJECT, *subject_span(kind, *subject)) for kind in t.KINDS_OF_SUBJECT)
     return (t.CounterKey(*entry) for entry in chain.from_iterable(walks))  # a state file gives plain tuples
 
@@ -168,13 +168,13 @@ def _counters_of(view: View, subject: Subject, _going: Going) -> Iterator[t.Coun
 USES: tuple[Use, ...] = (
     Use(t.NAME, t.VERSION, "goes along", lambda view, key, _: view.find(t.NAME_BY_VERSION, key)),
     Use(t.ENCODING, t.VERSION, "needs force", lambda view, key, _: view.find(t.ENCODING_BY_VERSION, key)),
-    Use(t.VERSION, t.VERSION, "refuses", _referring_versions, _referenced),
-    Use(t.VERSION, t.CONTENT, "keeps alive", lambda view, key, going: _staying(view.find(t.VERSION_BY_CONTENT, key), going)),
-    Use(t.VERSION, t.SCHEMA, "keeps alive", lambda view, key, going: _staying(version_keys_of(view, key), going)),
+    Use(t.VERSION, t.VERSION, "refuses", _referring_versions, _referenced_error),
+    Use(t.VERSION, t.CONTENT, "keeps alive", lambda view, key, going: _drop_going(view.find(t.VERSION_BY_CONTENT, key), going)),
+    Use(t.VERSION, t.SCHEMA, "keeps alive", lambda view, key, going: _drop_going(version_keys_of(view, key), going)),
     Use(t.COUNTER, t.SUBJECT, "goes along", _counters_of),
     Use(
         t.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(t.ASSOCIATION_BY_SUBJECT, key),
-        lambda _view, subject, _user, _going: associated(subject),
+        lambda _view, subject, _user, _going: subject_associated(subject),
     ),
 )  # fmt: skip
 """Every use. A later kind of user declares its own here, and is asked wherever a row goes."""
@@ -195,7 +195,7 @@ def remove_version(view: View, one: Kept) -> list[Row]:
 
 def remove_subject(view: View, subject: Subject) -> list[Row]:
     """Return the tombstones for a subject whose versions are all removed: its row, and what goes along with it."""
-    along = users_of(view, t.SUBJECT, subject, "goes along", Going(subjects=frozenset((subject,))))
+    along = users_of(view, t.SUBJECT, subject, "goes along", GoingRows(subjects=frozenset((subject,))))
     return [make_tombstone(t.SUBJECT, subject), *(make_tombstone(use.user, key) for use, key in along)]
 
 
@@ -204,17 +204,17 @@ def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) 
 
     A schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
     """
-    going = Going(frozenset(key for key, _ in versions))
+    going = GoingRows(frozenset(key for key, _ in versions))
     rows = [make_tombstone(t.VERSION, key) for key, _ in versions]
     for gone in sorted(going.versions):
         along = users_of(view, t.VERSION, gone, "goes along", going)
         rows.extend(make_tombstone(use.user, key) for use, key in along)
     contents = {t.ContentKey(version.content) for _, version in versions if version.content}
     schemas = {t.SchemaKey(key.context, one.schema_id) for key, one in versions if one.schema_id != spare_schema}
-    return [*rows, *_unused(view, t.CONTENT, contents, going), *_unused(view, t.SCHEMA, schemas, going)]
+    return [*rows, *_delete_unused(view, t.CONTENT, contents, going), *_delete_unused(view, t.SCHEMA, schemas, going)]
 
 
-def _unused(view: View, table: t.AnyTable, keys: set[Any], going: Going) -> list[Row]:
+def _delete_unused(view: View, table: t.AnyTable, keys: set[Any], going: GoingRows) -> list[Row]:
     return [
         make_tombstone(table, key) for key in sorted(keys) if not any(users_of(view, table, key, "keeps alive", going))
     ]

@@ -167,18 +167,18 @@ def refuse_if_readonly(view: View, scope: Scope) -> None:
     if mode.startswith("READONLY"):
         raise NotPermitted.of(
             "MODE_READONLY",
-            f"Subject {_shown(scope)} in context {scope.context} is in read-only mode",
-            subject=_shown(scope),
+            f"Subject {_format_scope(scope)} in context {scope.context} is in read-only mode",
+            subject=_format_scope(scope),
             old=mode,
             allowed="set the mode to READWRITE first",
         )
 
 
-def _shown(scope: Scope) -> str:
+def _format_scope(scope: Scope) -> str:
     return "null" if scope.name is None else str(Subject(scope.context, scope.name))
 
 
-def merged(old: ConfigValue | None, change: Config, clear: Iterable[str] = ()) -> ConfigValue:
+def merge_config(old: ConfigValue | None, change: Config, clear: Iterable[str] = ()) -> ConfigValue:
     """Return the old config with the members that `change` sets, and without those that `clear` names.
 
     A word that is already the one of the old level leaves the level as it is: the word may stand for a stricter one, and

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from treaty.core import limits
-from treaty.core.answers import ContextMade, Contexts, Deleted
+from treaty.core.answers import ContextMade, Contexts, DeletedVersions
 from treaty.core.command import Command, Decision
-from treaty.core.law.capacity import refuse_new_context
-from treaty.core.law.ids import id_counter
-from treaty.core.law.settings import IMPORTING, mode_in_force, refuse_if_readonly, remove_settings
+from treaty.core.handlers.capacity import refuse_new_context
+from treaty.core.handlers.numbering import id_counter
+from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly, remove_settings
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject_of
 from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge
@@ -63,7 +63,7 @@ def _refuse_bad_context(context: str) -> None:
         )
 
 
-def delete_context(view: View, command: Command[DeleteContext], engine: SchemaEngine) -> Decision[Deleted]:
+def delete_context(view: View, command: Command[DeleteContext], engine: SchemaEngine) -> Decision[DeletedVersions]:
     """Forget a context without subjects, and its settings. One that is not there is forgotten already; the default one is
     always there, and what is set at it holds for all.
     """
@@ -78,11 +78,11 @@ def delete_context(view: View, command: Command[DeleteContext], engine: SchemaEn
         )
     refuse_if_readonly(view, Scope(context))
     if context == DEFAULT_CONTEXT:
-        return Decision((), Deleted(()))
+        return Decision((), DeletedVersions(()))
     key = ContextKey(context)
     rows = [make_tombstone(CONTEXT, key)] if view.get(CONTEXT, key) is not None else []
     rows.extend(remove_settings(view, Scope(context)))
-    return Decision(tuple(rows), Deleted(()))
+    return Decision(tuple(rows), DeletedVersions(()))
 
 
 def list_contexts(view: View, command: Command[ListContexts], engine: SchemaEngine) -> Decision[Contexts]:

@@ -18,7 +18,7 @@ from treaty.core.associations import (
     ResourceBound,
 )
 from treaty.core.command import Command, Decision
-from treaty.core.law.versions import found, shown
+from treaty.core.handlers.versions import describe_version, visible_versions
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED, COUNTER
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import AssociationNotFound, Frozen, InvalidAssociation, NoLiveVersion, NotPermitted, Refusal
@@ -34,7 +34,7 @@ from treaty.core.state_tables import (
     AssociationKey,
 )
 from treaty.core.values import Association as Value
-from treaty.core.values import Used
+from treaty.core.values import StoredReference
 from treaty.core.view import ALL_KEYS, View, span
 
 Tied = tuple[AssociationKey, Value]
@@ -73,7 +73,7 @@ def is_strong(view: View, subject: Subject) -> bool:
     )
 
 
-def refuse_strong_targets(view: View, parent: Subject, references: Iterable[Used]) -> None:
+def refuse_strong_targets(view: View, parent: Subject, references: Iterable[StoredReference]) -> None:
     """Raise `NotPermitted` where a schema would refer to a subject that may go with its resource."""
     for one in references:
         target = parent.sibling(one.subject)
@@ -94,12 +94,12 @@ def resource_of(one: Tied) -> Resource:
     return Resource(value.resource, value.namespace, key.resource, value.type)
 
 
-def told_of_subject(view: View, subject: Subject) -> tuple[ResourceAssociation, ...]:
+def describe_associations(view: View, subject: Subject) -> tuple[ResourceAssociation, ...]:
     """Return what is told of a subject's associations."""
-    return tuple(told(one) for one in _rows(view, of_subject(view, subject)))
+    return tuple(describe_association(one) for one in _rows(view, of_subject(view, subject)))
 
 
-def told(one: Tied) -> ResourceAssociation:
+def describe_association(one: Tied) -> ResourceAssociation:
     """Return what is told of an association."""
     value = one[1]
     return ResourceAssociation(
@@ -120,10 +120,10 @@ def told(one: Tied) -> ResourceAssociation:
 def list_associations(view: View, command: Command[ListAssociations], engine: SchemaEngine) -> Decision[Associations]:
     """List associations; none is an empty list."""
     request = command.request
-    return Decision((), Associations(tuple(told(one) for one in _asked(view, request))))
+    return Decision((), Associations(tuple(describe_association(one) for one in _find_associations(view, request))))
 
 
-def _asked(view: View, request: ListAssociations) -> list[Tied]:
+def _find_associations(view: View, request: ListAssociations) -> list[Tied]:
     """The page of associations that is asked for."""
     offset = min(max(0, request.offset), COUNTER)
     page = (offset, offset + (request.limit if 1 <= request.limit <= ASSOCIATIONS_LISTED else ASSOCIATIONS_LISTED))
@@ -145,14 +145,14 @@ def _places(view: View, request: ListAssociations, namespace: str) -> Iterator[A
     """The places of all associations in a namespace (or `ANY`) in order, one by one; no row is looked at."""
     bounds = ALL_KEYS if namespace == ANY else span((namespace,))
     places = view.walk(ASSOCIATION_LISTED, *bounds)
-    return (one for one in places if _wanted(request, kind=one[2], lifecycle=one[5], type_=one[6]))
+    return (one for one in places if _matches_request(request, kind=one[2], lifecycle=one[5], type_=one[6]))
 
 
 def _is_wanted(request: ListAssociations, one: Value) -> bool:
-    return _wanted(request, kind=one.kind, lifecycle=one.lifecycle, type_=one.type)
+    return _matches_request(request, kind=one.kind, lifecycle=one.lifecycle, type_=one.type)
 
 
-def _wanted(request: ListAssociations, *, kind: str, lifecycle: str, type_: str) -> bool:
+def _matches_request(request: ListAssociations, *, kind: str, lifecycle: str, type_: str) -> bool:
     return (
         type_ == (request.type or TOPIC)
         and (not request.kinds or kind in request.kinds)
@@ -183,20 +183,20 @@ def _got(view: View, request: ListAssociations, *, schemas: bool) -> Association
 def _one_resource(view: View, request: ListAssociations, *, schemas: bool) -> ResourceBound:
     asked = request.of.id if isinstance(request.of, OfId) else getattr(request.of, "name", "")
     if isinstance(request.of, OfSubject) or not asked:
-        raise invalid("resourceId", "give the resource's id, or its name and namespace", "")
-    ties = _asked(view, request)
+        raise invalid_association("resourceId", "give the resource's id, or its name and namespace", "")
+    ties = _find_associations(view, request)
     if not ties:
         raise not_found(asked)
     resources = sorted({resource_of(one) for one in ties}, key=lambda one: (one.namespace, one.name))
     if len(resources) > 1:
-        raise invalid("resourceNamespace", f"{len(resources)} resources fit, name one of them", asked)
-    return ResourceBound(resources[0], tuple(_bound(view, one, schema=schemas) for one in ties))
+        raise invalid_association("resourceNamespace", f"{len(resources)} resources fit, name one of them", asked)
+    return ResourceBound(resources[0], tuple(_describe_bound(view, one, schema=schemas) for one in ties))
 
 
-def _bound(view: View, one: Tied, *, schema: bool) -> AssociatedSubject:
+def _describe_bound(view: View, one: Tied, *, schema: bool) -> AssociatedSubject:
     value = one[1]
-    live = shown(view, subject_of(value.subject)) if schema else []
-    latest = found(view, live[-1]) if live else None
+    live = visible_versions(view, subject_of(value.subject)) if schema else []
+    latest = describe_version(view, live[-1]) if live else None
     return AssociatedSubject(value.subject, value.kind, value.lifecycle, value.frozen, latest)
 
 
@@ -208,7 +208,7 @@ def not_found(resource: str) -> AssociationNotFound:
     return AssociationNotFound.of("ASSOCIATION_NOT_FOUND", f"Association for '{resource}' not found.", new=resource)
 
 
-def invalid(member: str, detail: str, new: str, *, allowed: str = "") -> InvalidAssociation:
+def invalid_association(member: str, detail: str, new: str, *, allowed: str = "") -> InvalidAssociation:
     """Return the refusal of a request whose member can't be right."""
     return InvalidAssociation.of(
         "ASSOCIATION_INVALID",
@@ -229,7 +229,7 @@ def no_live_version(subject: Subject, *, allowed: str = "register a schema first
     )
 
 
-def frozen(value: Value) -> Frozen:
+def frozen_association(value: Value) -> Frozen:
     """Return the refusal of a change of a frozen association."""
     return Frozen.of(
         "ASSOCIATION_FROZEN",
@@ -242,6 +242,6 @@ def frozen(value: Value) -> Frozen:
 def refuse_bad_batch(size: int) -> None:
     """Raise `InvalidAssociation` for a batch without an entry, or with too many."""
     if not size:
-        raise invalid("requests", "cannot be null or empty", "", allowed="at least one entry")
+        raise invalid_association("requests", "cannot be null or empty", "", allowed="at least one entry")
     if size > ASSOCIATION_BATCH:
-        raise invalid("requests", f"at most {ASSOCIATION_BATCH} in one batch", str(size))
+        raise invalid_association("requests", f"at most {ASSOCIATION_BATCH} in one batch", str(size))

@@ -5,16 +5,16 @@ from itertools import chain
 
 from treaty.core.answers import Config, ConfigStored, ModeStored
 from treaty.core.command import Command, Decision
-from treaty.core.law.policies import refuse_bad_policy
-from treaty.core.law.rules import refuse_bad_rules
-from treaty.core.law.settings import (
+from treaty.core.handlers.extras import refuse_bad_rules
+from treaty.core.handlers.policies import refuse_bad_policy
+from treaty.core.handlers.settings import (
     ALL,
     ALWAYS,
     DEFAULT_MODE,
     MODES,
     config_in_force,
     config_of,
-    merged,
+    merge_config,
     mode_in_force,
     own_config,
     own_mode,
@@ -22,8 +22,8 @@ from treaty.core.law.settings import (
     refuse_if_readonly,
     scope_key,
 )
-from treaty.core.law.uses import Going, refuse_if_used, remove_subject, remove_versions
-from treaty.core.law.versions import kept, subject_of_key
+from treaty.core.handlers.uses import GoingRows, refuse_if_used, remove_subject, remove_versions
+from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
 from treaty.core.policy import DEFAULT_LEVEL
@@ -49,7 +49,7 @@ def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) ->
     refuse_bad_rules(change.override_rules)
     refuse_if_readonly(view, request.scope)
     old = own_value(view, request.scope)
-    new = merged(old, change, request.clear)
+    new = merge_config(old, change, request.clear)
     rows = () if new == old else (make_row(CONFIG, scope_key(request.scope), new),)
     return Decision(rows, ConfigStored(config_of(new)))
 
@@ -105,7 +105,7 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
     """Rows that purge what is softly deleted in a scope; refuses where live versions are there. A subject without versions
     stays.
     """
-    versions = [one for subject in _subjects(view, scope) for one in kept(view, subject)]
+    versions = [one for subject in _subjects(view, scope) for one in stored_versions(view, subject)]
     if any(version.state == "live" for _, version in versions):
         raise NotPermitted.of(
             "IMPORT_NOT_EMPTY", "Cannot import since found existing subjects", allowed="an empty scope, or force=true"
@@ -113,7 +113,7 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
     inside = frozenset(subject_of_key(key) for key, _ in versions)
     for key, version in versions:
         if version.state == "soft":
-            refuse_if_used(view, VERSION, key, Going(subjects=inside))
+            refuse_if_used(view, VERSION, key, GoingRows(subjects=inside))
     return [*remove_versions(view, versions), *chain.from_iterable(remove_subject(view, one) for one in sorted(inside))]
 
 
@@ -146,8 +146,8 @@ def get_config(view: View, command: Command[GetConfig], engine: SchemaEngine) ->
     if own is None and request.scope not in ALWAYS:
         raise SettingNotFound.of(
             "CONFIG_NOT_FOUND",
-            f"Subject '{_shown(request.scope)}' does not have subject-level compatibility configured",
-            subject=_shown(request.scope),
+            f"Subject '{_format_scope(request.scope)}' does not have subject-level compatibility configured",
+            subject=_format_scope(request.scope),
             allowed="defaultToGlobal=true shows what is in force",
         )
     return Decision((), ConfigStored(_with_level(own)))
@@ -160,8 +160,8 @@ def get_mode(view: View, command: Command[GetMode], engine: SchemaEngine) -> Dec
     if own is None and request.scope not in ALWAYS and not request.resolve:
         raise SettingNotFound.of(
             "MODE_NOT_FOUND",
-            f"Subject '{_shown(request.scope)}' does not have subject-level mode configured",
-            subject=_shown(request.scope),
+            f"Subject '{_format_scope(request.scope)}' does not have subject-level mode configured",
+            subject=_format_scope(request.scope),
             allowed="defaultToGlobal=true shows what is in force",
         )
     return Decision((), ModeStored(mode_in_force(view, request.scope) if request.resolve else own or DEFAULT_MODE))
@@ -177,13 +177,15 @@ def _refuse_bad_scope(scope: Scope) -> None:
     name = scope.name or ""
     is_context = scope.context == EVERYWHERE or (scope.context.startswith(".") and ":" not in scope.context)
     if not is_context or not is_subject_name(name) or len(name) + len(scope.context) > NAME_LENGTH:
-        shown = _shown(scope)
+        shown = _format_scope(scope)
         raise InvalidSubject.of("SUBJECT_NAME", f"The specified subject '{shown}' is not a valid.", subject=shown)
 
 
 def _no_setting(scope: Scope) -> SettingNotFound:
-    return SettingNotFound.of("SETTING_NOT_FOUND", f"Subject '{_shown(scope)}' not found.", subject=_shown(scope))
+    return SettingNotFound.of(
+        "SETTING_NOT_FOUND", f"Subject '{_format_scope(scope)}' not found.", subject=_format_scope(scope)
+    )
 
 
-def _shown(scope: Scope) -> str:
+def _format_scope(scope: Scope) -> str:
     return str(Subject(scope.context, scope.name or ""))

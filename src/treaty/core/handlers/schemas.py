@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from treaty.core.finding import Diagnostic
+from treaty.core.handlers.references import follow, resolve_references
+from treaty.core.handlers.versions import as_sent
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.law.references import bindings, follow
-from treaty.core.law.versions import as_sent
 from treaty.core.limits import SCHEMA_BYTES
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, Reason, TooLarge
@@ -20,11 +20,11 @@ from treaty.core.schema_engine import (
     ResolvedSchema,
     SchemaEngine,
 )
-from treaty.core.values import Used
+from treaty.core.values import StoredReference
 from treaty.core.view import View
 
 
-class Unanswered(Exception):
+class UnansweredError(Exception):
     """The engine can't answer these questions at once; `decide` turns this into `Needs`."""
 
     def __init__(self, questions: tuple[Question, ...]) -> None:
@@ -34,11 +34,11 @@ class Unanswered(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ParsedDraft:
     """A draft after reading."""
 
     draft: Draft
-    used: tuple[Used, ...]
+    used: tuple[StoredReference, ...]
     parsed: ParsedSchema
     meaning: ResolvedSchema
     """Of the canonical text: equal for all spellings of one schema."""
@@ -51,13 +51,13 @@ def answers(engine: SchemaEngine, questions: tuple[Question, ...]) -> tuple[Answ
     known = [(question, engine.ask(question)) for question in questions]
     missing = tuple(question for question, answer in known if answer is None)
     if missing:
-        raise Unanswered(missing)
+        raise UnansweredError(missing)
     return tuple(answer for _, answer in known if answer is not None)
 
 
 def read(
     view: View, subject: Subject, draft: Draft, engine: SchemaEngine, *, visible: Visible, strict: bool, normalize: bool
-) -> Read | InvalidText:
+) -> ParsedDraft | InvalidText:
     """Read a draft as it would stand in the subject.
 
     Formats without a plug-in are opaque: their text is its own canonical form. Raises `InvalidSchema` for references
@@ -72,7 +72,7 @@ def read(
             allowed=f"at most {SCHEMA_BYTES} bytes",
         )
     used = follow(view, subject, draft.references, visible)
-    bound = bindings(view, subject.context, used)
+    bound = resolve_references(view, subject.context, used)
     parsed: Answer = ParsedSchema(draft.text, ResolvedSchema(draft.format, draft.text, bound).digest.hex())
     if draft.format in engine.formats:
         (parsed,) = answers(engine, (ParseSchema(ResolvedSchema(draft.format, draft.text, bound), strict, normalize),))
@@ -82,8 +82,10 @@ def read(
     return _read(draft, used, parsed, ResolvedSchema(draft.format, parsed.canonical, bound))
 
 
-def _read(draft: Draft, used: tuple[Used, ...], parsed: ParsedSchema, meaning: ResolvedSchema) -> Read:
-    return Read(
+def _read(
+    draft: Draft, used: tuple[StoredReference, ...], parsed: ParsedSchema, meaning: ResolvedSchema
+) -> ParsedDraft:
+    return ParsedDraft(
         draft,
         used,
         parsed,
@@ -93,7 +95,7 @@ def _read(draft: Draft, used: tuple[Used, ...], parsed: ParsedSchema, meaning: R
     )
 
 
-def with_extras(one: Read, metadata: Metadata | None, rules: RuleSet | None) -> Read:
+def with_extras(one: ParsedDraft, metadata: Metadata | None, rules: RuleSet | None) -> ParsedDraft:
     """Return the same text with other metadata and rules, which are part of its identity."""
     if (metadata, rules) == (one.draft.metadata, one.draft.rules):
         return one

@@ -7,22 +7,26 @@ The order in which things are asked is what clients can observe: rules and names
 from dataclasses import dataclass, replace
 from functools import partial
 
-from treaty.core.answers import Config, Registered
+from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.command import Command, Decision
 from treaty.core.compatibility_messages import format_list
-from treaty.core.law.admission import Bar, judge
-from treaty.core.law.associations import refuse_strong_targets
-from treaty.core.law.extras import metadata_for, rules_for
-from treaty.core.law.inspection import inspect, refuse_faults
-from treaty.core.law.lookup import matching, same_version
-from treaty.core.law.places import new_version, next_number
-from treaty.core.law.policies import created_config
-from treaty.core.law.reserved import internal_names
-from treaty.core.law.rules import refuse_bad_rules
-from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.law.settings import IMPORTING, config_in_force, mode_in_force, policy_of
-from treaty.core.law.tagging import retagged, tags_in
-from treaty.core.law.versions import Kept, as_sent, found, latest_version, numbered, schema_row
+from treaty.core.handlers.association_queries import refuse_strong_targets
+from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
+from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, tags_in
+from treaty.core.handlers.lookup import matching, same_version
+from treaty.core.handlers.numbering import new_version, next_number
+from treaty.core.handlers.policies import created_config
+from treaty.core.handlers.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
+from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force, policy_of
+from treaty.core.handlers.validation import inspect, internal_names, refuse_faults
+from treaty.core.handlers.versions import (
+    Kept,
+    as_sent,
+    describe_version,
+    latest_version,
+    schema_row,
+    version_with_number,
+)
 from treaty.core.limits import NAME_LENGTH, TIME_AHEAD
 from treaty.core.names import Subject, is_subject_name, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSubject, NotLatest, NotPermitted, Reason
@@ -37,7 +41,7 @@ NEXT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Registration:
     """What is known of a registration while it is decided."""
 
     request: Register
@@ -62,7 +66,7 @@ class Case:
         return bool(self.request.normalize) or bool(self.config.normalize)
 
 
-def register(view: View, command: Command[Register], engine: SchemaEngine) -> Decision[Registered]:
+def register(view: View, command: Command[Register], engine: SchemaEngine) -> Decision[RegisteredVersion]:
     """Decide a registration."""
     request = command.request
     refuse_bad_rules(request.draft.rules)
@@ -76,15 +80,15 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     _refuse_unexpected(case)
     there = _already_there(view, case, engine)
     if there is not None:
-        return Decision((), Registered(found(view, there), created=False))
+        return Decision((), RegisteredVersion(describe_version(view, there), created=False))
     refuse_by_mode(case)
-    _refuse_strange_time(case, command)
-    draft = _with_tags(view, case, _completed(case), engine)
+    _refuse_far_time(case, command)
+    draft = _with_tags(view, case, _complete_draft(case), engine)
     last = (case.last.metadata, case.last.rules) if case.last else (None, None)
-    return admitted(view, command, case, draft, engine, inherited=last)
+    return admit_draft(view, command, case, draft, engine, inherited=last)
 
 
-def _refuse_strange_time(case: Case, command: Command[Register]) -> None:
+def _refuse_far_time(case: Registration, command: Command[Register]) -> None:
     """Only who imports says when a version was registered, and it lies in the past, as far as clocks agree."""
     time = case.request.time
     if time < 0:
@@ -110,15 +114,15 @@ def _refuse_strange_time(case: Case, command: Command[Register]) -> None:
         )
 
 
-def admitted(
+def admit_draft(
     view: View,
     command: Command[Register],
-    case: Case,
+    case: Registration,
     draft: Draft,
     engine: SchemaEngine,
     *,
     inherited: tuple[Metadata | None, RuleSet | None],
-) -> Decision[Registered]:
+) -> Decision[RegisteredVersion]:
     """Decide the registration of a draft that the mode allows: a version of it that is there already, or a new one.
 
     `inherited` are metadata and rules of a draft that comes without.
@@ -133,7 +137,7 @@ def admitted(
     if request.number <= 0 and request.schema_id < 0:
         match = same_version(view, request.subject, new, "live")
         if match is not None:
-            return Decision((), Registered(found(view, match), created=False))
+            return Decision((), RegisteredVersion(describe_version(view, match), created=False))
     if not case.importing and request.force is None:
         refuse_faults(request.subject, new, inspect(engine, request.subject, new, case.policy))
         _refuse_incompatible(view, case, new, engine)
@@ -163,12 +167,12 @@ def refuse_bad_subject(subject: Subject) -> None:
         )
 
 
-def case_of(view: View, request: Register, made: ConfigValue | None = None) -> Case:
+def case_of(view: View, request: Register, made: ConfigValue | None = None) -> Registration:
     """Return what is known of a registration; `made` is the config row that the subject is made with."""
     scope = Scope(*request.subject)
     config = config_in_force(view, scope, made)
     latest = latest_version(view, request.subject)
-    return Case(
+    return Registration(
         request,
         config,
         mode_in_force(view, scope),
@@ -179,7 +183,7 @@ def case_of(view: View, request: Register, made: ConfigValue | None = None) -> C
     )
 
 
-def _refuse_unexpected(case: Case) -> None:
+def _refuse_unexpected(case: Registration) -> None:
     """The sender says what the latest version was when it made up its mind; if it is another, nothing happens."""
     expected = case.request.expected
     if expected is None:
@@ -199,7 +203,7 @@ def _refuse_unexpected(case: Case) -> None:
         )
 
 
-def _already_there(view: View, case: Case, engine: SchemaEngine) -> Kept | None:
+def _already_there(view: View, case: Registration, engine: SchemaEngine) -> Kept | None:
     """The live version that the draft is, just as sent; only asked where the config changes nothing of it.
 
     This comes before the mode, and before a number that guards: what is there already is no change.
@@ -210,7 +214,7 @@ def _already_there(view: View, case: Case, engine: SchemaEngine) -> Kept | None:
     tags = request.add_tags or request.remove_tags or request.propagate_tags
     if case.latest is None or not request.draft.text or tags or any((*extras, *rules)):
         return None
-    if case.importing and request.number > 0 and numbered(view, request.subject, request.number) is None:
+    if case.importing and request.number > 0 and version_with_number(view, request.subject, request.number) is None:
         return None  # nothing has the number that is given; the text need not be read for that
     # Asked strictly first: for a new schema the same question comes again, and is answered already.
     for strict in (True, False):
@@ -224,17 +228,17 @@ def _already_there(view: View, case: Case, engine: SchemaEngine) -> Kept | None:
             normalize=case.normalize and request.schema_id < 0,
         )
         if not isinstance(one, InvalidText):
-            return _meant(view, case, one)
+            return _find_same(view, case, one)
     return None
 
 
-def _meant(view: View, case: Case, one: Read) -> Kept | None:
+def _find_same(view: View, case: Registration, one: ParsedDraft) -> Kept | None:
     """The live version that is this schema and that the request speaks of: of the id that it gives, if it gives one, and
     where ids are given also of the number.
     """
     request = case.request
     if case.importing and request.number > 0:
-        match = numbered(view, request.subject, request.number)
+        match = version_with_number(view, request.subject, request.number)
         if match is not None and not _is(schema_row(view, request.subject.context, match[1].schema_id), one):
             return None
     else:
@@ -244,11 +248,11 @@ def _meant(view: View, case: Case, one: Read) -> Kept | None:
     return match
 
 
-def _is(schema: Schema, one: Read) -> bool:
+def _is(schema: Schema, one: ParsedDraft) -> bool:
     return (schema.guid, schema.references) == (one.guid, one.used)
 
 
-def refuse_by_mode(case: Case) -> None:
+def refuse_by_mode(case: Registration) -> None:
     """Raise `NotPermitted` where the mode in force forbids this registration."""
     subject, mode = case.request.subject, case.mode
     words = f"Subject {subject} in context {subject.context} is"
@@ -263,18 +267,18 @@ def refuse_by_mode(case: Case) -> None:
     raise NotPermitted.of("MODE", text, subject=str(subject), old=mode, allowed=allowed)
 
 
-def _with_tags(view: View, case: Case, draft: Draft, engine: SchemaEngine) -> Draft:
+def _with_tags(view: View, case: Registration, draft: Draft, engine: SchemaEngine) -> Draft:
     """The draft with the latest version's tags, as far as what they belong to is there, and those of the request."""
     request, subject = case.request, case.request.subject
     if request.propagate_tags and case.last is not None and not case.importing:
         before = tags_in(view, subject.context, case.last, engine)
-        draft = retagged(view, subject, draft, engine, add=before, lenient=True)
+        draft = retag_draft(view, subject, draft, engine, add=before, lenient=True)
     visible: Visible = "all" if case.importing else "live"
     add, remove = request.add_tags, request.remove_tags
-    return retagged(view, subject, draft, engine, add=add, remove=remove, visible=visible)
+    return retag_draft(view, subject, draft, engine, add=add, remove=remove, visible=visible)
 
 
-def _completed(case: Case) -> Draft:
+def _complete_draft(case: Registration) -> Draft:
     """An empty text with metadata, rules or other tags means the latest version's text."""
     draft, request = case.request.draft, case.request
     if draft.text:
@@ -285,7 +289,7 @@ def _completed(case: Case) -> Draft:
     return replace(draft, text=case.last.text, format=case.last.format, references=as_sent(case.last.references))
 
 
-def _read_new(view: View, case: Case, draft: Draft, engine: SchemaEngine) -> Read:
+def _read_new(view: View, case: Registration, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
     strict = not case.importing and case.config.validate_new_schemas is not False
     new = read(
         view,
@@ -304,8 +308,10 @@ def _read_new(view: View, case: Case, draft: Draft, engine: SchemaEngine) -> Rea
     return new
 
 
-def _refuse_incompatible(view: View, case: Case, new: Read, engine: SchemaEngine) -> None:
-    verdict = judge(view, engine, new, case.request.subject, bar=Bar(case.policy, case.config))
+def _refuse_incompatible(view: View, case: Registration, new: ParsedDraft, engine: SchemaEngine) -> None:
+    verdict = check_compatibility(
+        view, engine, new, case.request.subject, bar=CompatibilityRequirements(case.policy, case.config)
+    )
     if verdict.compatible:
         return
     subject = case.request.subject

@@ -3,8 +3,8 @@
 from itertools import islice
 
 from treaty.core import limits
-from treaty.core.law.uses import is_needed
-from treaty.core.law.versions import Kept, oldest_hidden
+from treaty.core.handlers.uses import is_needed
+from treaty.core.handlers.versions import Kept, oldest_hidden
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
 from treaty.core.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, VERSION_STATES

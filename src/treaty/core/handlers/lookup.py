@@ -4,19 +4,18 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 
-from treaty.core.answers import Checked, Config, VersionFound
+from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision
-from treaty.core.law.admission import Bar, judge
-from treaty.core.law.extras import metadata_for, rules_for
-from treaty.core.law.inspection import as_finding, inspect
-from treaty.core.law.places import next_number
-from treaty.core.law.reserved import internal_names
-from treaty.core.law.schemas import Read, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.law.settings import config_in_force, policy_of
-from treaty.core.law.versions import (
+from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
+from treaty.core.handlers.extras import metadata_for, rules_for
+from treaty.core.handlers.numbering import next_number
+from treaty.core.handlers.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
+from treaty.core.handlers.settings import config_in_force, policy_of
+from treaty.core.handlers.validation import as_finding, inspect, internal_names
+from treaty.core.handlers.versions import (
     STATES,
     Kept,
-    found,
+    describe_version,
     has_version,
     latest_version,
     newest_first,
@@ -63,7 +62,7 @@ def lookup(view: View, command: Command[Lookup], engine: SchemaEngine) -> Decisi
             raise refuse(one, request.draft)
         match = matching(view, subject, one, visible)
         if match is not None:
-            return Decision((), found(view, match))
+            return Decision((), describe_version(view, match))
     raise _missing(view, request.subject, visible)
 
 
@@ -73,12 +72,12 @@ def _missing(view: View, subject: Subject, visible: Visible) -> NotFound:
     return no_subject(subject)
 
 
-def matching(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
+def matching(view: View, subject: Subject, one: ParsedDraft, visible: Visible) -> Kept | None:
     """Return the newest version that is this schema, as it is or with the latest version's metadata and rules."""
     return same_version(view, subject, one, visible) or _with_latest_extras(view, subject, one, visible)
 
 
-def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
+def same_version(view: View, subject: Subject, one: ParsedDraft, visible: Visible) -> Kept | None:
     """Return the newest version of the subject that is this schema: by identity, else by its lookup digest."""
     states = STATES["all" if visible == "all" else "live"]
     for index, entry in ((SCHEMA_BY_GUID, one.guid), (SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)):
@@ -97,7 +96,7 @@ def same_version(view: View, subject: Subject, one: Read, visible: Visible) -> K
     return None
 
 
-def _fits(view: View, kept: Kept, one: Read, index: Index[tuple[str, str], SchemaKey]) -> bool:
+def _fits(view: View, kept: Kept, one: ParsedDraft, index: Index[tuple[str, str], SchemaKey]) -> bool:
     schema = schema_row(view, kept[0].context, kept[1].schema_id)
     if index is SCHEMA_BY_LOOKUP_DIGEST:
         return schema.lookup_digest == one.lookup_digest
@@ -108,26 +107,26 @@ def _place(one: Kept) -> tuple[int, int]:
     return one[1].number, one[0].ordinal
 
 
-def _with_latest_extras(view: View, subject: Subject, one: Read, visible: Visible) -> Kept | None:
+def _with_latest_extras(view: View, subject: Subject, one: ParsedDraft, visible: Visible) -> Kept | None:
     """Look once more with the latest version's metadata and rules, which a registration would have inherited."""
     last = latest_version(view, subject, visible)
     if last is None:
         return None
-    latest = found(view, last)
+    latest = describe_version(view, last)
     metadata, rules = one.draft.metadata or latest.metadata, one.draft.rules or latest.rules
     if (metadata, rules) == (one.draft.metadata, one.draft.rules):
         return None
     return same_version(view, subject, with_extras(one, metadata, rules), visible)
 
 
-def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> Decision[Checked]:
+def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> Decision[CompatibilityResult]:
     """Would this draft pass the subject's policy: against one version, or those that the policy compares?"""
     request = command.request
     subject = request.subject
     config = config_in_force(view, Scope(*subject))
     policy = policy_of(config)
     latest = latest_version(view, subject)
-    only = _named(view, request, latest)
+    only = _find_named(view, request, latest)
     _refuse_unknown_format(view, subject, request.draft, engine)
     one = _read_strictly(view, request, config, engine)
     last = schema_row(view, subject.context, latest[1].schema_id) if latest else None
@@ -135,11 +134,11 @@ def check_draft(view: View, command: Command[Check], engine: SchemaEngine) -> De
     metadata = metadata_for(one.draft.metadata, metadata, config, partial(next_number, view, subject))
     one = with_extras(one, metadata, rules_for(one.draft.rules, rules, config))
     faults = inspect(engine, subject, one, policy)
-    bar = Bar(policy, config, tuple(map(as_finding, faults)))
-    return Decision((), judge(view, engine, one, subject, bar=bar, only=only))
+    bar = CompatibilityRequirements(policy, config, tuple(map(as_finding, faults)))
+    return Decision((), check_compatibility(view, engine, one, subject, bar=bar, only=only))
 
 
-def _named(view: View, request: Check, latest: Kept | None) -> Kept | None:
+def _find_named(view: View, request: Check, latest: Kept | None) -> Kept | None:
     """The one version to compare with; None where the policy says with which."""
     if request.version is None or (request.version == LATEST and latest is None):
         return None
@@ -157,7 +156,7 @@ def _refuse_unknown_format(view: View, subject: Subject, draft: Draft, engine: S
         refuse_unknown_format(draft, engine)
 
 
-def _read_strictly(view: View, request: Check, config: Config, engine: SchemaEngine) -> Read:
+def _read_strictly(view: View, request: Check, config: Config, engine: SchemaEngine) -> ParsedDraft:
     """Read a draft as a registration would."""
     draft = request.draft
     if not draft.text:

@@ -1,13 +1,13 @@
 """Admission: does a schema pass the policy in force, against which versions, and if not, why.
 
 A range for each direction, partition, strictness and denial multiply here and nowhere else: registration and both forms of the
-compatibility check ask `judge`.
+compatibility check ask `check_compatibility`.
 """
 
 from dataclasses import dataclass
 from itertools import islice
 
-from treaty.core.answers import Checked, Config
+from treaty.core.answers import CompatibilityResult, Config
 from treaty.core.compatibility_messages import (
     EXTERNAL_REFERENCE,
     OTHER_FORMAT,
@@ -17,10 +17,10 @@ from treaty.core.compatibility_messages import (
     list_messages,
 )
 from treaty.core.finding import Finding
-from treaty.core.law.references import meaning_of
-from treaty.core.law.reserved import reserved_findings
-from treaty.core.law.schemas import Read, answers
-from treaty.core.law.versions import Kept, latest_version, newest_first, schema_row
+from treaty.core.handlers.references import resolve_schema
+from treaty.core.handlers.schemas import ParsedDraft, answers
+from treaty.core.handlers.validation import reserved_findings
+from treaty.core.handlers.versions import Kept, latest_version, newest_first, schema_row
 from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
 from treaty.core.schema import Metadata
@@ -28,7 +28,7 @@ from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, 
 from treaty.core.values import PolicyValue, Schema
 from treaty.core.view import View
 
-PASSED = Checked(compatible=True)
+PASSED = CompatibilityResult(compatible=True)
 
 DENIED = Finding(
     "POLICY_DENIES", "", "The policy of this subject refuses every change", remedy="another policy, or another subject"
@@ -39,7 +39,7 @@ BLOCKED = "REF_UNRESOLVED"
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class CompatibilityRequirements:
     """What a new version has to pass: the policy and config in force, and what validators said of it already."""
 
     policy: PolicyValue
@@ -48,7 +48,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class ComparedVersion:
     """An earlier version that a new schema is compared with, and in which directions."""
 
     version: Kept
@@ -56,9 +56,15 @@ class Against:
     forward: bool
 
 
-def judge(
-    view: View, engine: SchemaEngine, new: Read, subject: Subject, *, bar: Bar, only: Kept | None = None
-) -> Checked:
+def check_compatibility(
+    view: View,
+    engine: SchemaEngine,
+    new: ParsedDraft,
+    subject: Subject,
+    *,
+    bar: CompatibilityRequirements,
+    only: Kept | None = None,
+) -> CompatibilityResult:
     """Judge a schema that would follow the live versions of a subject: against those that the policy compares, or the
     `only` one.
 
@@ -66,9 +72,9 @@ def judge(
     """
     latest = latest_version(view, subject)
     if bar.policy.deny and latest is not None:
-        return Checked(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
+        return CompatibilityResult(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
     if only is not None:
-        chosen = Against(only, bar.policy.backward != NONE, bar.policy.forward != NONE)
+        chosen = ComparedVersion(only, bar.policy.backward != NONE, bar.policy.forward != NONE)
         against = [chosen] if chosen.backward or chosen.forward else []
     else:
         against = compared_with(view, bar.policy, new, subject) if latest is not None else []
@@ -76,7 +82,7 @@ def judge(
     if bar.config.validate_fields:
         before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)
         first = reserved_findings(new, None if before is None else before.metadata)
-    failed, found = _compared(view, engine, new, against, bar)
+    failed, found = _compare_with(view, engine, new, against, bar)
     if failed is None and not first and not bar.said:
         return PASSED
     told = (
@@ -84,10 +90,10 @@ def judge(
         *(format_finding(one, new.draft.format, reader="new", writer="old") for one in bar.said),
         *_last(failed, new.draft.format, bar),
     )
-    return Checked(compatible=False, messages=told, findings=(*first, *bar.said, *found))
+    return CompatibilityResult(compatible=False, messages=told, findings=(*first, *bar.said, *found))
 
 
-def _last(failed: FailedVersion | None, format_: str, bar: Bar) -> tuple[str, ...]:
+def _last(failed: FailedVersion | None, format_: str, bar: CompatibilityRequirements) -> tuple[str, ...]:
     level, validate_fields = (
         word_of(Level(bar.policy.backward, bar.policy.forward, bar.policy.deny)),
         bool(bar.config.validate_fields),
@@ -97,7 +103,7 @@ def _last(failed: FailedVersion | None, format_: str, bar: Bar) -> tuple[str, ..
     return list_messages(failed, level=level, format=format_, validate_fields=validate_fields)
 
 
-def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) -> list[Against]:
+def compared_with(view: View, policy: PolicyValue, new: ParsedDraft, subject: Subject) -> list[ComparedVersion]:
     """Return the live versions of a subject that a policy compares a new schema with, the newest first, each with the
     directions in whose range it is.
 
@@ -109,7 +115,7 @@ def compared_with(view: View, policy: PolicyValue, new: Read, subject: Subject) 
     same = (one for one in newest_first(view, subject) if _same_part(view, policy.partition, new, one))
     candidates = islice(same, 1) if kinds <= {"none", "latest"} else same
     compared = (
-        Against(one, _holds(policy.backward, at, one), _holds(policy.forward, at, one))
+        ComparedVersion(one, _holds(policy.backward, at, one), _holds(policy.forward, at, one))
         for at, one in enumerate(candidates)
     )
     return [one for one in compared if one.backward or one.forward]
@@ -124,7 +130,7 @@ def _holds(range_: VersionRange, at: int, one: Kept) -> bool:
     return range_.kind != "none"  # all, and what nobody knows: a row that was changed by hand admits no more for it
 
 
-def _same_part(view: View, partition: str, new: Read, one: Kept) -> bool:
+def _same_part(view: View, partition: str, new: ParsedDraft, one: Kept) -> bool:
     """Only versions of the same part are compared: one metadata property, or format and type."""
     key, version = one
     if partition == "type":
@@ -140,8 +146,8 @@ _Pair = tuple[Answer | None, Answer | None]
 """What was answered backward and forward; None where the version is not in the range of that direction."""
 
 
-def _compared(
-    view: View, engine: SchemaEngine, new: Read, against: list[Against], bar: Bar
+def _compare_with(
+    view: View, engine: SchemaEngine, new: ParsedDraft, against: list[ComparedVersion], bar: CompatibilityRequirements
 ) -> tuple[FailedVersion | None, tuple[Finding, ...]]:
     """Compare with versions, the first of `against` first: the first that fails, and what was found."""
     olds = [(one, schema_row(view, one.version[0].context, one.version[1].schema_id)) for one in against]
@@ -163,7 +169,7 @@ def _compared(
 
 
 def _pairs(
-    view: View, policy: PolicyValue, new: Read, olds: list[tuple[Against, Schema]], engine: SchemaEngine
+    view: View, policy: PolicyValue, new: ParsedDraft, olds: list[tuple[ComparedVersion, Schema]], engine: SchemaEngine
 ) -> list[_Pair]:
     """Return the answers for each old schema; all open questions are asked together."""
     questions: dict[tuple[int, str], CompareSchemas] = {}
@@ -171,7 +177,7 @@ def _pairs(
     for at, (one, old) in enumerate(olds):
         if old.format != new.draft.format or old.format not in engine.formats:
             continue
-        meaning = meaning_of(view, one.version[0].context, old)
+        meaning = resolve_schema(view, one.version[0].context, old)
         if one.backward:
             questions[at, "backward"] = CompareSchemas(new.meaning, meaning, strictness)
         if one.forward:
@@ -194,7 +200,7 @@ def _opaque(format_: str) -> Finding:
 
 def _refers_outside(view: View, engine: SchemaEngine, one: Kept, old: Schema) -> bool:
     """Whether a stored schema, an imported one, would be refused today for what it refers to."""
-    (told,) = answers(engine, (ParseSchema(meaning_of(view, one[0].context, old)),))
+    (told,) = answers(engine, (ParseSchema(resolve_schema(view, one[0].context, old)),))
     return isinstance(told, InvalidText) and any(fault.rule == BLOCKED for fault in told.faults)
 
 

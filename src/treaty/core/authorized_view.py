@@ -44,7 +44,7 @@ OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODI
 """Tables whose keys begin with context and subject."""
 
 
-class Seen:
+class AuthorizedView:
     """What somebody may read of a view.
 
     A row whose key is known is shown, because the law follows references of schemas that may be read; keys come from

@@ -11,9 +11,17 @@ from typing import Any, TypeVar
 
 from treaty.core import answers, limits, requests
 from treaty.core.command import Command, Decision
-from treaty.core.law.associations import told_of_subject
-from treaty.core.law.settings import own_config, own_mode, scope_key
-from treaty.core.law.versions import STATES, Kept, found, latest_version, rows_of, schema_row, subject_of_key
+from treaty.core.handlers.association_queries import describe_associations
+from treaty.core.handlers.settings import own_config, own_mode, scope_key
+from treaty.core.handlers.versions import (
+    STATES,
+    Kept,
+    describe_version,
+    latest_version,
+    rows_of,
+    schema_row,
+    subject_of_key,
+)
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
 from treaty.core.resource import ResourceAssociation
@@ -46,7 +54,7 @@ _OTHERS = ":."
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SubjectRange:
     """Subjects of one context that stand together in a listing: names from `low` on and below `high` (None: all)."""
 
     rank: tuple[int, str]
@@ -61,15 +69,15 @@ class Stretch:
         return low, ((*head, f"{self.context}\0") if self.high is None else (*head, self.context, self.high))
 
 
-def _stretches(view: View, prefix: Subject) -> list[Stretch]:
+def _stretches(view: View, prefix: Subject) -> list[SubjectRange]:
     """All stretches of the subjects that begin with a prefix, in the order of qualified names."""
     low, high = prefix.name, past(prefix.name)
     if prefix.context != EVERYWHERE:
-        return [Stretch((0, ""), prefix.context, low, high)]
+        return [SubjectRange((0, ""), prefix.context, low, high)]
     others = {key.context for key in view.keys(CONTEXT)} - {DEFAULT_CONTEXT}
-    first = Stretch((0, ""), DEFAULT_CONTEXT, low, _OTHERS if high is None else min(high, _OTHERS))
-    middle = (Stretch((1, f":{context}:"), context, low, high) for context in others)
-    last = Stretch((2, ""), DEFAULT_CONTEXT, max(low, _OTHERS), high)
+    first = SubjectRange((0, ""), DEFAULT_CONTEXT, low, _OTHERS if high is None else min(high, _OTHERS))
+    middle = (SubjectRange((1, f":{context}:"), context, low, high) for context in others)
+    last = SubjectRange((2, ""), DEFAULT_CONTEXT, max(low, _OTHERS), high)
     return [first, *sorted(middle, key=lambda one: one.rank), last]
 
 
@@ -82,7 +90,7 @@ def _rank(subject: Subject, prefix: Subject) -> tuple[int, str]:
     return (0, "") if subject.name < _OTHERS else (2, "")
 
 
-def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Iterator[tuple[Stretch, Key]]:
+def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Iterator[tuple[SubjectRange, Key]]:
     """The stretches from the last entry of a page on, each with what stands for its lowest name."""
     if last is None:
         yield from ((one, ()) for one in _stretches(view, prefix))
@@ -107,15 +115,15 @@ def list_subjects(
     return Decision((), answers.Subjects(tuple(_page(names, request, request.limit))))
 
 
-def _names(view: View, visible: requests.Visible, one: Stretch, beyond: Key) -> Iterator[str]:
+def _names(view: View, visible: requests.Visible, one: SubjectRange, beyond: Key) -> Iterator[str]:
     """Qualified names in a stretch: straight from the index, because there may be very many."""
-    keys = _listed(view, visible, one, beyond)
+    keys = _list_versions(view, visible, one, beyond)
     if one.context == DEFAULT_CONTEXT:
         return (name for _, _, name in keys)
     return (f":{context}:{name}" for _, context, name in keys)
 
 
-def _listed(view: View, visible: requests.Visible, one: Stretch, beyond: Key) -> Iterator[ListedEntry]:
+def _list_versions(view: View, visible: requests.Visible, one: SubjectRange, beyond: Key) -> Iterator[ListedEntry]:
     """Entries (state, context, name) of subjects with a version that may be seen; one is deleted when nothing of it lives."""
     live = view.walk(VERSION_LISTED, *one.bounds("live", beyond=beyond))
     if visible == "live":
@@ -144,9 +152,9 @@ def list_schemas(
     page = tuple(_page((one for one in listed if _is_wanted(view, request, one)), request, request.limit))
     subjects = [subject_of_key(key) for key, _ in page]
     told = answers.Versions(
-        tuple(found(view, one) for one in page),
+        tuple(describe_version(view, one) for one in page),
         tuple(_aliases(view, one) for one in subjects) if request.aliases else (),
-        tuple(_associated(view, one, request) for one in subjects) if _asks_who_is_tied(request) else (),
+        tuple(_list_associations(view, one, request) for one in subjects) if _asks_who_is_tied(request) else (),
     )
     return Decision((), told)
 
@@ -159,7 +167,7 @@ def _is_wanted(view: View, request: requests.ListSchemas, one: Kept) -> bool:
             return False
     if not _asks_who_is_tied(request):
         return True
-    there = _associated(view, subject_of_key(key), replace(request, lifecycles=()))
+    there = _list_associations(view, subject_of_key(key), replace(request, lifecycles=()))
     if not request.lifecycles:
         return bool(there)
     return any(one.lifecycle in request.lifecycles for one in there) or (not there and NONE in request.lifecycles)
@@ -169,11 +177,11 @@ def _asks_who_is_tied(request: requests.ListSchemas) -> bool:
     return bool(request.resource_type or request.kinds or request.lifecycles)
 
 
-def _associated(view: View, subject: Subject, request: requests.ListSchemas) -> tuple[ResourceAssociation, ...]:
+def _list_associations(view: View, subject: Subject, request: requests.ListSchemas) -> tuple[ResourceAssociation, ...]:
     """Associations of a subject that a list asks for."""
     return tuple(
         one
-        for one in told_of_subject(view, subject)
+        for one in describe_associations(view, subject)
         if request.resource_type in {"", one.resource.type}
         and (not request.kinds or one.kind in request.kinds)
         and (not request.lifecycles or one.lifecycle in request.lifecycles)
@@ -195,7 +203,7 @@ def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
 def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
     listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
     for one, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
-        for _, context, name in _listed(view, listed, one, beyond):
+        for _, context, name in _list_versions(view, listed, one, beyond):
             latest = latest_version(view, Subject(context, name), request.visible)
             if latest is not None:
                 yield latest
@@ -203,13 +211,13 @@ def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
 
 def list_settings(
     view: View, command: Command[requests.ListSettings], engine: SchemaEngine
-) -> Decision[answers.Settings]:
+) -> Decision[answers.ScopeSettings]:
     """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed."""
     request = command.request
     last = scope_key(request.after) if request.after else ()
     keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
     page = _page(keys, request, min(request.limit, limits.SETTINGS_PAGE))
-    return Decision((), answers.Settings(tuple(_setting(view, key) for key in page)))
+    return Decision((), answers.ScopeSettings(tuple(_setting(view, key) for key in page)))
 
 
 def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKey]]:
@@ -233,11 +241,11 @@ def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKe
         yield view.walk(table, max(low, last), high)
 
 
-def _setting(view: View, key: ScopeKey) -> answers.Setting:
+def _setting(view: View, key: ScopeKey) -> answers.ScopeSetting:
     kind, context, name = key
     scope = Scope(context, name if kind == "subject" else None)
     highest = view.get(COUNTER, ids_key(context)) if kind == "context" else None
-    return answers.Setting(
+    return answers.ScopeSetting(
         context=context,
         name=scope.name,
         config=own_config(view, scope),

@@ -5,12 +5,20 @@ Existence is asked first, then references, then the mode: that is the order clie
 
 from dataclasses import replace
 
-from treaty.core.answers import Deleted
+from treaty.core.answers import DeletedVersions
 from treaty.core.command import Command, Decision
-from treaty.core.law.associations import has_association, no_live_version
-from treaty.core.law.settings import refuse_if_readonly, remove_settings
-from treaty.core.law.uses import Going, refuse_if_used, remove_subject, remove_version, remove_versions
-from treaty.core.law.versions import Kept, kept, newest_first, no_subject, select, shown, subject_of_key
+from treaty.core.handlers.association_queries import has_association, no_live_version
+from treaty.core.handlers.settings import refuse_if_readonly, remove_settings
+from treaty.core.handlers.uses import GoingRows, refuse_if_used, remove_subject, remove_version, remove_versions
+from treaty.core.handlers.versions import (
+    Kept,
+    newest_first,
+    no_subject,
+    select,
+    stored_versions,
+    subject_of_key,
+    visible_versions,
+)
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
@@ -20,7 +28,7 @@ from treaty.core.state_tables import SUBJECT, VERSION
 from treaty.core.view import View
 
 
-def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEngine) -> Decision[Deleted]:
+def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEngine) -> Decision[DeletedVersions]:
     """Delete one version, softly or for good."""
     request = command.request
     subject = request.subject
@@ -43,9 +51,9 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
         )
     if has_association(view, subject) and not _lives_without(view, one):
         raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
-    refuse_if_used(view, VERSION, key, Going(visible="all" if request.permanent else "live"))
+    refuse_if_used(view, VERSION, key, GoingRows(visible="all" if request.permanent else "live"))
     refuse_if_readonly(view, Scope(*subject))
-    answer = Deleted((version.number,))
+    answer = DeletedVersions((version.number,))
     if not request.permanent:
         return Decision((make_row(VERSION, key, replace(version, state="soft")),), answer)
     rows = remove_version(view, one)
@@ -54,11 +62,11 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     return Decision(tuple(rows), answer)
 
 
-def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[Deleted]:
+def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:
     """Delete all versions of a subject, softly or for good."""
     request = command.request
     subject = request.subject
-    there, live = shown(view, subject, "all"), shown(view, subject)
+    there, live = visible_versions(view, subject, "all"), visible_versions(view, subject)
     if not there:
         raise no_subject(subject)
     if not request.permanent and not live:
@@ -75,13 +83,13 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
             subject=str(subject),
             allowed="delete it without permanent=true first",
         )
-    going = Going(subjects=frozenset((subject,)), visible="all" if request.permanent else "live")
+    going = GoingRows(subjects=frozenset((subject,)), visible="all" if request.permanent else "live")
     refuse_if_used(view, SUBJECT, subject, going)
     taken = there if request.permanent else live
     for key, _ in taken:
         refuse_if_used(view, VERSION, key, going)
     refuse_if_readonly(view, Scope(*subject))
-    answer = Deleted(tuple(version.number for _, version in taken))
+    answer = DeletedVersions(tuple(version.number for _, version in taken))
     if request.permanent:
         return Decision(tuple(whole_subject(view, subject)), answer)
     return Decision(tuple(_softly(one) for one in live), answer)
@@ -97,5 +105,5 @@ def _softly(one: Kept) -> Row:
 
 def whole_subject(view: View, subject: Subject) -> list[Row]:
     """Everything of a subject: what is made again under its name is somebody else."""
-    versions = kept(view, subject)
+    versions = stored_versions(view, subject)
     return [*remove_versions(view, versions), *remove_subject(view, subject), *remove_settings(view, Scope(*subject))]

@@ -1,12 +1,10 @@
 """Derivation: a new version made from one that is there, with other tags inside its text, other metadata or rules."""
 
-from treaty.core.answers import Registered
+from treaty.core.answers import RegisteredVersion
 from treaty.core.command import Command, Decision
-from treaty.core.law.extras import rules_over
-from treaty.core.law.register import NEXT, admitted, case_of, refuse_bad_subject, refuse_by_mode
-from treaty.core.law.rules import refuse_bad_rules
-from treaty.core.law.tagging import retagged
-from treaty.core.law.versions import as_sent, schema_row, select
+from treaty.core.handlers.extras import refuse_bad_rules, retag_draft, rules_over
+from treaty.core.handlers.register import NEXT, admit_draft, case_of, refuse_bad_subject, refuse_by_mode
+from treaty.core.handlers.versions import as_sent, schema_row, select
 from treaty.core.refusals import InvalidRules
 from treaty.core.requests import Derive, Register
 from treaty.core.schema import Draft, Rule, RuleSet
@@ -14,7 +12,7 @@ from treaty.core.schema_engine import SchemaEngine
 from treaty.core.view import View
 
 
-def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decision[Registered]:
+def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decision[RegisteredVersion]:
     """Decide a derivation: all that a registration of the new schema would be asked, in one decision."""
     request = command.request
     _refuse_both(request)
@@ -23,17 +21,17 @@ def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decisi
     refuse_bad_subject(request.subject)
     key, version = select(view, request.subject, request.version)
     schema = schema_row(view, key.context, version.schema_id)
-    rules = request.rules or _merged(schema.rules, request.merge_rules, request.remove_rules)
+    rules = request.rules or _merge_rules(schema.rules, request.merge_rules, request.remove_rules)
     refuse_bad_rules(rules)
     metadata = schema.metadata if request.metadata is None else request.metadata
     draft = Draft(schema.text, schema.format, as_sent(schema.references), metadata, rules)
     case = case_of(view, Register(request.subject, draft, number=request.number or NEXT))
     refuse_by_mode(case)
-    draft = retagged(view, request.subject, draft, engine, add=request.add_tags, remove=request.remove_tags)
+    draft = retag_draft(view, request.subject, draft, engine, add=request.add_tags, remove=request.remove_tags)
     as_register = Command(
         case.request, command.command_id, command.time, command.principal, command.access, command.again
     )
-    return admitted(view, as_register, case, draft, engine, inherited=(None, None))
+    return admit_draft(view, as_register, case, draft, engine, inherited=(None, None))
 
 
 def _refuse_both(request: Derive) -> None:
@@ -47,15 +45,18 @@ def _refuse_both(request: Derive) -> None:
         )
 
 
-def _merged(old: RuleSet | None, merge: RuleSet | None, remove: tuple[str, ...]) -> RuleSet | None:
+def _merge_rules(old: RuleSet | None, merge: RuleSet | None, remove: tuple[str, ...]) -> RuleSet | None:
     """The old rules without those that are removed, then the new ones in place of those of the same names."""
     if old is not None and remove:
         old = RuleSet(
-            _without(old.migration, remove), _without(old.domain, remove), _without(old.encoding, remove), old.enable_at
+            _drop_rules(old.migration, remove),
+            _drop_rules(old.domain, remove),
+            _drop_rules(old.encoding, remove),
+            old.enable_at,
         )
     merged = rules_over(old, merge)
     return None if merged == RuleSet() else merged
 
 
-def _without(rules: tuple[Rule, ...], names: tuple[str, ...]) -> tuple[Rule, ...]:
+def _drop_rules(rules: tuple[Rule, ...], names: tuple[str, ...]) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules if rule.name not in names)

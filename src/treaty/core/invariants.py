@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.core import state_tables as t
+from treaty.core.handlers.uses import is_used
 from treaty.core.identity import guid
-from treaty.core.law.uses import is_used
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.policy import RANGES
 from treaty.core.rows import UnreadableRowError
@@ -24,9 +24,9 @@ from treaty.core.values import (
     Outcome,
     Schema,
     SnapshotPointer,
+    SubjectValue,
     Version,
 )
-from treaty.core.values import Subject as SubjectValue
 from treaty.core.view import Tables, View
 
 SHOWN = frozenset({"live", "soft"})
@@ -34,7 +34,7 @@ SHOWN = frozenset({"live", "soft"})
 
 
 @dataclass(frozen=True, slots=True)
-class Unsound:
+class InvariantViolation:
     """A row that breaks a law: which law, which row, and what is wrong."""
 
     rule: str
@@ -46,10 +46,10 @@ class Unsound:
         return f"{self.rule} {self.table} {list(self.key)}: {self.message}"
 
 
-def unsound(tables: Tables) -> Iterator[Unsound]:
+def find_violations(tables: Tables) -> Iterator[InvariantViolation]:
     """Name the rows that break a law, rows that can't be read among them. Nothing means that all laws hold."""
     for (name, key), why in tables.quarantine.items():
-        yield Unsound("UNREADABLE", name, key, why)
+        yield InvariantViolation("UNREADABLE", name, key, why)
     for table, check in CHECKS:
         for key in sorted(tables.keys(table), key=str):
             with suppress(UnreadableRowError):  # that is told above
@@ -58,9 +58,9 @@ def unsound(tables: Tables) -> Iterator[Unsound]:
                     yield from check(tables, key, value)
 
 
-def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[Unsound]:
-    def wrong(rule: str, message: str) -> Unsound:
-        return Unsound(rule, t.VERSION.name, key, message)
+def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[InvariantViolation]:
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, t.VERSION.name, key, message)
 
     subject = Subject(key.context, key.subject)
     yield from _generation(view, t.VERSION, key, subject, key.generation)
@@ -82,19 +82,21 @@ def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[Unsound]
             yield wrong("NUMBER_TWICE", f"another version has the number {value.number}")
 
 
-def _generation(view: View, table: t.AnyTable, key: Key, subject: Subject, generation: int) -> Iterator[Unsound]:
+def _generation(
+    view: View, table: t.AnyTable, key: Key, subject: Subject, generation: int
+) -> Iterator[InvariantViolation]:
     """Whether a row that names a subject and a generation is its subject's."""
     there = view.get(t.SUBJECT, subject)
     if there is None:
-        yield Unsound("SUBJECT_MISSING", table.name, key, "its subject has no row")
+        yield InvariantViolation("SUBJECT_MISSING", table.name, key, "its subject has no row")
     elif there.generation != generation:
         message = f"it is of generation {generation}, its subject of {there.generation}"
-        yield Unsound("GENERATION_WRONG", table.name, key, message)
+        yield InvariantViolation("GENERATION_WRONG", table.name, key, message)
 
 
-def _schema(view: View, key: t.SchemaKey, value: Schema) -> Iterator[Unsound]:
-    def wrong(rule: str, message: str) -> Unsound:
-        return Unsound(rule, t.SCHEMA.name, key, message)
+def _schema(view: View, key: t.SchemaKey, value: Schema) -> Iterator[InvariantViolation]:
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, t.SCHEMA.name, key, message)
 
     counter = view.get(t.COUNTER, t.ids_key(key.context))
     highest, reserved = (-1, ()) if counter is None else (counter.highest, counter.reserved)
@@ -114,45 +116,53 @@ def _schema(view: View, key: t.SchemaKey, value: Schema) -> Iterator[Unsound]:
             yield wrong("REFERENCE_DANGLING", f"{one.name}: {target} version {one.version} (id {one.schema_id})")
 
 
-def _content(view: View, key: t.ContentKey, value: Content) -> Iterator[Unsound]:
+def _content(view: View, key: t.ContentKey, value: Content) -> Iterator[InvariantViolation]:
     if hashlib.sha256(value.data).hexdigest() != key.sha256:
-        yield Unsound("CONTENT_WRONG", t.CONTENT.name, key, "the bytes have another digest")
+        yield InvariantViolation("CONTENT_WRONG", t.CONTENT.name, key, "the bytes have another digest")
     if not any(view.find(t.VERSION_BY_CONTENT, (key.sha256,))):
-        yield Unsound("CONTENT_UNUSED", t.CONTENT.name, key, "no version has it")
+        yield InvariantViolation("CONTENT_UNUSED", t.CONTENT.name, key, "no version has it")
 
 
-def _name(view: View, key: t.NameKey, value: Name) -> Iterator[Unsound]:
+def _name(view: View, key: t.NameKey, value: Name) -> Iterator[InvariantViolation]:
     yield from _generation(view, t.NAME, key, Subject(key.context, key.subject), key.generation)
     if view.get(t.VERSION, t.VersionKey(key.context, key.subject, key.generation, value.ordinal)) is None:
-        yield Unsound("VERSION_MISSING", t.NAME.name, key, f"there is no version with the ordinal {value.ordinal}")
+        yield InvariantViolation(
+            "VERSION_MISSING", t.NAME.name, key, f"there is no version with the ordinal {value.ordinal}"
+        )
 
 
-def _encoding(view: View, key: t.EncodingKey, value: Encoding) -> Iterator[Unsound]:
+def _encoding(view: View, key: t.EncodingKey, value: Encoding) -> Iterator[InvariantViolation]:
     if view.get(t.VERSION, t.VersionKey(key.context, key.subject, value.generation, value.ordinal)) is None:
-        yield Unsound("VERSION_MISSING", t.ENCODING.name, key, f"there is no version with the ordinal {value.ordinal}")
+        yield InvariantViolation(
+            "VERSION_MISSING", t.ENCODING.name, key, f"there is no version with the ordinal {value.ordinal}"
+        )
 
 
-def _counter(view: View, key: t.CounterKey, _value: Counter) -> Iterator[Unsound]:
+def _counter(view: View, key: t.CounterKey, _value: Counter) -> Iterator[InvariantViolation]:
     if key.kind in t.KINDS_OF_SUBJECT:
         yield from _generation(view, t.COUNTER, key, Subject(key.context, key.subject), key.generation)
     elif key.kind in t.KINDS_FOR_EVER and key.generation:
         message = f"it is of generation {key.generation}, and counts for all"
-        yield Unsound("GENERATION_WRONG", t.COUNTER.name, key, message)
+        yield InvariantViolation("GENERATION_WRONG", t.COUNTER.name, key, message)
 
 
-def _subject(view: View, key: Subject, value: SubjectValue) -> Iterator[Unsound]:
+def _subject(view: View, key: Subject, value: SubjectValue) -> Iterator[InvariantViolation]:
     if value.generation > view.sequence and not _moved_here(view):
-        yield Unsound("GENERATION_AHEAD", t.SUBJECT.name, key, f"made at sequence {value.generation}, which is to come")
+        yield InvariantViolation(
+            "GENERATION_AHEAD", t.SUBJECT.name, key, f"made at sequence {value.generation}, which is to come"
+        )
 
 
-def _outcome(view: View, key: t.OutcomeKey, value: Outcome) -> Iterator[Unsound]:
+def _outcome(view: View, key: t.OutcomeKey, value: Outcome) -> Iterator[InvariantViolation]:
     if value.sequence > view.sequence and not _moved_here(view):
-        yield Unsound("OUTCOME_AHEAD", t.OUTCOME.name, key, f"of sequence {value.sequence}, which is to come")
+        yield InvariantViolation(
+            "OUTCOME_AHEAD", t.OUTCOME.name, key, f"of sequence {value.sequence}, which is to come"
+        )
 
 
-def _association(view: View, key: t.AssociationKey, value: Association) -> Iterator[Unsound]:
-    def wrong(rule: str, message: str) -> Unsound:
-        return Unsound(rule, t.ASSOCIATION.name, key, message)
+def _association(view: View, key: t.AssociationKey, value: Association) -> Iterator[InvariantViolation]:
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, t.ASSOCIATION.name, key, message)
 
     if (key.kind, key.subject) != (value.kind, value.subject):
         yield wrong("ASSOCIATION_KEY", f"its value is about the {value.kind} and subject {value.subject}")
@@ -169,22 +179,22 @@ def _association(view: View, key: t.AssociationKey, value: Association) -> Itera
             yield wrong("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
 
 
-def _config(_view: View, key: t.ScopeKey, value: ConfigValue) -> Iterator[Unsound]:
+def _config(_view: View, key: t.ScopeKey, value: ConfigValue) -> Iterator[InvariantViolation]:
     if value.level is None:
         return
     for name, one in (("backward", value.level.backward), ("forward", value.level.forward)):
         if one.kind not in RANGES:
-            yield Unsound("RANGE_UNKNOWN", t.CONFIG.name, key, f"its {name} range is {one.kind!r}")
+            yield InvariantViolation("RANGE_UNKNOWN", t.CONFIG.name, key, f"its {name} range is {one.kind!r}")
         if one.kind == "till" and key.scope != "subject":
-            yield Unsound(
+            yield InvariantViolation(
                 "RANGE_TILL", t.CONFIG.name, key, f"its {name} range begins at a version, and it is of no subject"
             )
 
 
-def _snapshot(view: View, key: t.SnapshotKey, value: SnapshotPointer) -> Iterator[Unsound]:
+def _snapshot(view: View, key: t.SnapshotKey, value: SnapshotPointer) -> Iterator[InvariantViolation]:
     if value.sequence >= view.sequence and not _moved_here(view):
         message = f"it holds the state at sequence {value.sequence}, which is to come"
-        yield Unsound("SNAPSHOT_AHEAD", t.SNAPSHOT.name, key, message)
+        yield InvariantViolation("SNAPSHOT_AHEAD", t.SNAPSHOT.name, key, message)
 
 
 def _moved_here(view: View) -> bool:
@@ -197,7 +207,7 @@ def _highest(view: View, key: t.CounterKey) -> int:
     return -1 if value is None else value.highest
 
 
-CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[Unsound]]], ...] = (
+CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantViolation]]], ...] = (
     (t.VERSION, _version),
     (t.SCHEMA, _schema),
     (t.CONTENT, _content),
