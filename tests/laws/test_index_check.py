@@ -17,9 +17,9 @@ from treaty.core.rows import Encoded, Row, encode_row
 from treaty.core.state_tables import INDEXES, ORDERS, TABLES, VERSION
 from treaty.core.table import Key
 from treaty.core.tables import DictTables
-from treaty.node.segment.build import Built, build
+from treaty.node.segment.build import SegmentContents, build
+from treaty.node.segment.hash_index import ROW_BITS
 from treaty.node.segment.layered import LayeredTables, open_built
-from treaty.node.segment.marks import ROW_BITS
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import write_state
 
@@ -115,11 +115,11 @@ def test_a_wrong_count_is_named(table: str) -> None:
 # ------------------------------------------------------------------------------------------------------- state files
 
 
-def built() -> Built:
+def built() -> SegmentContents:
     return build(READABLE)
 
 
-def written(path: Path, made: Built) -> Path:
+def written(path: Path, made: SegmentContents) -> Path:
     write_state(path, made, replace(place(1), root=as_root(loaded().roots)), 0)
     return path
 

@@ -18,9 +18,9 @@ from treaty.core.root import roots_of
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, decode_row, encode_row
 from treaty.node.segment import build as building
 from treaty.node.segment.build import build
-from treaty.node.segment.forms import FAST, PROVEN, SHORT, read_row
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment, totals
+from treaty.node.segment.value_encoding import FAST, PROVEN, SHORT, read_row
 
 NAMES = ["", "a", "é", '\n\t"\\', "\ud800", "\x7f\x80\u2028/", "\U0001f642", "~", "!", "#"]
 

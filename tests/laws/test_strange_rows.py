@@ -17,7 +17,7 @@ from treaty.core.requests import LATEST, GetSchema, GetVersion, ListVersions
 from treaty.core.rows import ROW_FORMAT, Encoded, Row, UnreadableRowError, UnreadableValue, decode_row, encode_row
 from treaty.core.state_tables import SUBJECT
 from treaty.core.tables import DictTables
-from treaty.node.segment.forms import quick_row, read_row
+from treaty.node.segment.value_encoding import quick_row, read_row
 
 KEYS = (
     '["a"]', '[ "a"]', '["a",1]', '["a",true]', '["a",1.0]', "[1]", "[true]", "[1.0]", "[]", "[[]]", "[{}]", "{}",

@@ -31,8 +31,8 @@ from treaty.node.environment import real_environment
 from treaty.node.node import Node
 from treaty.node.peer_batches import PeerTransport
 from treaty.node.schema_service import make_process_service, make_thread_service
-from treaty.node.segment.keeper import Keeper, Write
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.manager import StateFileManager, Write
 
 journal = logging.getLogger("treaty.node")
 
@@ -134,7 +134,7 @@ async def member(
         raise PeeringError(_NEEDS_PEERS if transport is None else _NEEDS_ADDRESS)
     tables = LayeredTables()
     writer = state_writer(url, state, terms) if state is not None and writes_state else None
-    keeper = Keeper(state, tables, writer, waits=state is not None)
+    keeper = StateFileManager(state, tables, writer, waits=state is not None)
     keeper.open()
     node = Node(log, make_process_service(), real_environment(), tables, keeper, cipher=cipher, transport=transport)
     await node.start()
@@ -191,6 +191,6 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
 async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataCipher = NO_KEYS) -> Node:
     """A node of this program. It stands on the state file that servers have written, and writes none."""
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
-    keeper = Keeper(state, tables)
+    keeper = StateFileManager(state, tables)
     keeper.open()
     return Node(log, make_thread_service(), real_environment(), tables, keeper, cipher=cipher)

@@ -26,7 +26,7 @@ from treaty.node.peer_batches import PeerTransport
 from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
 from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
 from treaty.node.schema_service import SchemaService
-from treaty.node.segment.keeper import Keeper
+from treaty.node.segment.manager import StateFileManager
 from treaty.node.status import NodeCounts, Status, StoredCounts
 from treaty.node.writer import Writer
 from treaty.wire.peer.message import (
@@ -63,7 +63,7 @@ class Node:
         schemas: SchemaService,
         environment: Environment,
         tables: Tables | None = None,
-        keeper: Keeper | None = None,
+        keeper: StateFileManager | None = None,
         *,
         cipher: MetadataCipher = NO_KEYS,
         transport: PeerTransport | None = None,

@@ -12,7 +12,7 @@ from treaty.core.values import Schema, Version
 from treaty.core.view import ALL_KEYS, count_group, index_entries
 from treaty.log.log import Log
 from treaty.node.node import Node
-from treaty.node.segment.build import Built
+from treaty.node.segment.build import SegmentContents
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.segment import SegmentDamagedError
 
@@ -78,7 +78,7 @@ def other_version(row: Encoded, by: int) -> Encoded:
     return encode_row(replace(read, value=replace(read.value, time=read.value.time + by)))
 
 
-def blocks(built: Built, table: str, other: Built) -> None:
+def blocks(built: SegmentContents, table: str, other: SegmentContents) -> None:
     """Give a file the rows of a table as another one has them; it is found by the marks of the first."""
     for kind in ("data", "ends", "firsts", "sums", "dictionary"):
         built.columns[f"{kind}:{table}"] = other.columns[f"{kind}:{table}"]

@@ -18,11 +18,11 @@ from treaty.core.requests import GetSchema
 from treaty.core.rows import Encoded, decode_row
 from treaty.core.values import Schema
 from treaty.log.memory import MemoryLog
-from treaty.node.segment import forms, statefile
+from treaty.node.segment import statefile, value_encoding
 from treaty.node.segment.build import build
 from treaty.node.segment.segment import SegmentDamagedError
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import StateFileError, open_state, write_state
-from treaty.node.segment.writing import write
 
 HEAD = struct.Struct(">8sIII")
 """Magic, format, bytes of the JSON that follows, its CRC-32."""
@@ -222,7 +222,7 @@ def test_a_text_that_is_not_the_one_of_its_guid_is_never_served(tmp_path: Path, 
                 rows[place].table, rows[place].key, (rows[place].value or "").replace('"text":"[\\"', '"text":"[\\"x')
             )
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(forms, "has_its_guid", lambda _: True)
+                patch.setattr(value_encoding, "has_its_guid", lambda _: True)
                 blocks(built, "schema", build(rows))
         write_state(path, built, delta.tip, 5)
         async with standing(log, path) as (node, tables):

@@ -25,18 +25,18 @@ from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.kafka.partition import RecordBatch
 from treaty.log.log import Log
 from treaty.node.node import Node
-from treaty.node.segment import keeper as keeping
-from treaty.node.segment import writing
-from treaty.node.segment.keeper import Keeper
+from treaty.node.segment import manager as keeping
+from treaty.node.segment import state_writer
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.manager import StateFileManager
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import open_state
-from treaty.node.segment.writing import write
 
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "LARGE", 10)
-    monkeypatch.setattr(writing, "FOLDED", 10)
+    monkeypatch.setattr(state_writer, "FOLDED", 10)
     monkeypatch.setattr(spool, "MIN_SPOOLED_BYTES", 100)
 
 
@@ -50,7 +50,7 @@ def opened(partition: Partition, bytes_: int = 10**9) -> MultiWriterLog:
 @asynccontextmanager
 async def started(log: Log, path: Path | None = None) -> AsyncIterator[tuple[Node, LayeredTables]]:
     tables = LayeredTables(small=0)
-    keeper = Keeper(path, tables)
+    keeper = StateFileManager(path, tables)
     keeper.open()
     node = Node(log, desk(), world(), tables, keeper)
     await node.start()

@@ -20,12 +20,12 @@ from treaty.log.log import Log, LogDamagedError
 from treaty.log.memory import MemoryLog
 from treaty.node.node import Node
 from treaty.node.segment import build as building
-from treaty.node.segment import keeper as keeping
+from treaty.node.segment import manager as keeping
 from treaty.node.segment.build import build
-from treaty.node.segment.keeper import Keeper
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.manager import StateFileManager
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import StateFileError, open_state, write_state
-from treaty.node.segment.writing import write
 
 
 def _names(folder: Path) -> list[str]:
@@ -41,7 +41,7 @@ async def serving(log: Log, path: Path, writes: list[int]) -> AsyncIterator[tupl
         await write(log, path, 9)
 
     tables = LayeredTables(small=0)
-    keeper = Keeper(path, tables, writer)
+    keeper = StateFileManager(path, tables, writer)
     keeper.open()
     node = Node(log, desk(), world(), tables, keeper)
     await node.start()

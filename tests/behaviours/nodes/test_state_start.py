@@ -20,19 +20,19 @@ from treaty.core.tables import DictTables
 from treaty.log.log import Log, LogUnavailableError
 from treaty.log.sqlite.log import SqliteLog
 from treaty.node.node import Node
-from treaty.node.segment import keeper as keeping
-from treaty.node.segment import writing
-from treaty.node.segment.keeper import Keeper, Write
+from treaty.node.segment import manager as keeping
+from treaty.node.segment import state_writer
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.manager import StateFileManager, Write
 from treaty.node.segment.segment import SegmentDamagedError
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import open_state
-from treaty.node.segment.writing import write
 
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "LARGE", 10)
-    monkeypatch.setattr(writing, "FOLDED", 10)
+    monkeypatch.setattr(state_writer, "FOLDED", 10)
     monkeypatch.setattr(keeping, "WAIT_SECONDS", 0.2)
 
 
@@ -53,7 +53,7 @@ async def started(
     tmp_path: Path, *, writer: Write | None = None, waits: bool = False
 ) -> AsyncIterator[tuple[Node, LayeredTables]]:
     tables = LayeredTables(small=0)
-    keeper = Keeper(tmp_path / "state", tables, writer, waits=waits)
+    keeper = StateFileManager(tmp_path / "state", tables, writer, waits=waits)
     keeper.open()
     node = Node(await SqliteLog.open(str(tmp_path / "log.db")), desk(), world(), tables, keeper)
     await node.start()
@@ -183,7 +183,7 @@ def test_a_fold_in_which_a_bit_was_changed_with_its_checksum_makes_nobody_wrong(
 
 def test_a_worker_waits_for_the_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "WAIT_SECONDS", 30.0)
-    monkeypatch.setattr(writing, "FOLDED", 10**9)
+    monkeypatch.setattr(state_writer, "FOLDED", 10**9)
 
     @told
     async def story() -> None:

@@ -56,9 +56,11 @@ NODES = (
         "state file: lacks the last row of its place",
         "A new state file is written without the last row that came since the old one.",
         (
-            Edit("treaty.node.segment.writing:_newest", "tables.apply(delta.rows,", "tables.apply(delta.rows[:-1],"),
             Edit(
-                "treaty.node.segment.writing:_differs", "if found == position.root:", "if found:"
+                "treaty.node.segment.state_writer:_newest", "tables.apply(delta.rows,", "tables.apply(delta.rows[:-1],"
+            ),
+            Edit(
+                "treaty.node.segment.state_writer:_differs", "if found == position.root:", "if found:"
             ),  # else noticed there
         ),
         by_tests("behaviours/nodes/test_state_file.py::test_what_came_after_the_file_is_read_from_the_log"),

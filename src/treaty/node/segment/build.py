@@ -13,10 +13,10 @@ from treaty.core.rows import Encoded, UnreadableValue
 from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
 from treaty.core.table import Key
 from treaty.node.segment.blocks import LEVEL, SAMPLES, BlockWriter, dictionary_of
-from treaty.node.segment.forms import read_row
-from treaty.node.segment.marks import ROWS, mark, merged_marks
-from treaty.node.segment.orders import merge_order, write_order
+from treaty.node.segment.hash_index import ROWS, mark, merged_marks
 from treaty.node.segment.segment import GROUPED, Segment
+from treaty.node.segment.sorted_index import merge_order, write_order
+from treaty.node.segment.value_encoding import read_row
 
 DEAD_SHARE = 0.25
 """Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
@@ -29,7 +29,7 @@ Column = tuple[bytes | bytearray | memoryview, ...]
 
 
 @dataclass(slots=True)
-class Built:
+class SegmentContents:
     """A segment in the making: columns by name, and what is told of them."""
 
     columns: dict[str, Column] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class SegmentChanges:
     """A segment and what has changed since: numbers of its rows that are gone or written anew, by table, and what all others
     add to the state root, by table.
     """
@@ -54,7 +54,7 @@ class Changed:
     left: Mapping[str, int]
 
 
-def build(rows: Iterable[Encoded], since: Changed | None = None, *, level: int = LEVEL) -> Built:
+def build(rows: Iterable[Encoded], since: SegmentChanges | None = None, *, level: int = LEVEL) -> SegmentContents:
     """Build a segment from live rows; from those alone that are new, where the others are in an older segment.
 
     What can't be read, or has no clean text, is kept as it is in the column ``odd``.
@@ -86,7 +86,7 @@ class _Work:
     odd: list[Encoded] = field(default_factory=list)
     roots: dict[str, int] = field(default_factory=dict)
 
-    def take(self, since: Changed, name: str) -> None:
+    def take(self, since: SegmentChanges, name: str) -> None:
         """Begin a table with the rows that an older segment has: in their old blocks, or where many are dead, anew."""
         base = since.base
         dead = base.dead(name) | since.gone.get(name, frozenset())
@@ -107,9 +107,9 @@ class _Work:
             table.add(row)
         return table
 
-    def close(self) -> Built:
+    def close(self) -> SegmentContents:
         """Put all columns together."""
-        built = Built(roots=self.roots)
+        built = SegmentContents(roots=self.roots)
         for table in self.tables.values():
             table.close(built)
         built.odd = self.odd
@@ -193,7 +193,7 @@ class _Table:
                 if take is not None:
                     take(_interned(entry))
 
-    def close(self, built: Built) -> None:
+    def close(self, built: SegmentContents) -> None:
         self.writer.close()
         built.counts[self.name] = self.writer.count
         built.rows += self.writer.count - len(self.dead)

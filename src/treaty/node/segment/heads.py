@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import overload
 
 from treaty.core.table import Key
-from treaty.node.segment.forms import keys_of
+from treaty.node.segment.value_encoding import keys_of
 
 DECODED = 1_024
 """Heads that are kept decoded: a search begins with the same ones."""

@@ -15,15 +15,15 @@ from treaty.core.table import E, Index, K, Key, Table, V
 from treaty.core.tables import DictTables, Read, read
 from treaty.core.view import count_group
 from treaty.node.segment.blocks import QUICK
-from treaty.node.segment.build import Built, Changed, build
-from treaty.node.segment.forms import quick_row
+from treaty.node.segment.build import SegmentChanges, SegmentContents, build
 from treaty.node.segment.segment import Segment
+from treaty.node.segment.value_encoding import quick_row
 
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
 
 
-def open_built(built: Built) -> Segment:
+def open_built(built: SegmentContents) -> Segment:
     """A segment in this process's memory."""
     columns = {
         name: memoryview(parts[0] if len(parts) == 1 else b"".join(parts)) for name, parts in built.columns.items()
@@ -178,7 +178,7 @@ class LayeredTables:
                     yield row
         yield from self._over.rows()
 
-    def built(self) -> Built:
+    def built(self) -> SegmentContents:
         """A segment of all rows as they are now, made from the one below and what has changed."""
         base = self._base
         if base is None:
@@ -187,7 +187,7 @@ class LayeredTables:
             table: frozenset(number for key in keys if (number := base.number(table, key)) is not None)
             for table, keys in self._covered.items()
         }
-        return build(self._over.rows(), Changed(base, gone, self._left))
+        return build(self._over.rows(), SegmentChanges(base, gone, self._left))
 
     def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""

@@ -18,9 +18,9 @@ from treaty.core.table import Key, Table
 from treaty.core.values import Schema
 from treaty.core.view import subject_span
 from treaty.node.segment.blocks import BlockDamagedError, BlockReader
-from treaty.node.segment.forms import PROVEN, has_its_guid, key_of, keys_of, text_of, value_of
+from treaty.node.segment.hash_index import mark, row_of, rows_of
 from treaty.node.segment.heads import Heads
-from treaty.node.segment.marks import mark, row_of, rows_of
+from treaty.node.segment.value_encoding import PROVEN, has_its_guid, key_of, keys_of, text_of, value_of
 
 BLOCKS_KEPT = 256
 """Decompressed blocks that a segment remembers."""

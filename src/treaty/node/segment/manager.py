@@ -18,8 +18,7 @@ from treaty.node.follower import Follower
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
-from treaty.node.segment.release import KIND
-from treaty.node.segment.statefile import StateFile, StateFileError, open_state
+from treaty.node.segment.statefile import KIND, StateFile, StateFileError, open_state
 
 log = logging.getLogger("treaty.node")
 
@@ -42,7 +41,7 @@ ended, however it ended.
 """
 
 
-class Keeper:
+class StateFileManager:
     """Looks after one file for one node. `open` first, then `prepare` before the log is read and `run` beside the node."""
 
     def __init__(

@@ -7,11 +7,10 @@ from pathlib import Path
 from treaty.core.commit import Position, as_root
 from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
 from treaty.log.log import Log, LogDamagedError
-from treaty.node.segment.build import Built, build
+from treaty.node.segment.build import SegmentContents, build
 from treaty.node.segment.layered import LayeredTables
-from treaty.node.segment.release import KIND
 from treaty.node.segment.segment import SegmentDamagedError, totals
-from treaty.node.segment.statefile import StateFileError, open_state, write_state
+from treaty.node.segment.statefile import KIND, StateFileError, open_state, write_state
 
 log = logging.getLogger("treaty.node")
 
@@ -20,7 +19,7 @@ FOLDED = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenStateFile:
     """A state file that was written."""
 
     position: Position
@@ -30,7 +29,7 @@ class Written:
     """The state root, hex."""
 
 
-async def write(source: Log, path: Path, time: int) -> Written:
+async def write(source: Log, path: Path, time: int) -> WrittenStateFile:
     """Write the state file of a log as it is now, and the log's fold, where it keeps one; `time` is in ms.
 
     What the last one has is copied, and only what came after it is read: rows are hashed when they first get into a file. Rows
@@ -48,10 +47,10 @@ async def write(source: Log, path: Path, time: int) -> Written:
     size = write_state(path, built, position, time, bookmark)
     if isinstance(source, StateFileStore) and built.rows >= FOLDED:
         await source.write_state_file(path, position, KIND)
-    return Written(position, built.rows + len(built.odd), size, position.root.hex())
+    return WrittenStateFile(position, built.rows + len(built.odd), size, position.root.hex())
 
 
-def _differs(built: Built, position: Position) -> str:
+def _differs(built: SegmentContents, position: Position) -> str:
     """Why rows are not those of a place; empty where they are."""
     found = as_root(totals(built.roots, built.odd))
     if found == position.root:
@@ -59,7 +58,7 @@ def _differs(built: Built, position: Position) -> str:
     return f"the rows come to the state root {found.hex()}, the log states {position.root.hex()} at sequence {position.sequence}"
 
 
-async def _newest(source: Log, path: Path) -> tuple[Position, Built]:
+async def _newest(source: Log, path: Path) -> tuple[Position, SegmentContents]:
     try:
         found = open_state(path)
         found.check()
