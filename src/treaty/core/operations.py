@@ -18,7 +18,6 @@ from treaty.core.handlers import (
     association_queries,
     contexts,
     deletion,
-    derivation,
     listings,
     lookup,
     queries,
@@ -152,7 +151,7 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
         is_idempotent=lambda request: not request.number and request.expected is None,
     ),
     Operation(
-        "derive", q.Derive, a.RegisteredVersion, derivation.derive, permissions.of_subject("register", "read"), _VERSION_LIMITS,
+        "derive", q.Derive, a.RegisteredVersion, register.derive, permissions.of_subject("register", "read"), _VERSION_LIMITS,
         writes=True, answer_name="registered", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
