@@ -15,21 +15,21 @@ def tag_of(kind: type) -> str:
 
 
 class No(Exception):
-    """The model refuses. `read_stats` are members of the reason by name; what is not named is not judged."""
+    """The model refuses. `facts` are members of the reason by name; what is not named is not judged."""
 
     def __init__(self, kind: type[Refusal], rule: str, **facts: object) -> None:
         super().__init__(rule)
         self.kind = kind
         self.rule = rule
-        self.read_stats = facts
+        self.facts = facts
 
     def __repr__(self) -> str:
-        return f"{self.kind.__name__} {self.rule} {self.read_stats}"
+        return f"{self.kind.__name__} {self.rule} {self.facts}"
 
     def fits(self, told: Refusal) -> bool:
         """Whether a refusal is this one."""
         return (
             type(told) is self.kind
             and told.reason.rule == self.rule
-            and all(getattr(told.reason, name) == value for name, value in self.read_stats.items())
+            and all(getattr(told.reason, name) == value for name, value in self.facts.items())
         )
