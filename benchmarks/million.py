@@ -28,7 +28,7 @@ from treaty.core.identity import guid, lookup_digest
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST
 from treaty.core.root import RowDigests
-from treaty.core.rows import Encoded, encode_row
+from treaty.core.rows import EncodedRow, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.core.state_tables import ids_key, ordinals_key, types_key
 from treaty.log.sqlite.log import SqliteLog
@@ -191,7 +191,7 @@ async def fill(url: str, count: int, above: int = 0) -> None:
     await log.close()
 
 
-def rows(count: int, above: int = 0) -> Iterator[Encoded]:
+def rows(count: int, above: int = 0) -> Iterator[EncodedRow]:
     """Yield the rows of schemas and versions, and of their counters."""
     chance = random.Random(20 + above)
     words = ["".join(chance.choices(string.ascii_lowercase, k=chance.randint(3, 10))) for _ in range(20_000)]

@@ -17,7 +17,7 @@ from benchmarks.row import Row
 from treaty.core import values
 from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.root import RowDigests
-from treaty.core.rows import Encoded, encode_row
+from treaty.core.rows import EncodedRow, encode_row
 from treaty.core.rows import Row as TableRow
 from treaty.log.log import AppendResult, Log
 from treaty.log.urls import open_log
@@ -86,7 +86,7 @@ async def fill(url: str, size: int) -> None:
     await log.close()
 
 
-async def _append(log: Log, here: Position, digests: RowDigests, batch: list[Encoded]) -> Position:
+async def _append(log: Log, here: Position, digests: RowDigests, batch: list[EncodedRow]) -> Position:
     """Write some rows, whatever the log puts between (an `any` log names its folds in appends of its own)."""
     digests.put(batch)
     for _ in range(TRIES):

@@ -46,7 +46,7 @@ def test_the_model_imports_nothing_of_the_law() -> None:
 
 
 def test_the_ban_knows_what_is_banned() -> None:
-    law = ("handlers", "handlers.numbering", "decide", "operations", "permissions", "outcomes", "aliases", "authorized_view", "rights", "policy", "policy.LEVELS", "policy.word_of", "tables",
+    law = ("handlers", "handlers.version_numbers", "decide", "operations", "permissions", "outcomes", "aliases", "authorized_view", "rights", "policy", "policy.LEVELS", "policy.word_of", "tables",
            "view", "overlay", "identity")  # fmt: skip
 
     assert not any(is_allowed(f"treaty.core.{name}") for name in law)

@@ -13,7 +13,7 @@ from tests.laws.test_indexes import KEYS, VALUES, histories, place, views_of
 from treaty.cli.log.checking import REMEDY, check_state
 from treaty.core.commit import as_root
 from treaty.core.indexes import wrong_indexes
-from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
 from treaty.core.state_tables import INDEXES, ORDERS, TABLES, VERSION
 from treaty.core.table import Key
 from treaty.core.tables import DictTables
@@ -42,7 +42,7 @@ def loaded() -> DictTables:
 
 
 @given(histories())
-def test_indexes_that_followed_their_rows_are_right(history: tuple[list[Encoded], list[list[Encoded]]]) -> None:
+def test_indexes_that_followed_their_rows_are_right(history: tuple[list[EncodedRow], list[list[EncodedRow]]]) -> None:
     base, commits = history
     for tables in views_of(base):
         for number, commit in enumerate(commits, 2):

@@ -18,7 +18,7 @@ from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.rows import (
     ROW_FORMAT,
-    Encoded,
+    EncodedRow,
     Row,
     UnreadableRowError,
     UnreadableValue,
@@ -110,7 +110,7 @@ VALUES: Mapping[str, Sequence[Value]] = {
 }
 
 
-def changes(table: str) -> list[Encoded]:
+def changes(table: str) -> list[EncodedRow]:
     """Every row that a table may get: each value under each key, one that can't be read, and none."""
     rows = [encode_row(Row(table, key, value)) for key in KEYS[table] for value in (*VALUES[table], None, None)]
     return [*rows, *(replace(encode_row(Row(table, key, None)), value=NEWER) for key in KEYS[table])]
@@ -121,7 +121,7 @@ LIVE = {table: [row for row in rows if row.value is not None] for table, rows in
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[list[Encoded], list[list[Encoded]]]:
+def histories(draw: st.DrawFn) -> tuple[list[EncodedRow], list[list[EncodedRow]]]:
     """Rows of one table or two, and commits that change them: few keys and values, so that all collides."""
     tables = draw(st.lists(st.sampled_from(sorted(KEYS)), min_size=1, max_size=2, unique=True))
     base = st.lists(st.sampled_from([row for table in tables for row in LIVE[table]]), max_size=8)
@@ -256,7 +256,7 @@ def place(sequence: int) -> Position:
     return Position(b"i" * 16, sequence, sequence.to_bytes(32, "big"))
 
 
-def views_of(base: Sequence[Encoded]) -> tuple[DictTables, LayeredTables, LayeredTables]:
+def views_of(base: Sequence[EncodedRow]) -> tuple[DictTables, LayeredTables, LayeredTables]:
     """Tables that hold rows: dictionaries, a segment of them, and a segment of the first half with the rest over it."""
     plain, whole, half = DictTables(), LayeredTables(small=0), LayeredTables(small=0)
     plain.apply(base, place(1))
@@ -275,7 +275,9 @@ def check(universe: Universe, views: Iterable[View], plain: Plain) -> None:
 
 @settings(max_examples=200)
 @given(histories())
-def test_a_view_shows_what_its_rows_say_after_every_commit(history: tuple[list[Encoded], list[list[Encoded]]]) -> None:
+def test_a_view_shows_what_its_rows_say_after_every_commit(
+    history: tuple[list[EncodedRow], list[list[EncodedRow]]],
+) -> None:
     below, commits = history
     universe = Universe([decode_row(row) for row in (*below, *itertools.chain.from_iterable(commits))])
     tables, overlaid = views_of(below), views_of(below)
@@ -300,7 +302,7 @@ def test_a_view_shows_what_its_rows_say_after_every_commit(history: tuple[list[E
 
 @given(histories(), st.integers(0, 2**16))
 def test_rows_of_different_keys_may_come_in_any_order(
-    history: tuple[list[Encoded], list[list[Encoded]]], seed: int
+    history: tuple[list[EncodedRow], list[list[EncodedRow]]], seed: int
 ) -> None:
     base, commits = history
     last = [*{(row.table, row.key): row for row in itertools.chain.from_iterable(commits)}.values()]

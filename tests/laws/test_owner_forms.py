@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core.commit import START, Commit, make_append
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.kafka.single_writer.records import (
     END_KEY,
     FOREIGN_TABLE,
@@ -25,11 +25,11 @@ KEYS = st.one_of(
     st.lists(st.one_of(TEXTS, st.integers()), max_size=3).map(json.dumps),
     st.one_of(st.binary(max_size=6), st.just(END_KEY)).map(lambda data: json.dumps([data.hex()])),
 )
-ROWS = st.builds(Encoded, TABLES, KEYS, st.one_of(st.none(), TEXTS))
+ROWS = st.builds(EncodedRow, TABLES, KEYS, st.one_of(st.none(), TEXTS))
 
 
 @given(ROWS)
-def test_a_row_comes_back_from_its_record(row: Encoded) -> None:
+def test_a_row_comes_back_from_its_record(row: EncodedRow) -> None:
     value = None if row.value is None else row.value.encode("utf-8", "surrogatepass")
     back = read_row(make_record_key(row), value)
     assert back.value == row.value
@@ -44,13 +44,13 @@ def test_any_key_comes_back_from_what_is_shown_of_it(key: bytes) -> None:
 
 
 @given(ROWS, ROWS)
-def test_two_keys_never_become_one_row(one: Encoded, two: Encoded) -> None:
+def test_two_keys_never_become_one_row(one: EncodedRow, two: EncodedRow) -> None:
     first, second = (read_row(make_record_key(row), None) for row in (one, two))
     assert (first == second) == (make_record_key(one) == make_record_key(two))
 
 
 @given(st.lists(ROWS, max_size=6), st.binary(min_size=16, max_size=16))
-def test_a_transaction_is_the_last_state_of_each_row_and_a_mark(rows: list[Encoded], attempt: bytes) -> None:
+def test_a_transaction_is_the_last_state_of_each_row_and_a_mark(rows: list[EncodedRow], attempt: bytes) -> None:
     append = make_append(START, attempt, (Commit(1, tuple(rows[:3])), Commit(2, tuple(rows[3:]))), {})
     *records, (key, value) = make_transaction(append)
     mark = read_end_record(value)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.simulation.kafka.owner.partition import Partition
 from treaty.core.commit import START, Append, Commit, Position, make_append
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.kafka.partition import OffsetRange, PartitionRecord, RecordBatch
 from treaty.log.kafka.single_writer.reader import TopicReader
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction, read_row
@@ -45,7 +45,7 @@ class World:
         """An append of some rows, among few keys so that they replace each other."""
         chance = self.chance
         keys = chance.sample("abcdefg", chance.randint(0, 4))
-        rows = tuple(Encoded("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
+        rows = tuple(EncodedRow("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
         return make_append(self.tip, chance.randbytes(16), (Commit(self.tip.sequence + 1, rows),), {})
 
     def happen(self) -> None:

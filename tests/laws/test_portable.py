@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from treaty.core import values
 from treaty.core.answers import ForcedRegistration
 from treaty.core.policy import RANGES, Level, VersionRange
-from treaty.core.rows import Encoded, Row, UnreadableValue, decode_row, encode_row
+from treaty.core.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -73,7 +73,7 @@ def test_equal_rows_have_equal_bytes_and_digests(row: Row) -> None:
 def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[str, dict[str, str]]) -> None:
     encoded = encode_row(Row("version", (".", "s", 1, 0), version))
     members = {f"x-{name}": value for name, value in strange.items()} | json.loads(encoded.value or "")
-    newer = Encoded(
+    newer = EncodedRow(
         "version", encoded.key, json.dumps(members, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     )
 
@@ -94,7 +94,7 @@ def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[st
     ],
 )
 def test_what_cannot_be_read_is_kept_as_it_is(table: str, key: str, value: str, why: str) -> None:
-    row = decode_row(Encoded(table, key, value))
+    row = decode_row(EncodedRow(table, key, value))
 
     assert isinstance(row.value, UnreadableValue)
     assert why in row.value.why

@@ -13,7 +13,7 @@ from treaty.core.commit import START, Position
 from treaty.core.ordered import SortedKeys
 from treaty.core.overlay import Overlay
 from treaty.core.root import roots_of
-from treaty.core.rows import ROW_FORMAT, Encoded, Row, UnreadableRowError, UnreadableValue, decode_row, encode_row
+from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, UnreadableRowError, UnreadableValue, decode_row, encode_row
 from treaty.core.state_tables import (
     IDS,
     INDEXES,
@@ -81,13 +81,13 @@ EVERYTHING: tuple[Key, Key] = ((), (chr(0x10FFFF),))
 NEWER = f'{{"v":{ROW_FORMAT + 1}}}'
 aliens = st.one_of(
     st.builds(
-        Encoded,
+        EncodedRow,
         st.sampled_from(["schema", "version", "outcome"]),
         st.sampled_from(['[".",1]', '[".","s",1,0]', '["a"]', '["."]', "[]", '[1,"."]']),
         st.sampled_from([NEWER, "{}", "[]", "7", '{"guid":1}', '{"sequence":"x","kind":"a"}', "not json"]),
     ),
     st.builds(
-        Encoded,
+        EncodedRow,
         st.sampled_from(["future", "Schema", ""]),
         st.sampled_from(["[]", '["a"]', "[1]", '["a",1]', "[null]", '["a",[1,["b"]]]', '[{"a":1}]', "[1.5]"]),
         st.none() | st.sampled_from(["{}", NEWER, "null"]),
@@ -103,7 +103,7 @@ def place(sequence: int) -> Position:
     return Position(b"i" * 16, sequence, sequence.to_bytes(32, "big"))
 
 
-def batches(rows: Sequence[Encoded], chance: random.Random) -> Iterable[Sequence[Encoded]]:
+def batches(rows: Sequence[EncodedRow], chance: random.Random) -> Iterable[Sequence[EncodedRow]]:
     rest = list(rows)
     while rest:
         cut = chance.randint(1, len(rest))
@@ -117,12 +117,12 @@ def shuffled(rows: Iterable[T], chance: random.Random) -> list[T]:
     return some
 
 
-def last(rows: Iterable[Encoded]) -> list[Encoded]:
+def last(rows: Iterable[EncodedRow]) -> list[EncodedRow]:
     """The last state of every row, tombstones among them."""
     return [*{(row.table, row.key): row for row in rows}.values()]
 
 
-def applied(some: Iterable[Sequence[Encoded]], end: Position) -> DictTables:
+def applied(some: Iterable[Sequence[EncodedRow]], end: Position) -> DictTables:
     tables = DictTables()
     for number, rows in enumerate(some):
         tables.apply(rows, place(number))
@@ -130,7 +130,7 @@ def applied(some: Iterable[Sequence[Encoded]], end: Position) -> DictTables:
     return tables
 
 
-def asked(rows: Iterable[Encoded]) -> tuple[set[tuple[str, Key]], set[tuple[str, Key]]]:
+def asked(rows: Iterable[EncodedRow]) -> tuple[set[tuple[str, Key]], set[tuple[str, Key]]]:
     """Every (table, key) and every (index, entry) that the rows name, now or earlier."""
     decoded = [decode_row(row) for row in rows]
     claims = {claim for row in decoded for claim in index_entries(row) if INDEXES[claim[0]].key_of is None}
@@ -161,7 +161,7 @@ def found(view: View, index: str, entry: Key, head: Key = ()) -> list[object]:
     return shown
 
 
-def seen(view: View, rows: Sequence[Encoded]) -> dict[object, object]:
+def seen(view: View, rows: Sequence[EncodedRow]) -> dict[object, object]:
     """Everything that can be seen of the rows in a view."""
     keys, claims = asked(rows)
     known = [(TABLES[table], key) for table, key in keys if table in TABLES]
@@ -187,7 +187,7 @@ def seen(view: View, rows: Sequence[Encoded]) -> dict[object, object]:
     return shown
 
 
-def whole(tables: Tables, rows: Sequence[Encoded]) -> dict[object, object]:
+def whole(tables: Tables, rows: Sequence[EncodedRow]) -> dict[object, object]:
     """Everything that can be seen of the rows in tables."""
     return seen(tables, rows) | {
         "roots": dict(tables.roots),
@@ -205,7 +205,7 @@ def walked(order: str, live: Iterable[Row]) -> list[Key]:
 
 
 @given(histories, seeds)
-def test_loaded_applied_and_shuffled_tables_are_one(rows: list[Encoded], seed: int) -> None:
+def test_loaded_applied_and_shuffled_tables_are_one(rows: list[EncodedRow], seed: int) -> None:
     chance, end = random.Random(seed), place(99)
     expected = whole(applied([[row] for row in rows], end), rows)
     assert whole(applied(batches(rows, chance), end), rows) == expected
@@ -216,7 +216,7 @@ def test_loaded_applied_and_shuffled_tables_are_one(rows: list[Encoded], seed: i
 
 
 @given(histories)
-def test_what_tables_show_is_what_their_rows_say(rows: list[Encoded]) -> None:
+def test_what_tables_show_is_what_their_rows_say(rows: list[EncodedRow]) -> None:
     tables = applied([rows], place(9))
     live = [decode_row(row) for row in last(rows) if row.value is not None]
     keys, claims = asked(rows)
@@ -248,7 +248,7 @@ def test_what_tables_show_is_what_their_rows_say(rows: list[Encoded]) -> None:
 
 
 @given(histories)
-def test_rows_that_are_known_need_not_be_decoded(rows: list[Encoded]) -> None:
+def test_rows_that_are_known_need_not_be_decoded(rows: list[EncodedRow]) -> None:
     plain, known = DictTables(), DictTables()
     plain.apply(rows, place(3))
     known.apply(rows, place(3), {row: decode_row(row) for row in rows[::2]})
@@ -256,7 +256,9 @@ def test_rows_that_are_known_need_not_be_decoded(rows: list[Encoded]) -> None:
 
 
 @given(readable_histories, readable_histories, seeds)
-def test_an_overlay_shows_what_tables_with_its_rows_would(base: list[Encoded], over: list[Encoded], seed: int) -> None:
+def test_an_overlay_shows_what_tables_with_its_rows_would(
+    base: list[EncodedRow], over: list[EncodedRow], seed: int
+) -> None:
     tables = applied([base], place(7))
     before = whole(tables, base + over)
     overlay = Overlay(tables)
@@ -270,14 +272,14 @@ def test_an_overlay_shows_what_tables_with_its_rows_would(base: list[Encoded], o
 
 
 @given(histories)
-def test_tables_that_lost_every_row_are_as_new(rows: list[Encoded]) -> None:
-    tables = applied([rows, [Encoded(row.table, row.key, None) for row in rows]], START)
+def test_tables_that_lost_every_row_are_as_new(rows: list[EncodedRow]) -> None:
+    tables = applied([rows, [EncodedRow(row.table, row.key, None) for row in rows]], START)
     assert whole(tables, rows) == whole(DictTables(), rows)
     assert tables.roots == {}
 
 
 @given(histories)
-def test_asking_for_what_never_was_finds_nothing(rows: list[Encoded]) -> None:
+def test_asking_for_what_never_was_finds_nothing(rows: list[EncodedRow]) -> None:
     tables = applied([rows], place(1))
     for view in (tables, Overlay(tables)):
         assert view.get(TOPIC, TopicKey("x")) is None
@@ -326,7 +328,7 @@ def test_a_walk_takes_what_lies_between_its_bounds_among_many(seed: int, share: 
 
 def test_settings_and_subjects_that_cannot_be_read_are_in_no_order() -> None:
     tables = DictTables()
-    tables.apply([Encoded("subject", "[1]", "{}"), Encoded("config", '["subject",".","s"]', NEWER)], place(1))
+    tables.apply([EncodedRow("subject", "[1]", "{}"), EncodedRow("config", '["subject",".","s"]', NEWER)], place(1))
     for view in (tables, Overlay(tables)):
         orders = {name: answer(partial(walked_over, view, one)) for name, one in ORDERS.items()}
         assert orders.pop("config") == "unreadable", "it is one of them, and nobody knows what it says"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from tests.simulation.clock import Jobs
 from treaty.core.commit import START, Append, Position
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.log import AppendResult, LogDelta
 
 
@@ -20,7 +20,7 @@ class Disk:
         self.jobs = jobs or Jobs()
         self.tip = START
         self.appends: list[Append] = []
-        self.rows: dict[tuple[str, str], tuple[int, Encoded]] = {}
+        self.rows: dict[tuple[str, str], tuple[int, EncodedRow]] = {}
         self.lock = asyncio.Lock()
         self.landed: Callable[[Append], None] = lambda _: None
         """Called for every append, the moment it is durable."""
@@ -97,7 +97,7 @@ class Disk:
         self.landed = told
         for (table, key), (at, row) in self.rows.items():
             if texts is not None and row.value != texts.get((table, key)):
-                self.rows[table, key] = (at, Encoded(table, key, texts[table, key]))
+                self.rows[table, key] = (at, EncodedRow(table, key, texts[table, key]))
         self._news.set()
         self._news = asyncio.Event()
 

@@ -33,7 +33,7 @@ from treaty.core.names import Subject
 from treaty.core.ordered import SortedKeys
 from treaty.core.registry import PositionToken
 from treaty.core.requests import Request
-from treaty.core.rows import Encoded, Row, UnreadableValue, decode_key, decode_row
+from treaty.core.rows import EncodedRow, Row, UnreadableValue, decode_key, decode_row
 from treaty.core.state_tables import TABLES
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
@@ -92,9 +92,9 @@ class History:
         """Rows that somebody has spoilt: tables and keys."""
         self.by_hand: set[tuple[str, str, str | None]] = set()
         """Rows that somebody has put without a command: subjects with their contexts, counters of ids."""
-        self.changed: dict[Place, Encoded] = {}
+        self.changed: dict[Place, EncodedRow] = {}
         """Settings that somebody has changed past the log and means to accept, as they are in its store."""
-        self.accepted: dict[int, tuple[Encoded, ...]] = {}
+        self.accepted: dict[int, tuple[EncodedRow, ...]] = {}
         """Such rows by the sequence of the commit of the log as it is now that accepted them."""
         self._digests = Digests()
         self._source = Past()
@@ -138,14 +138,14 @@ class History:
         self._check_root(append)
         self._arrive(append.position)
 
-    def _accepted(self, append: Append) -> tuple[Encoded, ...]:
+    def _accepted(self, append: Append) -> tuple[EncodedRow, ...]:
         """The rows that somebody changed past the log, where a tool's commit states the root that they lead to."""
         rows = tuple(self.changed.values())
         if not rows or len(append.commits) > 1 or append.commits[0].command_id or append.commits[0].rows:
             return ()
         return rows if append.root == whole(self.roots_with(rows)) else ()
 
-    def _taken_over(self, row: Encoded) -> Event:
+    def _taken_over(self, row: EncodedRow) -> Event:
         """What it comes to that a changed setting was accepted."""
         decoded, scope = decode_row(row), scope_of(decode_key(row.key))
         if isinstance(decoded.value, UnreadableValue):
@@ -162,7 +162,7 @@ class History:
         if append.roots and plain(append.roots) != mine:
             raise Broken("root", f"the append at {append.last} states other roots of {_unlike(append.roots, mine)}")
 
-    def roots_with(self, rows: Iterable[Encoded]) -> Roots:
+    def roots_with(self, rows: Iterable[EncodedRow]) -> Roots:
         """What each table would add after some more rows."""
         return roots_of(texts_after(self.texts[-1], rows))
 
@@ -301,7 +301,7 @@ class History:
     def check_loads(self) -> None:
         """Live, replayed and loaded in bulk are the same state."""
         live = self.states[-1]
-        rows = [Encoded(table, key, text) for (table, key), text in sorted(self.texts[-1].items(), reverse=True)]
+        rows = [EncodedRow(table, key, text) for (table, key), text in sorted(self.texts[-1].items(), reverse=True)]
         loaded = DictTables()
         loaded.load(rows, live.position)
         replayed = DictTables()
@@ -325,7 +325,7 @@ def _put(row: Row) -> Event:
     return SubjectMade(Subject(str(row.key[0]), str(row.key[1])), row.value)
 
 
-def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> DictTables:
+def after(tables: DictTables, rows: Iterable[EncodedRow], position: Position) -> DictTables:
     """The state that comes of rows: tables of its own where they change something, shared ones for the rest."""
     rows = tuple(rows)
     twin = DictTables()

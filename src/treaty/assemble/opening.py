@@ -134,9 +134,11 @@ async def member(
         raise PeeringError(_NEEDS_PEERS if transport is None else _NEEDS_ADDRESS)
     tables = LayeredTables()
     writer = state_writer(url, state, terms) if state is not None and writes_state else None
-    keeper = StateFileManager(state, tables, writer, waits=state is not None)
-    keeper.open()
-    node = Node(log, make_process_service(), real_environment(), tables, keeper, cipher=cipher, transport=transport)
+    state_files = StateFileManager(state, tables, writer, waits=state is not None)
+    state_files.open()
+    node = Node(
+        log, make_process_service(), real_environment(), tables, state_files, cipher=cipher, transport=transport
+    )
     await node.start()
     try:
         yield node
@@ -191,6 +193,6 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
 async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataCipher = NO_KEYS) -> Node:
     """A node of this program. It stands on the state file that servers have written, and writes none."""
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
-    keeper = StateFileManager(state, tables)
-    keeper.open()
-    return Node(log, make_thread_service(), real_environment(), tables, keeper, cipher=cipher)
+    state_files = StateFileManager(state, tables)
+    state_files.open()
+    return Node(log, make_thread_service(), real_environment(), tables, state_files, cipher=cipher)

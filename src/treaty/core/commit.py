@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from treaty.core.codec import dumps
 from treaty.core.registry import PositionToken
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.state_tables import UNROOTED
 
 MAGIC = b"TRTY"
@@ -37,7 +37,7 @@ class EnvelopeError(ValueError):
 class Position:
     """A place in the log: its identity, the last sequence of an append, that append's digest, and the state root there.
 
-    The root is the sum of the digests of all rows modulo 2**256, big-endian (see `Encoded.digest`). The append's digest
+    The root is the sum of the digests of all rows modulo 2**256, big-endian (see `EncodedRow.digest`). The append's digest
     covers it, so places are equal where the digests are.
     """
 
@@ -65,7 +65,7 @@ class Commit:
     """The rows of one decision, visible as a whole or not at all. An empty one (no rows) only takes a place."""
 
     sequence: int
-    rows: tuple[Encoded, ...]
+    rows: tuple[EncodedRow, ...]
     command_id: str = ""
     time: int = 0
     """Milliseconds since the epoch, from the command."""
@@ -97,7 +97,7 @@ class Append:
         return self.first + len(self.commits) - 1
 
     @property
-    def rows(self) -> tuple[Encoded, ...]:
+    def rows(self) -> tuple[EncodedRow, ...]:
         """Its rows in their last state, each once."""
         return tuple({(row.table, row.key): row for commit in self.commits for row in commit.rows}.values())
 
@@ -231,5 +231,5 @@ def _commit_form(one: Commit) -> list[object]:
 
 def _commit_from(form: list[object], sequence: int) -> Commit:
     command_id, time, rows = form
-    encoded = tuple(Encoded(*row) for row in rows)  # type: ignore[attr-defined]
+    encoded = tuple(EncodedRow(*row) for row in rows)  # type: ignore[attr-defined]
     return Commit(sequence, encoded, str(command_id), int(time))  # type: ignore[call-overload]

@@ -282,5 +282,5 @@ def refuse_unless_allowed(access: Access, principal: str, request: Request[Any])
     operation = OPERATIONS.get(type(request))
     if operation is None:
         name = operation_name(request)
-        raise Forbidden.of("RIGHTS_UNKNOWN", f"no rights are known for {name}, so nobody has them", new=name)
+        raise Forbidden.of("RIGHTS_UNKNOWN", f"no rights are known for {name}, so no principal has them", new=name)
     permissions.refuse_unless_met(access, principal, operation.permissions(request), operation.name)

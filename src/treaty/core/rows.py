@@ -54,7 +54,7 @@ def make_tombstone(table: Table[K, V], key: K) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedRow:
     """A row's portable form: key and value as JSON texts, canonical where this version wrote them; value None is a tombstone."""
 
     table: str
@@ -81,18 +81,18 @@ def _digest_of(table: str, key: str, value: str | None) -> int:
     return int.from_bytes(hashlib.sha256(parts.encode("utf-8", "surrogatepass")).digest(), "big")
 
 
-def encode_row(row: Row) -> Encoded:
+def encode_row(row: Row) -> EncodedRow:
     """Return the portable form of a row; `decode_row` gives the same row back."""
     if row.value is None or isinstance(row.value, UnreadableValue):
-        return Encoded(row.table, key_text(row.key), row.value.text if row.value else None)
+        return EncodedRow(row.table, key_text(row.key), row.value.text if row.value else None)
     members = encode(row.value)
     members["v"] = ROW_FORMAT
     for name, text in row.value.extra:
         members[name] = json.loads(text)
-    return Encoded(row.table, dumps(row.key), dumps(members))
+    return EncodedRow(row.table, dumps(row.key), dumps(members))
 
 
-def decode_row(encoded: Encoded) -> Row:
+def decode_row(encoded: EncodedRow) -> Row:
     """Read a row. Never fails: a value that can't be read becomes an `UnreadableValue`, a strange key stands for itself."""
     key, table = decode_key(encoded.key), TABLES.get(encoded.table)
     typed = None if table is None else table.typed_key(key)

@@ -10,7 +10,7 @@ from treaty.core.commit import START, Position, as_root
 from treaty.core.ordered import SortedKeys
 from treaty.core.root import add, roots_with
 from treaty.core.rows import (
-    Encoded,
+    EncodedRow,
     Row,
     UnreadableRowError,
     UnreadableValue,
@@ -33,11 +33,11 @@ _COUNTED = {name: table.counted for name, table in TABLES.items() if table.count
 """Tables whose rows are counted here; an index has the versions together, and they are counted in that."""
 
 
-Read = tuple[Encoded, Row, bool]
+Read = tuple[EncodedRow, Row, bool]
 """A row, what was read of it, and whether that gives back its text."""
 
 
-def read(row: Encoded, known: Mapping[Encoded, Row] | None = None) -> Read:
+def read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None = None) -> Read:
     """Read a row; one that was encoded here is `known`."""
     found = known.get(row) if known else None
     if found is not None:
@@ -110,15 +110,15 @@ class DictTables:
         """Rows, those that can't be read among them."""
         return sum(map(len, self._tables.values())) + len(self._quarantine)
 
-    def rows(self) -> Iterator[Encoded]:
+    def rows(self) -> Iterator[EncodedRow]:
         """Yield all rows as they stand in the log, in no order."""
         for kept in (self._tables, self._unreadable):
             yield from chain.from_iterable(self._encoded(table, rows) for table, rows in kept.items())
 
-    def _encoded(self, table: str, rows: Mapping[Key, Any]) -> Iterator[Encoded]:
+    def _encoded(self, table: str, rows: Mapping[Key, Any]) -> Iterator[EncodedRow]:
         for key, value in rows.items():
             text = self._texts.get((table, key)) if self._texts else None
-            yield encode_row(Row(table, key, value)) if text is None else Encoded(table, key_text(key), text)
+            yield encode_row(Row(table, key, value)) if text is None else EncodedRow(table, key_text(key), text)
 
     def get(self, table: Table[K, V], key: K) -> V | None:
         """Return the value of a row, or None where there is no row."""
@@ -186,11 +186,15 @@ class DictTables:
         kept = self._orders.get(order.name)
         return iter(()) if kept is None else kept.walk(low, high, reverse=reverse)
 
-    def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
+    def apply(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
         self.put((read(one, known) for one in rows), position)
 
-    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+    def advance(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> bool:
         """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
         some = [read(one, known) for one in rows]
         roots = roots_with(self, [(one, row.key) for one, row, _ in some])
@@ -216,12 +220,12 @@ class DictTables:
                 self._texts.pop((row.table, row.key), None)
         self._position = position
 
-    def load(self, rows: Iterable[Encoded], position: Position) -> None:
+    def load(self, rows: Iterable[EncodedRow], position: Position) -> None:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
         self._clear(position)
         self.apply(rows, position)
 
-    def ready(self, rows: Iterable[Encoded], position: Position) -> Callable[[], None]:
+    def ready(self, rows: Iterable[EncodedRow], position: Position) -> Callable[[], None]:
         """Return what loads these rows: there is nothing to do before."""
         return lambda: self.load(rows, position)
 

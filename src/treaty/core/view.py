@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, overload
 
 from treaty.core.commit import Position
-from treaty.core.rows import Encoded, Row, UnreadableValue
+from treaty.core.rows import EncodedRow, Row, UnreadableValue
 from treaty.core.state_tables import TABLES
 from treaty.core.table import E, Index, K, Key, Table, V
 
@@ -75,7 +75,7 @@ class Tables(View, Protocol):
         """Return the digest of a row as it stands in the log; 0 where there is none."""
         ...
 
-    def rows(self) -> Iterable[Encoded]:
+    def rows(self) -> Iterable[EncodedRow]:
         """Return all rows as they stand in the log, in no order."""
         ...
 
@@ -93,22 +93,26 @@ class Tables(View, Protocol):
         """Whether what the tables stand on turned out damaged: load everything anew."""
         ...
 
-    def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
+    def apply(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> None:
         """Put rows in (tombstones take out) and move to `position`.
 
         `known` may hold what `decode_row` would return for some of them: a node has just encoded its own.
         """
         ...
 
-    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+    def advance(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> bool:
         """Apply rows if all rows then come to the root that `position` states; else change nothing, and return False."""
         ...
 
-    def load(self, rows: Iterable[Encoded], position: Position) -> None:
+    def load(self, rows: Iterable[EncodedRow], position: Position) -> None:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
         ...
 
-    def ready(self, rows: Iterable[Encoded], position: Position) -> Callable[[], None]:
+    def ready(self, rows: Iterable[EncodedRow], position: Position) -> Callable[[], None]:
         """Do what takes long in `load`, on any thread, and change nothing; what is returned puts it in place."""
         ...
 

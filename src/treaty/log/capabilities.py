@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
 from treaty.core.commit import START, Position
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.log import Log
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class ResumableLog(Protocol):
 class RowScanner(Protocol):
     """A log whose rows can be gone through without having all of them in memory."""
 
-    async def scan_rows(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+    async def scan_rows(self, into: Callable[[Iterable[EncodedRow]], T]) -> tuple[Position, T]:
         """Call `into` with all live rows of one consistent cut, off the event loop; return their position and its answer."""
         ...
 
@@ -75,9 +75,9 @@ class TableRoots(Protocol):
 class OrphanRow:
     """A row that lies in a log without belonging to any append: half of one, or what somebody else wrote there."""
 
-    row: Encoded
+    row: EncodedRow
     """As it is; a tombstone takes a row away that should be there."""
-    before: Encoded
+    before: EncodedRow
     """The same row as it would be without it; a tombstone where there would be none."""
     visible: bool
     """Whether it is among the rows that are read. Else it lies behind the last append, and would be with the next one."""
@@ -96,7 +96,7 @@ class OrphanRowFinder(Protocol):
         ...
 
 
-async def scan_rows(source: Log, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+async def scan_rows(source: Log, into: Callable[[Iterable[EncodedRow]], T]) -> tuple[Position, T]:
     """Do so with any log: one that is no `RowScanner` is read first."""
     if isinstance(source, RowScanner):
         return await source.scan_rows(into)

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Protocol
 
 from treaty.core.commit import Append, Position
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 
 
 class AppendResult(Enum):
@@ -29,7 +29,7 @@ class LogDelta:
     """
 
     tip: Position
-    rows: tuple[Encoded, ...]
+    rows: tuple[EncodedRow, ...]
     reload: bool = False
 
 

@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.concurrency import LockOwner
 from treaty.log.log import AppendResult, Leader, LogDelta, StoreStats
 
@@ -27,7 +27,7 @@ class MemoryStore:
 
     kept: int = APPENDS_KEPT
     tip: Position = START
-    rows: dict[tuple[str, str], Encoded] = field(default_factory=dict)
+    rows: dict[tuple[str, str], EncodedRow] = field(default_factory=dict)
     history: OrderedDict[int, Append] = field(default_factory=OrderedDict)
     forgotten: Position = START
     """The position before the oldest append that is remembered."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from treaty.core.commit import START, Position, as_root
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.capabilities import TableRoots
 from treaty.log.log import Log, LogDelta
 
@@ -70,7 +70,7 @@ def differing_tables(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[
     return tuple(sorted(table for table in {*one, *other} if one.get(table, 0) != other.get(table, 0)))
 
 
-def warn_of_wrong_table_roots(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[Encoded]) -> None:
+def warn_of_wrong_table_roots(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[EncodedRow]) -> None:
     """Warn where the table roots of a store do not add up to the root of its last append, and name what is wrong.
 
     Nodes compare the rows with that root by themselves. This tells them which of the store's own copies was changed.

@@ -11,7 +11,7 @@ from treaty.core.commit import Commit, Position
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal, TooLarge
-from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
 from treaty.core.state_tables import OUTCOME
 from treaty.core.view import Tables, View
@@ -39,7 +39,7 @@ class CommitBatch:
 
     base: Position
     commits: list[Commit] = field(default_factory=list)
-    rows: dict[Encoded, Row] = field(default_factory=dict)
+    rows: dict[EncodedRow, Row] = field(default_factory=dict)
     members: list[Member] = field(default_factory=list)
     """Commands that wait for the append, in the order in which they were decided; those that write in that of the commits."""
     proven: list[tuple[QueuedCommand, DecisionResult]] = field(default_factory=list)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from treaty.core.commit import START, Position, as_root
 from treaty.core.limits import POSITIONS_KEPT
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded, Row
+from treaty.core.rows import EncodedRow, Row
 from treaty.core.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
 from treaty.node.environment import Environment, trim_memory
@@ -65,7 +65,7 @@ class Follower:
         self._next: asyncio.Future[None] | None = None
         self._barrier_task: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
-        self._expected: Mapping[Encoded, Row] | None = None
+        self._expected: Mapping[EncodedRow, Row] | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._ends: OrderedDict[int, bytes] = OrderedDict()
 
@@ -301,7 +301,7 @@ class Follower:
         for callback in self._callbacks:
             callback()
 
-    def expect(self, rows: Mapping[Encoded, Row] | None) -> None:
+    def expect(self, rows: Mapping[EncodedRow, Row] | None) -> None:
         """Tell which rows are on their way from this node, so that they need not be decoded."""
         self._expected = rows
 

@@ -63,12 +63,12 @@ class Node:
         schemas: SchemaService,
         environment: Environment,
         tables: Tables | None = None,
-        keeper: StateFileManager | None = None,
+        state_files: StateFileManager | None = None,
         *,
         cipher: MetadataCipher = NO_KEYS,
         transport: PeerTransport | None = None,
     ) -> None:
-        """Take a log, a service for questions about schemas, and the environment; a keeper looks after a state file, a
+        """Take a log, a service for questions about schemas, and the environment; a manager looks after a state file, a
         cipher has the keys of sensitive metadata, a transport reaches other nodes.
         """
         self.counts = NodeCounts()
@@ -76,7 +76,7 @@ class Node:
         self._schemas = schemas
         self._environment = environment
         self._tables: Tables = DictTables() if tables is None else tables
-        self._keeper = keeper
+        self._state_files = state_files
         self._cipher = cipher
         self._decide = encrypt_decisions(cipher, decide)
         self.follower = Follower(log, self._tables, environment, self.counts)
@@ -98,10 +98,10 @@ class Node:
 
     async def start(self) -> None:
         """Begin to follow and to write. Returns at once; who asks early waits for the first look."""
-        if self._keeper is not None:
-            settling = self.follower.settle_in(partial(self._keeper.prepare, self._log))
+        if self._state_files is not None:
+            settling = self.follower.settle_in(partial(self._state_files.prepare, self._log))
             self._tasks.append(asyncio.create_task(settling, name="prepare"))  # the first task that reads
-            self._tasks.append(asyncio.create_task(self._keeper.run(self.follower), name="keep"))
+            self._tasks.append(asyncio.create_task(self._state_files.run(self.follower), name="keep"))
         self._tasks.append(asyncio.create_task(self.follower.follow(), name="follow"))
         self._tasks.append(asyncio.create_task(self._writer.run(), name="write"))
 
@@ -293,7 +293,7 @@ class Node:
         """What this node knows of itself and of its log."""
         here, follower = self.follower.position, self.follower
         looked = -1.0 if follower.caught_up_at is None else round(self._environment.now() - follower.caught_up_at, 3)
-        written = None if self._keeper is None else self._keeper.written
+        written = None if self._state_files is None else self._state_files.written
         rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
         return Status(
             log=self._log.url,

@@ -20,7 +20,7 @@ from tests.simulation.runs.store import Door, Ground
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import SNAPSHOT_RECORDS
 from treaty.core.root import roots_after, roots_of
-from treaty.core.rows import Encoded, decode_key
+from treaty.core.rows import EncodedRow, decode_key
 from treaty.core.table import Key
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.log import AppendResult, Log
@@ -139,12 +139,12 @@ def attempt() -> bytes:
     return next(_ATTEMPTS).to_bytes(16, "big")
 
 
-def row(key: str, value: str | None, table: str = "subject") -> Encoded:
+def row(key: str, value: str | None, table: str = "subject") -> EncodedRow:
     """A row whose text no backend has to understand."""
-    return Encoded(table, f'["{key}"]', value)
+    return EncodedRow(table, f'["{key}"]', value)
 
 
-def chain(base: Position, *commits: Iterable[Encoded]) -> Append:
+def chain(base: Position, *commits: Iterable[EncodedRow]) -> Append:
     """An append of one or more commits on a base."""
     made = tuple(Commit(base.sequence + place, tuple(rows)) for place, rows in enumerate(commits, 1))
     return rooted(base, attempt(), made)
@@ -181,7 +181,7 @@ def rooted(base: Position, attempt: bytes, commits: tuple[Commit, ...]) -> Appen
     return append
 
 
-async def put(log: Log, *rows: Encoded) -> Position:
+async def put(log: Log, *rows: EncodedRow) -> Position:
     """Append one commit at the tip, however often others come first; return its place."""
     while True:
         tip = await log.tip()
@@ -204,7 +204,7 @@ async def accepted(log: Log, append: Append) -> Position:
 State = dict[tuple[str, str], str]
 
 
-def played(rows: Iterable[Encoded], onto: State | None = None) -> State:
+def played(rows: Iterable[EncodedRow], onto: State | None = None) -> State:
     """Put rows onto a state, as a follower does; what a log writes about itself is not looked at."""
     state = dict(onto or {})
     for one in rows:

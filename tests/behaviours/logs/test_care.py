@@ -9,7 +9,7 @@ from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, 
 from treaty.core import names
 from treaty.core.commit import START, Append, Commit, as_root, make_append
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state_tables import IDS_SPARED, encodings_key, ids_key, ordinals_key
 from treaty.core.values import Counter, LogOrigin, SubjectValue
 from treaty.log.log import AppendResult, Log, LogUnavailableError
@@ -34,7 +34,7 @@ async def dumped(log: Log) -> tuple[DumpHead, list[bytes]]:
     return head, [*write_dump(head, delta.rows)]
 
 
-def rows_of(lines: list[bytes]) -> Iterable[Encoded]:
+def rows_of(lines: list[bytes]) -> Iterable[EncodedRow]:
     return read_rows(read_head(lines[0]), lines[0], lines[1:])
 
 
@@ -50,7 +50,7 @@ async def carried(node: Node) -> None:
 
         state = await whole(log)
         before = played((await source.read(START)).rows)
-        origin = decode_row(Encoded("log_origin", '["origin"]', state.pop(("log_origin", '["origin"]')))).value
+        origin = decode_row(EncodedRow("log_origin", '["origin"]', state.pop(("log_origin", '["origin"]')))).value
         assert isinstance(origin, LogOrigin)
         assert (origin.identity, origin.sequence, origin.gap) == (head.position.identity.hex(), 2, 100)
         raised = encode_row(Row("counter", ids_key("."), Counter(107)))
@@ -134,7 +134,7 @@ async def moved(node: Node) -> None:
         del state["log_origin", '["origin"]']
         assert state == played(ROWS)
         sealed = decode_row(
-            Encoded("log_origin", '["successor"]', (await whole(other))["log_origin", '["successor"]'])
+            EncodedRow("log_origin", '["successor"]', (await whole(other))["log_origin", '["successor"]'])
         ).value
         assert isinstance(sealed, LogOrigin)
         assert sealed.url == target.url
@@ -192,9 +192,9 @@ def test_a_move_that_was_cut_off_goes_through_though_the_old_log_was_packed_mean
 
 @told
 async def mended(node: Node) -> None:
-    damaged = Encoded("schema", '[".",1]', '{"guid":7,"v":2}')
-    newer = Encoded("schema", '[".",2]', '{"v":9}')
-    unknown = Encoded("planet", '["mars"]', '{"v":2}')
+    damaged = EncodedRow("schema", '[".",1]', '{"guid":7,"v":2}')
+    newer = EncodedRow("schema", '[".",2]', '{"v":9}')
+    unknown = EncodedRow("planet", '["mars"]', '{"v":2}')
     async with nodes(node, 2) as (log, other):
         await put(log, *ROWS, damaged, newer, unknown)
         assert {one.table for one in find_unreadable_rows((await other.read(START)).rows)} == {"schema", "planet"}
@@ -217,7 +217,7 @@ def test_a_repair_moves_unreadable_rows_aside_and_those_of_newer_versions_only_w
 async def accepted(node: Node) -> None:
     """An append may state what its rows do not come to: by a fault of whoever wrote it, or because rows changed since."""
     async with nodes(node, 2) as (log, other):
-        await put(log, *ROWS, Encoded("schema", '[".",1]', '{"guid":7,"v":2}'))
+        await put(log, *ROWS, EncodedRow("schema", '[".",1]', '{"guid":7,"v":2}'))
         base = await log.tip()
         lie = make_append(base, bytes(16), (Commit(base.sequence + 1, (row("s", "x"),)),), {"subject": 7})
         assert await log.append(lie) is AppendResult.ACCEPTED

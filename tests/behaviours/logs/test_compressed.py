@@ -13,7 +13,7 @@ import pytest
 from tests.behaviours.logs.backends import told
 from treaty.core.commit import START, Commit, as_root, make_append
 from treaty.core.root import RowDigests, roots_after, roots_of
-from treaty.core.rows import Encoded, decode_key
+from treaty.core.rows import EncodedRow, decode_key
 from treaty.log.log import AppendResult
 from treaty.log.maintenance.repair import accept_state, quarantine_rows
 from treaty.log.sqlite.compression import MAX_WARNINGS, TRAINING_ROWS
@@ -23,17 +23,20 @@ CHANCE = random.Random(5)
 WORDS = ["".join(CHANCE.choices("abcdefghijklmnop", k=7)) for _ in range(900)]
 
 
-def texts(first: int, count: int) -> list[Encoded]:
+def texts(first: int, count: int) -> list[EncodedRow]:
     """Rows of schemas with short and long texts, and rows of another table between them."""
     found = []
     for number in range(first, first + count):
         fields = [{"name": CHANCE.choice(WORDS), "type": "string", "doc": "é"} for _ in range(number % 12)]
         value = json.dumps({"format": "TOY", "text": fields, "v": 1}, ensure_ascii=False)
-        found += [Encoded("schema", f'[".",{number}]', value), Encoded("counter", f'["ids",".","","{number}"]', "{}")]
+        found += [
+            EncodedRow("schema", f'[".",{number}]', value),
+            EncodedRow("counter", f'["ids",".","","{number}"]', "{}"),
+        ]
     return found
 
 
-async def append(log: SqliteLog, rows: list[Encoded]) -> None:
+async def append(log: SqliteLog, rows: list[EncodedRow]) -> None:
     here = await log.tip()
     one = make_append(
         here, CHANCE.randbytes(16), (Commit(here.sequence + 1, tuple(rows)),), roots_after(await digests(log), rows)
@@ -45,7 +48,7 @@ async def digests(log: SqliteLog) -> RowDigests:
     return RowDigests((await log.read(START)).rows)
 
 
-async def state(log: SqliteLog) -> set[Encoded]:
+async def state(log: SqliteLog) -> set[EncodedRow]:
     return {*(await log.read(START)).rows}
 
 
@@ -76,13 +79,13 @@ def test_texts_are_compressed_and_read_as_they_were(tmp_path: Path) -> None:
         assert packed(tmp_path) > TRAINING_ROWS
         assert (await log.read_stats()).bytes < size * 0.7
         place, count = await log.tip(), packed(tmp_path)
-        fresh = [*texts(20_000, 20), Encoded("schema", '[".",1]', '{"text":"' + "\ud800" * 99 + '"}')]
+        fresh = [*texts(20_000, 20), EncodedRow("schema", '[".",1]', '{"text":"' + "\ud800" * 99 + '"}')]
         await append(log, fresh)
         assert packed(tmp_path) > count
         assert {*(await other.read(place)).rows} == {*fresh}
         assert {*(await log.read(place)).rows} == {*fresh}
-        await append(log, [Encoded("schema", '[".",10007]', None), Encoded("schema", '[".",10008]', "{}")])
-        known = {(row.table, row.key): row for row in [*before, *fresh, Encoded("schema", '[".",10008]', "{}")]}
+        await append(log, [EncodedRow("schema", '[".",10007]', None), EncodedRow("schema", '[".",10008]', "{}")])
+        known = {(row.table, row.key): row for row in [*before, *fresh, EncodedRow("schema", '[".",10008]', "{}")]}
         del known["schema", '[".",10007]']
         assert await state(other) == {*known.values()}
         await log.close()

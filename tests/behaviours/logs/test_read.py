@@ -10,7 +10,7 @@ import pytest
 from tests.behaviours.logs.backends import KEPT, Node, State, accepted, chain, nodes, played, put, row, told, whole
 from treaty.core.commit import START, Position
 from treaty.core.limits import CHAIN_BYTES, CHAIN_COMMITS
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.tables import DictTables
 from treaty.log.log import Log, LogDelta
 
@@ -125,16 +125,16 @@ async def test_tombstones_are_told_to_who_was_there_and_to_nobody_else(node: Nod
 @told
 async def test_rows_pass_untouched_whoever_they_are_from(node: Node) -> None:
     rows = [
-        Encoded("somebody's", '["x",1,null]', '{"v":77,"what":[1,{"deep":null}]}'),
-        Encoded("schema", '[".",1]', '{"v":9,"guid":"not ours"}'),
-        Encoded("subject", '["ключ","🦆"]', '{"text":"Grüße 👩‍🚀 \\u0000 \u2028"}'),
-        Encoded("subject", '["half \ud83d"]', '"\udc00 a half character"'),
-        Encoded("subject", '["quote\\"d","\\\\"]', '""'),
-        Encoded("", "[]", "null"),
-        Encoded("Subject", '["case"]', "1"),
-        Encoded("subject", '["CASE"]', "2"),
-        Encoded("subject", '["case"]', "3"),
-        Encoded("subject", '["case "]', "4"),
+        EncodedRow("somebody's", '["x",1,null]', '{"v":77,"what":[1,{"deep":null}]}'),
+        EncodedRow("schema", '[".",1]', '{"v":9,"guid":"not ours"}'),
+        EncodedRow("subject", '["ключ","🦆"]', '{"text":"Grüße 👩‍🚀 \\u0000 \u2028"}'),
+        EncodedRow("subject", '["half \ud83d"]', '"\udc00 a half character"'),
+        EncodedRow("subject", '["quote\\"d","\\\\"]', '""'),
+        EncodedRow("", "[]", "null"),
+        EncodedRow("Subject", '["case"]', "1"),
+        EncodedRow("subject", '["CASE"]', "2"),
+        EncodedRow("subject", '["case"]', "3"),
+        EncodedRow("subject", '["case "]', "4"),
     ]
     async with nodes(node, 2) as (one, two):
         base = await put(one, row("a", "1"))

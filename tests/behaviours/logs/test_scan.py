@@ -10,7 +10,7 @@ from tests.behaviours.logs.backends import KEPT, attempt, chain, put, row
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core import limits
 from treaty.core.commit import START
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.kafka.multi_writer import scan
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.kafka.multi_writer.reader_state import InvalidRecord, ScannedRecord, build_state, collect_changes
@@ -62,7 +62,7 @@ def in_memory(scanned: ScanResult) -> int:
     return held + sum(len(one.payload) for one in scanned.state.chunks if isinstance(one.payload, bytes))
 
 
-def rows_of(scanned: ScanResult) -> set[Encoded]:
+def rows_of(scanned: ScanResult) -> set[EncodedRow]:
     return {*build_state(scanned.state.chunks, scanned.state.buffered)}
 
 

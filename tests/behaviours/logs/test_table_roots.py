@@ -11,7 +11,7 @@ from tests.behaviours.logs.backends import Node, accepted, attempt, chain, nodes
 from tests.behaviours.logs.hands import SQL, Hand
 from treaty.core.commit import START, Append, Commit, Position, as_root, make_append
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.tables import DictTables
 from treaty.log.capabilities import TableRoots
 from treaty.log.log import AppendResult, Log
@@ -38,7 +38,7 @@ def empty(base: Position) -> Append:
 def test_table_roots_are_those_of_the_rows_whoever_writes(sql: tuple[Node, Hand]) -> None:
     chance = random.Random(3)
 
-    def some(keys: int) -> Iterable[Encoded]:
+    def some(keys: int) -> Iterable[EncodedRow]:
         for _ in range(chance.randrange(4)):
             value = chance.choice([None, f'{{"n":{chance.random()}}}', "no JSON \ud83d \x00"])
             yield row(f"k{chance.randrange(keys)}", value, chance.choice(TABLES))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from treaty.core.commit import START, as_root
-from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state_tables import INDEXES, ORDERS, TABLES
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema, Version
@@ -58,7 +58,7 @@ async def truth_of(log: Log) -> DictTables:
     return tables
 
 
-def swapped(rows: list[Encoded]) -> list[Encoded]:
+def swapped(rows: list[EncodedRow]) -> list[EncodedRow]:
     """The same rows, but the texts of two schemas have changed places."""
     read = [decode_row(row) for row in rows]
     schemas = {row.key: row.value for row in read if isinstance(row.value, Schema)}
@@ -70,7 +70,7 @@ def swapped(rows: list[Encoded]) -> list[Encoded]:
     ]
 
 
-def other_version(row: Encoded, by: int) -> Encoded:
+def other_version(row: EncodedRow, by: int) -> EncodedRow:
     """The row, but each version of a subject says another time."""
     read = decode_row(row)
     if not isinstance(read.value, Version):

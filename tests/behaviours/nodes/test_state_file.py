@@ -32,9 +32,9 @@ from treaty.node.segment.statefile import StateFileError, open_state
 async def standing(log: Log, path: Path) -> AsyncIterator[tuple[Node, LayeredTables]]:
     """A node on a state file, while the block runs."""
     tables = LayeredTables(small=0)
-    keeper = StateFileManager(path, tables)
-    keeper.open()
-    node = Node(log, desk(), world(), tables, keeper)
+    state_files = StateFileManager(path, tables)
+    state_files.open()
+    node = Node(log, desk(), world(), tables, state_files)
     await node.start()
     try:
         yield node, tables

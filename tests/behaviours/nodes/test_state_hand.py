@@ -15,10 +15,10 @@ from tests.behaviours.nodes.hands import answers, blocks, other_version, swapped
 from tests.behaviours.nodes.test_state_file import filled, standing
 from treaty.core.commit import MODULUS, START, as_root
 from treaty.core.requests import GetSchema
-from treaty.core.rows import Encoded, decode_row
+from treaty.core.rows import EncodedRow, decode_row
 from treaty.core.values import Schema
 from treaty.log.memory import MemoryLog
-from treaty.node.segment import statefile, value_encoding
+from treaty.node.segment import statefile, value_format
 from treaty.node.segment.build import build
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.state_writer import write
@@ -218,11 +218,11 @@ def test_a_text_that_is_not_the_one_of_its_guid_is_never_served(tmp_path: Path, 
                 for number, row in enumerate(rows)
                 if isinstance(value := decode_row(row).value, Schema) and value.references
             )
-            rows[place] = Encoded(
+            rows[place] = EncodedRow(
                 rows[place].table, rows[place].key, (rows[place].value or "").replace('"text":"[\\"', '"text":"[\\"x')
             )
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(value_encoding, "has_its_guid", lambda _: True)
+                patch.setattr(value_format, "has_its_guid", lambda _: True)
                 blocks(built, "schema", build(rows))
         write_state(path, built, delta.tip, 5)
         async with standing(log, path) as (node, tables):

@@ -50,9 +50,9 @@ def opened(partition: Partition, bytes_: int = 10**9) -> MultiWriterLog:
 @asynccontextmanager
 async def started(log: Log, path: Path | None = None) -> AsyncIterator[tuple[Node, LayeredTables]]:
     tables = LayeredTables(small=0)
-    keeper = StateFileManager(path, tables)
-    keeper.open()
-    node = Node(log, desk(), world(), tables, keeper)
+    state_files = StateFileManager(path, tables)
+    state_files.open()
+    node = Node(log, desk(), world(), tables, state_files)
     await node.start()
     try:
         yield node, tables

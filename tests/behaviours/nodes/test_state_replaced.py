@@ -41,9 +41,9 @@ async def serving(log: Log, path: Path, writes: list[int]) -> AsyncIterator[tupl
         await write(log, path, 9)
 
     tables = LayeredTables(small=0)
-    keeper = StateFileManager(path, tables, writer)
-    keeper.open()
-    node = Node(log, desk(), world(), tables, keeper)
+    state_files = StateFileManager(path, tables, writer)
+    state_files.open()
+    node = Node(log, desk(), world(), tables, state_files)
     await node.start()
     try:
         await node.follower.catch_up()

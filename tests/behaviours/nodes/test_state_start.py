@@ -15,7 +15,7 @@ from tests.behaviours.nodes.test_state_file import everything, filled
 from treaty.assemble.opening import _node
 from treaty.core.commit import START
 from treaty.core.requests import Scope, SetMode
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.tables import DictTables
 from treaty.log.log import Log, LogUnavailableError
 from treaty.log.sqlite.log import SqliteLog
@@ -53,9 +53,9 @@ async def started(
     tmp_path: Path, *, writer: Write | None = None, waits: bool = False
 ) -> AsyncIterator[tuple[Node, LayeredTables]]:
     tables = LayeredTables(small=0)
-    keeper = StateFileManager(tmp_path / "state", tables, writer, waits=waits)
-    keeper.open()
-    node = Node(await SqliteLog.open(str(tmp_path / "log.db")), desk(), world(), tables, keeper)
+    state_files = StateFileManager(tmp_path / "state", tables, writer, waits=waits)
+    state_files.open()
+    node = Node(await SqliteLog.open(str(tmp_path / "log.db")), desk(), world(), tables, state_files)
     await node.start()
     try:
         yield node, tables
@@ -224,7 +224,7 @@ def test_rows_are_gone_through_in_one_cut_while_others_write_and_no_longer_than_
             begun, gone = asyncio.Event(), asyncio.Event()
             loop = asyncio.get_running_loop()
 
-            def count(rows: Iterable[Encoded]) -> int:
+            def count(rows: Iterable[EncodedRow]) -> int:
                 loop.call_soon_threadsafe(begun.set)
                 asyncio.run_coroutine_threadsafe(gone.wait(), loop).result()
                 return len([*rows])

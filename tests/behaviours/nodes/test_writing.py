@@ -19,7 +19,7 @@ from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnkn
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
 from treaty.core.root import roots_after, roots_of
-from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
 from treaty.core.schema_engine import Answer, ParseSchema, Question, SchemaEngine
 from treaty.core.state_tables import OUTCOME, OutcomeKey
 from treaty.core.values import Outcome
@@ -238,7 +238,7 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
     disk = Disk(9)
     async with living(way(disk)) as node:
         await node.ask(post("s"))
-        strange = Commit(2, (Encoded("dreams", '["x"]', '{"v":1}'), Encoded("subject", '[".","t"]', '{"v":9}')))
+        strange = Commit(2, (EncodedRow("dreams", '["x"]', '{"v":1}'), EncodedRow("subject", '[".","t"]', '{"v":9}')))
         roots = roots_after(node.follower.tables, strange.rows)
         assert disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots)) is AppendResult.ACCEPTED
         assert (await node.ask(ListSubjects())).answer.names == ("s",)
@@ -249,7 +249,7 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
         status = node.status()
         assert "upgrade" in status.read_only
         assert len(status.quarantine) == 2
-        mended = Commit(3, (Encoded("dreams", '["x"]', None), Encoded("subject", '[".","t"]', None)))
+        mended = Commit(3, (EncodedRow("dreams", '["x"]', None), EncodedRow("subject", '[".","t"]', None)))
         roots = roots_after(node.follower.tables, mended.rows)
         assert disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots)) is AppendResult.ACCEPTED
         await node.ask(ListSubjects())

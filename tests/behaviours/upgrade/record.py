@@ -36,7 +36,7 @@ from treaty.core.refusals import Refusal
 from treaty.core.registry import Call
 from treaty.core.requests import ForceReason, Request, Scope, SubjectCreation
 from treaty.core.resource import Resource
-from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.kafka.single_writer.records import make_transaction
@@ -89,7 +89,7 @@ class Registry:
             self.refused[name] = self.refused.get(name, 0) + 1
             return None
 
-    def put(self, rows: list[Encoded]) -> None:
+    def put(self, rows: list[EncodedRow]) -> None:
         """Write rows below the law, for tables that no command of format 1 writes."""
 
         async def work() -> None:

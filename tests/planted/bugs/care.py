@@ -128,7 +128,7 @@ CARED = (
         (
             Edit(
                 OLD + "conversion:convert_rows",
-                "new.append(Encoded(RENAMED_TABLES.get(row.table, row.table), row.key, row.value))",
+                "new.append(EncodedRow(RENAMED_TABLES.get(row.table, row.table), row.key, row.value))",
                 "pass",
             ),
         ),

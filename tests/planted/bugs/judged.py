@@ -14,7 +14,7 @@ JUDGED = (
     rule(
         "rule: nothing is hidden",
         "A softly deleted version stays where its schema is registered again.",
-        "handlers.numbering:_vanishing",
+        "handlers.version_numbers:_vanishing",
         '("soft",))',
         "())",
     ),
@@ -50,7 +50,7 @@ JUDGED = (
     rule(
         "rule: the policy of a new subject is not kept",
         "The policy that a registration names holds for the first version only; no config says it.",
-        "handlers.numbering:_own_config",
+        "handlers.version_numbers:_own_config",
         "config is None or",
         "config is None or config or",
     ),

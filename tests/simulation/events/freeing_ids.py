@@ -7,7 +7,7 @@ from tests.simulation.events.building import PATIENCE
 from tests.simulation.members import EPOCH, Site
 from treaty.core import values
 from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
 from treaty.core.state_tables import COUNTER
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.repair import lower_id_counters
@@ -20,7 +20,7 @@ async def hold_up_and_free(site: Site, chance: random.Random) -> None:
     """Have a counter of ids held up by ids that nobody meant, and lower it again while nodes are there."""
 
     def far(base: Position) -> Append:
-        state, rows = site.history.states[-1], list[Encoded]()
+        state, rows = site.history.states[-1], list[EncodedRow]()
         keys = sorted(key for key in state.keys(COUNTER) if key[0] == "ids" and key[1])
         if keys:
             key = chance.choice(keys)

@@ -6,7 +6,7 @@ import random
 from tests.simulation.events.building import PATIENCE
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
 from treaty.core.state_tables import CONFIG
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.repair import quarantine_rows
@@ -20,7 +20,7 @@ async def damage_and_repair(site: Site, chance: random.Random) -> None:
     place = encode_row(Row(table, key, None))
 
     def garbage(base: Position) -> Append:
-        row = Encoded(table, place.key, '{"v":1,')
+        row = EncodedRow(table, place.key, '{"v":1,')
         commit = Commit(base.sequence + 1, (row,))
         return make_append(base, chance.randbytes(16), (commit,), site.history.roots_with((row,)))
 

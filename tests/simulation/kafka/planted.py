@@ -7,7 +7,7 @@ from typing import Any
 from treaty.core.commit import START, AppendPrefix, Position, as_root
 from treaty.core.limits import SNAPSHOT_CHUNK_BYTES
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.kafka.multi_writer import chunks, compaction, scan
 from treaty.log.kafka.multi_writer import log as logs
 from treaty.log.kafka.multi_writer.chunks import SnapshotChunk
@@ -59,7 +59,7 @@ def cut_to_the_chunks(scanned: ScanResult, margin: int) -> compaction.Compaction
     return None if chosen is None else replace(chosen, rest=scanned.next)
 
 
-def without_outcomes(folded: Sequence[SnapshotChunk], appends: Iterable[BufferedAppend]) -> tuple[Encoded, ...]:
+def without_outcomes(folded: Sequence[SnapshotChunk], appends: Iterable[BufferedAppend]) -> tuple[EncodedRow, ...]:
     """A fold forgets what commands came to."""
     return tuple(row for row in build_state(folded, appends) if row.table != "outcome")
 
@@ -76,7 +76,7 @@ def no_front(*_: object) -> tuple[Position, bytes]:
 
 
 def unchecked(
-    place: Position, rows: Sequence[Encoded], *, size: int = SNAPSHOT_CHUNK_BYTES
+    place: Position, rows: Sequence[EncodedRow], *, size: int = SNAPSHOT_CHUNK_BYTES
 ) -> tuple[SnapshotChunk, ...]:
     """A fold is made of whatever rows there are, and states their root: that they are not those of its place goes unseen."""
     return _cut(replace(place, root=as_root(roots_of(rows))), rows, size=size)

@@ -13,7 +13,7 @@ from tests.planted.planting import changed
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core.commit import START, Commit, Position, as_root, make_append
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.kafka.multi_writer import chunks, compaction, reader_state, scan
 from treaty.log.kafka.multi_writer.chunks import (
     STATE_FILE_FORMAT,
@@ -154,7 +154,7 @@ SPOILT: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
 """What is done to a chunk, and what is said of its fold."""
 
 
-def signed(place: Position, roots: Mapping[str, int], rows: Sequence[Encoded]) -> tuple[SnapshotChunk, ...]:
+def signed(place: Position, roots: Mapping[str, int], rows: Sequence[EncodedRow]) -> tuple[SnapshotChunk, ...]:
     """A fold in which no digest is wrong, whatever its rows are."""
     payload = b"".join(chunks._compress(roots, rows))
     return (
@@ -162,17 +162,17 @@ def signed(place: Position, roots: Mapping[str, int], rows: Sequence[Encoded]) -
     )
 
 
-def other_rows(place: Position, rows: Sequence[Encoded]) -> tuple[SnapshotChunk, ...]:
+def other_rows(place: Position, rows: Sequence[EncodedRow]) -> tuple[SnapshotChunk, ...]:
     """Rows that never were, in the name of those that were."""
     return signed(place, roots_of(rows), [replace(rows[0], value='{"v":99}'), *rows[1:]])
 
 
-def fewer_rows(place: Position, rows: Sequence[Encoded]) -> tuple[SnapshotChunk, ...]:
+def fewer_rows(place: Position, rows: Sequence[EncodedRow]) -> tuple[SnapshotChunk, ...]:
     """A row is missing: what the fold says of its tables fits, and not the root of its place."""
     return signed(place, roots_of(rows[1:]), rows[1:])
 
 
-def other_place(place: Position, rows: Sequence[Encoded]) -> tuple[SnapshotChunk, ...]:
+def other_place(place: Position, rows: Sequence[EncodedRow]) -> tuple[SnapshotChunk, ...]:
     """A row is missing, and all that the fold says of itself fits: only the append at its place states another root."""
     roots = roots_of(rows[1:])
     return signed(replace(place, root=as_root(roots)), roots, rows[1:])
@@ -286,7 +286,7 @@ def test_a_place_with_another_root_is_not_known() -> None:
     story()
 
 
-def unchecked(all_: Sequence[SnapshotChunk]) -> Iterator[Encoded]:
+def unchecked(all_: Sequence[SnapshotChunk]) -> Iterator[EncodedRow]:
     pieces = chunks._decompress(all_)
     next(pieces)
     return chunks._parse_pieces(pieces)

@@ -16,7 +16,7 @@ from tests.simulation.kafka.any import here
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core.commit import START, Commit, Position, as_root, make_append
 from treaty.core.root import RowDigests, roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.kafka.multi_writer.chunks import ChunkError, read_chunk
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.log import AppendResult, LogDamagedError, LogDelta, LogUnavailableError
@@ -74,8 +74,8 @@ async def append(written: Written, log: MultiWriterLog, chance: random.Random, *
         base = await log.tip()
         written.states[base] = known
     keys = chance.sample("abcdefg", chance.randint(0, 4))
-    rows = tuple(Encoded("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
-    digests = RowDigests(Encoded(*place, value) for place, value in known.items())
+    rows = tuple(EncodedRow("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
+    digests = RowDigests(EncodedRow(*place, value) for place, value in known.items())
     digests.put(rows)
     roots = {**digests.roots, "t": 7} if wrong else digests.roots
     made = make_append(base, chance.randbytes(16), (Commit(base.sequence + 1, rows),), roots)

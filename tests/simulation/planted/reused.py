@@ -1,11 +1,11 @@
 """Planted: the next id is one more than the highest in use, so that a purged one is given again."""
 
-from treaty.core.handlers import numbering
+from treaty.core.handlers import version_numbers
 from treaty.core.state_tables import SCHEMA
 from treaty.core.view import View
 
 LAWS = {"4"}
-PLACE, NAME = numbering, "next_id"
+PLACE, NAME = version_numbers, "next_id"
 
 
 def planted(view: View, context: str) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from treaty.core.root import RootedTables
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.table import Key
 from treaty.node import writer
 
@@ -11,5 +11,5 @@ LAWS = {"root"}
 PLACE, NAME = writer, "roots_with"
 
 
-def planted(tables: RootedTables, rows: Iterable[tuple[Encoded, Key]]) -> dict[str, int]:
+def planted(tables: RootedTables, rows: Iterable[tuple[EncodedRow, Key]]) -> dict[str, int]:
     return dict(tables.roots)

@@ -14,7 +14,7 @@ from treaty.cli.transfer.ends import bar
 from treaty.core.commit import START, Position
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.maintenance.dump import DumpHead, make_head, write_dump
 from treaty.log.maintenance.migration import MigrationResult, migrate_log, unseal_log
 from treaty.log.maintenance.restore import restore_log
@@ -36,7 +36,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
       treaty log verify registry.dump.zst
     """  # noqa: D301 - click wants the control character
 
-    async def read() -> tuple[DumpHead, tuple[Encoded, ...]]:
+    async def read() -> tuple[DumpHead, tuple[EncodedRow, ...]]:
         async with opened(log) as found:
             delta, roots = await read_with_table_roots(found)
             return make_head(delta, found.url, now(), roots), delta.rows

@@ -11,7 +11,7 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.core.commit import Position
 from treaty.core.invariants import InvariantViolation
 from treaty.core.limits import DIFFERING_ROWS
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.state_tables import UNROOTED
 from treaty.core.tables import DictTables
 from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
@@ -28,7 +28,7 @@ class Copy:
 
     source: str
     tip: Position
-    rows: tuple[Encoded, ...] = field(repr=False)
+    rows: tuple[EncodedRow, ...] = field(repr=False)
     tables: DictTables = field(repr=False)
     faults: tuple[InvariantViolation, ...] = ()
     checked: bool = False
@@ -54,7 +54,7 @@ async def _file(name: str) -> Copy:
         return _copy(name, head.position, tuple(rows), head.roots)
 
 
-def _copy(source: str, tip: Position, rows: tuple[Encoded, ...], roots: Mapping[str, int] | None) -> Copy:
+def _copy(source: str, tip: Position, rows: tuple[EncodedRow, ...], roots: Mapping[str, int] | None) -> Copy:
     tables = DictTables()
     tables.load(rows, tip)
     faults = tuple(

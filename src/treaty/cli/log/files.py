@@ -8,7 +8,7 @@ from typing import IO
 
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.maintenance.backup import is_backup, read_backup
 from treaty.log.maintenance.dump import (
     DumpHead,
@@ -26,7 +26,7 @@ def is_dump(text: str) -> bool:
 
 
 @contextmanager
-def opened_file(path: str, *, lenient: bool = False) -> Iterator[tuple[DumpHead, Iterator[Encoded]]]:
+def opened_file(path: str, *, lenient: bool = False) -> Iterator[tuple[DumpHead, Iterator[EncodedRow]]]:
     """The head of a dump or of a backup, and its rows as they are read.
 
     At their end they are compared with the head, unless somebody `lenient` does that himself: raises `DumpError`.
@@ -41,7 +41,7 @@ def opened_file(path: str, *, lenient: bool = False) -> Iterator[tuple[DumpHead,
         yield opened_dump(lines, lenient=lenient)
 
 
-def opened_dump(lines: Iterator[bytes], *, lenient: bool = False) -> tuple[DumpHead, Iterator[Encoded]]:
+def opened_dump(lines: Iterator[bytes], *, lenient: bool = False) -> tuple[DumpHead, Iterator[EncodedRow]]:
     """The head of a dump, and its rows as they are read."""
     first = next(lines, b"")
     head = read_head(first)

@@ -14,11 +14,11 @@ from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, rules_over, tags_in
 from treaty.core.handlers.lookup import matching, same_version
-from treaty.core.handlers.numbering import new_version, next_number
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force, policy_of
 from treaty.core.handlers.validation import inspect, internal_names, refuse_faults
+from treaty.core.handlers.version_numbers import new_version, next_number
 from treaty.core.handlers.versions import (
     Kept,
     as_sent,
@@ -50,7 +50,7 @@ NEXT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class RegistrationState:
     """What is known of a registration while it is decided."""
 
     request: Register
@@ -97,7 +97,7 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     return admit_draft(view, command, case, draft, engine, inherited=last)
 
 
-def _refuse_far_time(case: Registration, command: Command[Register]) -> None:
+def _refuse_far_time(case: RegistrationState, command: Command[Register]) -> None:
     """Only who imports says when a version was registered, and it lies in the past, as far as clocks agree."""
     time = case.request.time
     if time < 0:
@@ -126,7 +126,7 @@ def _refuse_far_time(case: Registration, command: Command[Register]) -> None:
 def admit_draft(
     view: View,
     command: Command[Register],
-    case: Registration,
+    case: RegistrationState,
     draft: Draft,
     engine: SchemaEngine,
     *,
@@ -176,12 +176,12 @@ def refuse_bad_subject(subject: Subject) -> None:
         )
 
 
-def case_of(view: View, request: Register, made: ConfigValue | None = None) -> Registration:
+def case_of(view: View, request: Register, made: ConfigValue | None = None) -> RegistrationState:
     """Return what is known of a registration; `made` is the config row that the subject is made with."""
     scope = Scope(*request.subject)
     config = config_in_force(view, scope, made)
     latest = latest_version(view, request.subject)
-    return Registration(
+    return RegistrationState(
         request,
         config,
         mode_in_force(view, scope),
@@ -192,7 +192,7 @@ def case_of(view: View, request: Register, made: ConfigValue | None = None) -> R
     )
 
 
-def _refuse_unexpected(case: Registration) -> None:
+def _refuse_unexpected(case: RegistrationState) -> None:
     """The sender says what the latest version was when it made up its mind; if it is another, nothing happens."""
     expected = case.request.expected
     if expected is None:
@@ -212,7 +212,7 @@ def _refuse_unexpected(case: Registration) -> None:
         )
 
 
-def _already_there(view: View, case: Registration, engine: SchemaEngine) -> Kept | None:
+def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) -> Kept | None:
     """The live version that the draft is, just as sent; only asked where the config changes nothing of it.
 
     This comes before the mode, and before a number that guards: what is there already is no change.
@@ -241,7 +241,7 @@ def _already_there(view: View, case: Registration, engine: SchemaEngine) -> Kept
     return None
 
 
-def _find_same(view: View, case: Registration, one: ParsedDraft) -> Kept | None:
+def _find_same(view: View, case: RegistrationState, one: ParsedDraft) -> Kept | None:
     """The live version that is this schema and that the request speaks of: of the id that it gives, if it gives one, and
     where ids are given also of the number.
     """
@@ -261,7 +261,7 @@ def _is(schema: Schema, one: ParsedDraft) -> bool:
     return (schema.guid, schema.references) == (one.guid, one.used)
 
 
-def refuse_by_mode(case: Registration) -> None:
+def refuse_by_mode(case: RegistrationState) -> None:
     """Raise `NotPermitted` where the mode in force forbids this registration."""
     subject, mode = case.request.subject, case.mode
     words = f"Subject {subject} in context {subject.context} is"
@@ -276,7 +276,7 @@ def refuse_by_mode(case: Registration) -> None:
     raise NotPermitted.of("MODE", text, subject=str(subject), old=mode, allowed=allowed)
 
 
-def _with_tags(view: View, case: Registration, draft: Draft, engine: SchemaEngine) -> Draft:
+def _with_tags(view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine) -> Draft:
     """The draft with the latest version's tags, as far as what they belong to is there, and those of the request."""
     request, subject = case.request, case.request.subject
     if request.propagate_tags and case.last is not None and not case.importing:
@@ -287,7 +287,7 @@ def _with_tags(view: View, case: Registration, draft: Draft, engine: SchemaEngin
     return retag_draft(view, subject, draft, engine, add=add, remove=remove, visible=visible)
 
 
-def _complete_draft(case: Registration) -> Draft:
+def _complete_draft(case: RegistrationState) -> Draft:
     """An empty text with metadata, rules or other tags means the latest version's text."""
     draft, request = case.request.draft, case.request
     if draft.text:
@@ -298,7 +298,7 @@ def _complete_draft(case: Registration) -> Draft:
     return replace(draft, text=case.last.text, format=case.last.format, references=as_sent(case.last.references))
 
 
-def _read_new(view: View, case: Registration, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
+def _read_new(view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
     strict = not case.importing and case.config.validate_new_schemas is not False
     new = read(
         view,
@@ -317,7 +317,7 @@ def _read_new(view: View, case: Registration, draft: Draft, engine: SchemaEngine
     return new
 
 
-def _refuse_incompatible(view: View, case: Registration, new: ParsedDraft, engine: SchemaEngine) -> None:
+def _refuse_incompatible(view: View, case: RegistrationState, new: ParsedDraft, engine: SchemaEngine) -> None:
     verdict = check_compatibility(
         view, engine, new, case.request.subject, bar=CompatibilityRequirements(case.policy, case.config)
     )

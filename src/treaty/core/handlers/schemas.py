@@ -83,13 +83,13 @@ def read(
 
 
 def _read(
-    draft: Draft, used: tuple[StoredReference, ...], parsed: ParsedSchema, meaning: ResolvedSchema
+    draft: Draft, used: tuple[StoredReference, ...], parsed: ParsedSchema, resolved: ResolvedSchema
 ) -> ParsedDraft:
     return ParsedDraft(
         draft,
         used,
         parsed,
-        meaning,
+        resolved,
         guid(parsed.canonical, as_sent(used), draft.metadata, draft.rules),
         lookup_digest(draft.format, parsed.resolved, draft.metadata, draft.rules),
     )

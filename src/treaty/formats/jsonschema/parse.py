@@ -7,7 +7,7 @@ from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SUBSCH
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.jsonschema.drafts import DEFAULT, draft_of, meta_schema, meta_schemas
-from treaty.formats.jsonschema.model import Document, Draft, Json, Node
+from treaty.formats.jsonschema.model import Document, Draft, Json, SchemaNode
 from treaty.formats.jsonschema.resolve import REFERRING, ignores_siblings, locate, own_uri, reference, subschemas
 from treaty.formats.jsonschema.uri import NOWHERE, join, split
 from treaty.formats.jsonschema.validity import judge
@@ -96,13 +96,13 @@ def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: in
 class Library:
     """What a document is built in: texts, and what they name."""
 
-    roots: list[Node] = field(default_factory=list)
-    resources: dict[str, Node] = field(default_factory=dict)
-    anchors: dict[str, Node] = field(default_factory=dict)
+    roots: list[SchemaNode] = field(default_factory=list)
+    resources: dict[str, SchemaNode] = field(default_factory=dict)
+    anchors: dict[str, SchemaNode] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     dynamic: set[str] = field(default_factory=set)
-    blocked: list[tuple[Node, str]] = field(default_factory=list)
-    own: list[Node] = field(default_factory=list)
+    blocked: list[tuple[SchemaNode, str]] = field(default_factory=list)
+    own: list[SchemaNode] = field(default_factory=list)
     _texts: dict[bytes, int] = field(default_factory=dict)
     _seen: set[tuple[int, str]] = field(default_factory=set)
     _walked: int = 0
@@ -111,7 +111,7 @@ class Library:
         """Take in a text that was found under `uri`; its number."""
         draft = draft_of(value, default)
         base = join(uri, own_uri(value, draft))
-        root = Node(value, base, "", draft, len(self.roots))
+        root = SchemaNode(value, base, "", draft, len(self.roots))
         self.roots.append(root)
         for one in (base, uri):
             self.resources.setdefault(one, root)
@@ -138,7 +138,7 @@ class Library:
 
     def walk(self) -> None:
         """Visit every schema of every text: first all names, then where all references lead."""
-        referring: list[tuple[Node, str]] = []
+        referring: list[tuple[SchemaNode, str]] = []
         for root in self.roots:
             self._visit(root, referring)
         at = 0
@@ -151,7 +151,7 @@ class Library:
             elif target.key not in self._seen:
                 self._visit(target, referring)
 
-    def _visit(self, start: Node, referring: list[tuple[Node, str]]) -> None:
+    def _visit(self, start: SchemaNode, referring: list[tuple[SchemaNode, str]]) -> None:
         """Take in what a schema and all schemas inside it name, and note their references."""
         waiting = [start]
         while waiting:
@@ -173,7 +173,7 @@ class Library:
             if node.text == 0:
                 self.own.append(node)
 
-    def _name(self, node: Node, value: Mapping[str, Json]) -> None:
+    def _name(self, node: SchemaNode, value: Mapping[str, Json]) -> None:
         if node.place and own_uri(node.value, node.draft):
             self.resources.setdefault(node.base, node)
         if node.draft.number < 2019:
@@ -191,7 +191,7 @@ class Library:
         if node.draft.number == 2019 and value.get("$recursiveAnchor") is True:
             self.dynamic.add(f"{node.base}#")
 
-    def _meta(self, node: Node, to: str, referring: list[tuple[Node, str]]) -> Node | None:
+    def _meta(self, node: SchemaNode, to: str, referring: list[tuple[SchemaNode, str]]) -> SchemaNode | None:
         """Take in the meta-schemas of a draft if the reference leads to one; then where it leads."""
         uri = join(node.base, to)
         draft = meta_schema(uri)

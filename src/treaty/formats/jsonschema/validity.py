@@ -15,7 +15,7 @@ from treaty.core.limits import FAULTS, REGEX_LENGTH, REGEXES, SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.cycle import cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
-from treaty.formats.jsonschema.model import Document, Draft, Node
+from treaty.formats.jsonschema.model import Document, Draft, SchemaNode
 from treaty.formats.jsonschema.regex import count, linear
 from treaty.formats.jsonschema.resolve import REFERRING, locate, reference
 from treaty.formats.jsonschema.uri import join, split
@@ -50,7 +50,7 @@ _SMALL = 65_536
 _PROPERTY = re.compile(r"\\(?:[pP]\{([^}]*)\}|.)", re.DOTALL)
 
 
-def judge(document: Document, own: Sequence[Node], blocked: Sequence[tuple[Node, str]]) -> None:
+def judge(document: Document, own: Sequence[SchemaNode], blocked: Sequence[tuple[SchemaNode, str]]) -> None:
     """Raise `InvalidSchemaError` with the first faults of a text, in its order; `own` are all its schemas."""
     root = document.root
     found: dict[tuple[str, str], Diagnostic] = {}
@@ -76,7 +76,7 @@ def _validator(draft: Draft) -> Any:
     return jsonschema_rs.validator_for(asked, offline=True)
 
 
-def _meta(root: Node, *, many: bool) -> Iterator[Diagnostic]:
+def _meta(root: SchemaNode, *, many: bool) -> Iterator[Diagnostic]:
     """What the meta-schema says: the library finds all errors at once or the first one, nothing between."""
     validator = _validator(root.draft)
     if many and not validator.is_valid(root.value):
@@ -171,7 +171,7 @@ def _shown(value: Any) -> str:
     return f"{value!s:.60}"
 
 
-def _own(nodes: Sequence[Node]) -> Iterator[Diagnostic]:
+def _own(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
     """What can be seen at one schema alone, and how many expressions there are."""
     if (total := sum(count(node.value) for node in nodes)) > REGEXES:
         message = f"{total} regular expressions, more than the limit REGEXES of {REGEXES}"
@@ -220,7 +220,7 @@ def _uri(text: str, syntax: str, path: str) -> Iterator[Diagnostic]:
         yield Diagnostic("URI_ILLEGAL", path, f"{_shown(text)} is not a {syntax}", EXPECTED["URI_ILLEGAL"])
 
 
-def _unresolved(document: Document, node: Node, to: str) -> Diagnostic:
+def _unresolved(document: Document, node: SchemaNode, to: str) -> Diagnostic:
     word = next(word for word in REFERRING if reference(node, word) == to)
     path = f"{node.place}/{word}"
     before, fragment = split(to)

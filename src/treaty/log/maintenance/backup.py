@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from treaty.core.commit import START, Position
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.dump import DumpHead, make_head
 from treaty.log.sqlite import layout
@@ -73,7 +73,7 @@ def is_backup(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def read_backup(path: Path) -> tuple[DumpHead, tuple[Encoded, ...]]:
+def read_backup(path: Path) -> tuple[DumpHead, tuple[EncodedRow, ...]]:
     """Read a whole backup, whose rows may not come to what its head says.
 
     Raises `LogUnavailableError` or `LogDamagedError`, for a file that is a log too.

@@ -17,7 +17,7 @@ import zstandard
 from treaty.core.commit import Position
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.root import add, roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.log import LogDelta
 from treaty.log.state_roots import find_root_mismatches
 
@@ -51,7 +51,7 @@ def make_head(delta: LogDelta, log_url: str, time: int, roots: Mapping[str, int]
     return DumpHead(log_url, delta.tip, roots_of(delta.rows) if roots is None else roots, len(delta.rows), time)
 
 
-def write_dump(head: DumpHead, rows: Iterable[Encoded]) -> Iterator[bytes]:
+def write_dump(head: DumpHead, rows: Iterable[EncodedRow]) -> Iterator[bytes]:
     """Yield the lines of a dump; the same state gives the same lines but for head and time."""
     checksum = hashlib.sha256()
     members = {
@@ -76,7 +76,7 @@ def write_dump(head: DumpHead, rows: Iterable[Encoded]) -> Iterator[bytes]:
     yield _encode_line({"end": count - 1, "sha256": checksum.hexdigest()})
 
 
-def _sort_key(row: Encoded) -> tuple[str, str]:
+def _sort_key(row: EncodedRow) -> tuple[str, str]:
     return row.table, row.key
 
 
@@ -103,7 +103,7 @@ def read_head(line: bytes) -> DumpHead:
         raise DumpError(f"line 1, the head, is damaged: {error!r}") from None
 
 
-def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: bool = False) -> Iterator[Encoded]:
+def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: bool = False) -> Iterator[EncodedRow]:
     """Yield the rows after the head, whose line is `first`.
 
     Raises `DumpError`: at once for a line that is no row, at the end where lines are missing or changed. So nothing
@@ -155,10 +155,10 @@ def refuse_root_mismatch(head: DumpHead, found: Mapping[str, int], what: str) ->
         raise DumpError(f"{what} ({wrong})")
 
 
-def _parse_row(value: object, number: int) -> Encoded:
+def _parse_row(value: object, number: int) -> EncodedRow:
     if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, str) for part in value):
         raise DumpError(f"line {number} is no row: a list of table, key and value")
-    return Encoded(value[0], value[1], value[2])
+    return EncodedRow(value[0], value[1], value[2])
 
 
 def _parse_json(line: bytes, number: int) -> object:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from treaty.core.commit import START, Position, as_root
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded, Row, UnreadableValue, decode_row, encode_row, key_text
+from treaty.core.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row, key_text
 from treaty.core.state_tables import TABLES
 from treaty.core.table import Key
 from treaty.core.tables import DictTables
@@ -34,7 +34,7 @@ class UnreadableRow:
     newer: bool
 
 
-def find_unreadable_rows(rows: Iterable[Encoded]) -> tuple[UnreadableRow, ...]:
+def find_unreadable_rows(rows: Iterable[EncodedRow]) -> tuple[UnreadableRow, ...]:
     """Return the rows that this version can't read."""
     found = []
     for row in rows:
@@ -58,7 +58,7 @@ async def quarantine_rows(log: Log, *, time: int, newer: bool = False) -> tuple[
     return chosen, await append_to_state(log, delta, _make_quarantine_rows(chosen, time), time)
 
 
-def _make_quarantine_rows(chosen: Iterable[UnreadableRow], time: int) -> list[Encoded]:
+def _make_quarantine_rows(chosen: Iterable[UnreadableRow], time: int) -> list[EncodedRow]:
     """The rows of a commit that moves others into quarantine."""
     rows = []
     for one in chosen:
@@ -67,7 +67,7 @@ def _make_quarantine_rows(chosen: Iterable[UnreadableRow], time: int) -> list[En
     return rows
 
 
-def _replace_orphan_rows(orphan_rows: Iterable[OrphanRow], time: int) -> list[Encoded]:
+def _replace_orphan_rows(orphan_rows: Iterable[OrphanRow], time: int) -> list[EncodedRow]:
     """The rows of a commit that takes away what belongs to no append, and keeps it in quarantine."""
     rows = []
     for one in orphan_rows:
@@ -134,7 +134,7 @@ async def accept_state(log: Log, *, time: int) -> tuple[StateCheck, Position]:
     return found, await append_rows(log, delta.tip, rows, compute_roots_with(delta, rows), time)
 
 
-def find_reserved_ids(rows: Iterable[Encoded]) -> tuple[ReservedIds, ...]:
+def find_reserved_ids(rows: Iterable[EncodedRow]) -> tuple[ReservedIds, ...]:
     """Return the contexts among the rows of a log whose counter of ids is held up by ids far above the rest."""
     tables = DictTables()
     tables.load(rows, START)

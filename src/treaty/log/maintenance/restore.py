@@ -12,7 +12,7 @@ from dataclasses import replace
 from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
 from treaty.core.root import RowDigests, add, roots_of
-from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.state_tables import IDS_SPARED, KINDS_FOR_EVER
 from treaty.core.values import Counter, LogOrigin
 from treaty.log.log import AppendResult, Log, LogDelta, LogUnavailableError
@@ -48,7 +48,7 @@ def ignore_progress(_: int) -> None:
 async def restore_log(
     log: Log,
     head: DumpHead,
-    rows: Iterable[Encoded],
+    rows: Iterable[EncodedRow],
     *,
     time: int,
     gap: int = RESTORE_GAP,
@@ -76,7 +76,7 @@ async def restore_log(
     return await append_rows(log, here, [encode_row(row) for row in last], roots, time)
 
 
-async def _begin_restore(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, str], Encoded]]:
+async def _begin_restore(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, str], EncodedRow]]:
     """Mark an empty log as one that is being restored, and return its end and its rows; one with another mark, or with rows
     of its own, is refused.
     """
@@ -132,7 +132,7 @@ LOG_LOCAL_TABLES = frozenset({"log_origin", "snapshot"})
 """State tables that say something of the log that they are in, and mean nothing in another one."""
 
 
-def _prepare_rows(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
+def _prepare_rows(rows: Iterable[EncodedRow], gap: int) -> Iterator[EncodedRow]:
     """The rows as the new log has them: counters of schema and encoding ids raised, and what is about the old log itself left out.
 
     Contexts that the dump does not know may have been made after it: their ids begin after the gap too.
@@ -153,8 +153,8 @@ def _prepare_rows(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
         yield encode_row(Row("counter", IDS_SPARED, Counter(min(gap, COUNTER))))
 
 
-def _split_batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
-    batch: list[Encoded] = []
+def _split_batches(rows: Iterable[EncodedRow]) -> Iterator[list[EncodedRow]]:
+    batch: list[EncodedRow] = []
     size = 0
     for row in rows:
         batch.append(row)
@@ -166,7 +166,9 @@ def _split_batches(rows: Iterable[Encoded]) -> Iterator[list[Encoded]]:
         yield batch
 
 
-async def append_rows(log: Log, base: Position, rows: list[Encoded], roots: Mapping[str, int], time: int) -> Position:
+async def append_rows(
+    log: Log, base: Position, rows: list[EncodedRow], roots: Mapping[str, int], time: int
+) -> Position:
     """Append rows as one commit on a base that no other writer may have left; `roots` is what each table adds after it.
 
     Raises `ConcurrentWriteError` where somebody has, and `LogUnavailableError` where the log stays away.
@@ -193,7 +195,7 @@ async def append_rows(log: Log, base: Position, rows: list[Encoded], roots: Mapp
     raise reason or LogUnavailableError(f"{log.url}: no append could be settled in {TRIES} tries")
 
 
-async def append_to_state(log: Log, delta: LogDelta, rows: list[Encoded], time: int) -> Position:
+async def append_to_state(log: Log, delta: LogDelta, rows: list[EncodedRow], time: int) -> Position:
     """Append rows as one commit on a whole state that was read, and state the root of its rows with these.
 
     Raises `RestoreError` where the state is not what the log states, and as `append_rows` does.
@@ -202,7 +204,7 @@ async def append_to_state(log: Log, delta: LogDelta, rows: list[Encoded], time: 
     return await append_rows(log, delta.tip, rows, compute_roots_with(delta, rows), time)
 
 
-def compute_roots_with(delta: LogDelta, rows: Iterable[Encoded]) -> Mapping[str, int]:
+def compute_roots_with(delta: LogDelta, rows: Iterable[EncodedRow]) -> Mapping[str, int]:
     """Return what each table adds when some rows have come to a whole state; tombstones take rows away."""
     digests = RowDigests(delta.rows)
     digests.put(rows)

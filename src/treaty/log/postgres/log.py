@@ -16,7 +16,7 @@ from asyncpg import Connection
 
 from treaty.core.commit import NO_DIGEST, START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.concurrency import LockOwner
 from treaty.log.log import AppendResult, Leader, LogDelta, LogUnavailableError, StoreStats
 from treaty.log.postgres.connection import (
@@ -184,7 +184,7 @@ class PostgresLog:
             raise
         return await self._commit(connection, append, rows)
 
-    async def _write(self, connection: Connection, append: Append) -> tuple[Encoded, ...] | None:
+    async def _write(self, connection: Connection, append: Append) -> tuple[EncodedRow, ...] | None:
         """Write the rows if the parent is the last append; None where it is not, and nothing was written."""
         rows, roots = append.rows, self._root_writer.changes(append)
         written = await connection.fetchrow(
@@ -213,7 +213,7 @@ class PostgresLog:
             await connection.execute(SWEEP, PRUNED_AT_ONCE)
         return rows
 
-    async def _commit(self, connection: Connection, append: Append, rows: tuple[Encoded, ...]) -> AppendResult:
+    async def _commit(self, connection: Connection, append: Append, rows: tuple[EncodedRow, ...]) -> AppendResult:
         """Commit. Where no word of it comes back the result is open: the server may have done it, or may do it yet."""
         self._locked = None
         try:
@@ -307,7 +307,7 @@ class PostgresLog:
     async def _read_whole(self, connection: Connection) -> LogDelta:
         """The whole live state; the caller's transaction sees one cut."""
         row = await connection.fetchrow(TIP)
-        rows: list[Encoded] = []
+        rows: list[EncodedRow] = []
         cursor = await connection.cursor(LIVE)
         while batch := await cursor.fetch(BATCH):
             rows += map(_row_from, batch)
@@ -377,9 +377,9 @@ class PostgresLog:
             await self._write_connection.close()
 
 
-def _row_from(row: asyncpg.Record) -> Encoded:
+def _row_from(row: asyncpg.Record) -> EncodedRow:
     value = row["value"]
-    return Encoded(
+    return EncodedRow(
         decode_text(row["state_table"]), decode_text(row["key"]), None if value is None else decode_text(value)
     )
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.log import AppendResult, LogDamagedError, LogDelta
 from treaty.log.sql import TableRootWriter, bind_text, decode_text, read_position, read_table_roots
 from treaty.log.sqlite import layout
@@ -283,13 +283,13 @@ class SqliteConnection:
     def _table_roots(self) -> Mapping[str, int]:
         return read_table_roots(self._db.execute(_ROOTS))
 
-    def live_rows(self) -> Iterator[Encoded]:
+    def live_rows(self) -> Iterator[EncodedRow]:
         """All live rows, one by one, in the transaction that is open."""
         return self._decode_rows(self._db.execute(_LIVE))
 
-    def _decode_rows(self, found: Iterable[tuple[str, str, str | bytes | None]]) -> Iterator[Encoded]:
+    def _decode_rows(self, found: Iterable[tuple[str, str, str | bytes | None]]) -> Iterator[EncodedRow]:
         text = self.compressor.decompress
-        return (Encoded(kind, key, text(kind, key, value)) for kind, key, value in found)
+        return (EncodedRow(kind, key, text(kind, key, value)) for kind, key, value in found)
 
     def _read_since(self, after: Position) -> LogDelta:
         tip = self._tip()

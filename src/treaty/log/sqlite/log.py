@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.concurrency import LockOwner, SerialExecutor
 from treaty.log.log import AppendResult, Leader, LogDelta, StoreStats
 from treaty.log.sqlite import maintenance as files
@@ -183,7 +183,7 @@ class SqliteLog:
         """About how many rows there are, at once."""
         return await self._read_executor.submit(lambda: state_copy.estimate_rows(self._read_connection))
 
-    async def scan_rows(self, into: Callable[[Iterable[Encoded]], T]) -> tuple[Position, T]:
+    async def scan_rows(self, into: Callable[[Iterable[EncodedRow]], T]) -> tuple[Position, T]:
         """Call `into` with all live rows of one consistent cut, on a thread and a connection of its own."""
         left = False
         try:

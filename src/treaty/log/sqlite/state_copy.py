@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from treaty.core.commit import Position
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.sqlite.connection import SqliteConnection
 from treaty.log.sqlite.layout import translate_errors
 from treaty.log.sqlite.maintenance import compress_rows
@@ -105,7 +105,7 @@ def _copy_pieces(connection: sqlite3.Connection, target: Path) -> tuple[int, int
     return pieces, crc
 
 
-def scan_rows(path: str, into: Callable[[Iterable[Encoded]], T], given_up: Callable[[], bool]) -> tuple[Position, T]:
+def scan_rows(path: str, into: Callable[[Iterable[EncodedRow]], T], given_up: Callable[[], bool]) -> tuple[Position, T]:
     """Go through all live rows of one consistent cut; raises `LogUnavailableError` when `given_up` says so."""
     file = SqliteConnection(path)
     try:
@@ -117,7 +117,7 @@ def scan_rows(path: str, into: Callable[[Iterable[Encoded]], T], given_up: Calla
         file.close()
 
 
-def _check_every(rows: Iterable[Encoded], given_up: Callable[[], bool]) -> Iterator[Encoded]:
+def _check_every(rows: Iterable[EncodedRow], given_up: Callable[[], bool]) -> Iterator[EncodedRow]:
     for number, row in enumerate(rows):
         if not number & 1023 and given_up():
             raise InterruptedError("the caller does not wait for these rows any more")

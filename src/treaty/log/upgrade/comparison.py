@@ -14,7 +14,7 @@ from treaty.core.handlers.settings import config_in_force, policy_of
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope as Asked
-from treaty.core.rows import ROW_FORMAT, Encoded
+from treaty.core.rows import ROW_FORMAT, EncodedRow
 from treaty.core.tables import DictTables
 from treaty.log.upgrade.conversion import (
     ENDED_TABLES,
@@ -64,7 +64,7 @@ class RowDifference:
         return f"{self.table} {self.key}: was {self.old or 'not there'}, is {self.new or 'not there'}"
 
 
-def find_differences(old: Iterable[OldRow], new: tuple[Encoded, ...], gap: int) -> Iterator[RowDifference]:
+def find_differences(old: Iterable[OldRow], new: tuple[EncodedRow, ...], gap: int) -> Iterator[RowDifference]:
     """Compare all rows, and the policy in force at every subject as the laws of then and now see it.
 
     Counters of ids and of encoding ids are higher by `gap`. Nothing means that all ids, guids, versions, numbers, configs, modes and all else
@@ -106,7 +106,7 @@ def _has_own_policy(table: str, key: Key, known: ConversionContext) -> bool:
     return table == "config" and key[0] == "subject" and (key[1], key[2]) in known.subject_policies
 
 
-def _is_moved_config(row: Encoded, known: ConversionContext) -> bool:
+def _is_moved_config(row: EncodedRow, known: ConversionContext) -> bool:
     return row.table == "config" and _has_own_policy(row.table, tuple(json.loads(row.key)), known)
 
 
@@ -150,7 +150,7 @@ def _write_old_level(level: Members) -> Members:
     return written
 
 
-def _describe_new_row(row: Encoded, generations: Mapping[tuple[Any, ...], Any]) -> tuple[str, str, str]:
+def _describe_new_row(row: EncodedRow, generations: Mapping[tuple[Any, ...], Any]) -> tuple[str, str, str]:
     """Table, key and compared members of a row of today, in the words of format 1."""
     table, text = _NAMES.get(row.table, row.table), row.value or ""
     try:
@@ -202,7 +202,7 @@ def _write_old_config(members: Members) -> Members:
     return written
 
 
-def _compare_policies(known: ConversionContext, new: tuple[Encoded, ...]) -> Iterator[RowDifference]:
+def _compare_policies(known: ConversionContext, new: tuple[EncodedRow, ...]) -> Iterator[RowDifference]:
     """Compare the policy in force at every subject, by the law of format 1 then, and by today's law now; and all else of the config
     in force where a subject's own policy came into its config row.
     """

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treaty.core.rows import ROW_FORMAT, Encoded
+from treaty.core.rows import ROW_FORMAT, EncodedRow
 from treaty.log.upgrade.old_format import FORMAT, OldRow, to_canonical_json
 from treaty.log.upgrade.policies import Members, OldSubjectPolicy, Scope, convert_config, convert_policy, merge_policy
 
@@ -63,7 +63,7 @@ class ConversionContext:
 class ConvertedRows:
     """The rows of the new log, what was left out by table, and rows that nobody could read, which stay as they were."""
 
-    rows: tuple[Encoded, ...]
+    rows: tuple[EncodedRow, ...]
     ended: Mapping[str, int]
     unreadable: tuple[OldRow, ...]
 
@@ -72,13 +72,13 @@ def convert_rows(rows: Iterable[OldRow]) -> ConvertedRows:
     """Return today's rows for all live rows of a log of format 1."""
     read = [(row, *read_row(row)) for row in rows]
     known = _collect_context((row.table, key, members) for row, key, members in read if members is not None)
-    new: list[Encoded] = []
+    new: list[EncodedRow] = []
     ended: Counter[str] = Counter()
     unreadable = []
     for row, key, members in read:
         if members is None:
             unreadable.append(row)
-            new.append(Encoded(RENAMED_TABLES.get(row.table, row.table), row.key, row.value))
+            new.append(EncodedRow(RENAMED_TABLES.get(row.table, row.table), row.key, row.value))
         elif row.table in ENDED_TABLES or is_orphan_counter(row.table, key, known):
             ended[row.table] += 1
         else:
@@ -134,17 +134,17 @@ def is_orphan_counter(table: str, key: Key, known: ConversionContext) -> bool:
     return table == "counter" and key[0] in SUBJECT_COUNTERS and (key[1], key[2]) not in known.generations
 
 
-def _convert_row(table: str, key: Key, members: Members, known: ConversionContext) -> Encoded:
+def _convert_row(table: str, key: Key, members: Members, known: ConversionContext) -> EncodedRow:
     change = _CONVERTERS.get(table)
     new_key, new = change(key, members, known) if change else (key, members)
     return _encode_row(RENAMED_TABLES.get(table, table), new_key, new)
 
 
-def _encode_row(table: str, key: Key, members: Members) -> Encoded:
-    return Encoded(table, to_canonical_json([*key]), to_canonical_json({**members, "v": ROW_FORMAT}))
+def _encode_row(table: str, key: Key, members: Members) -> EncodedRow:
+    return EncodedRow(table, to_canonical_json([*key]), to_canonical_json({**members, "v": ROW_FORMAT}))
 
 
-def _make_new_configs(known: ConversionContext) -> Iterator[Encoded]:
+def _make_new_configs(known: ConversionContext) -> Iterator[EncodedRow]:
     """Config rows of subjects that had none, and had a policy of their own."""
     for subject, own_policy in known.subject_policies.items():
         scope: Scope = ("subject", *subject)

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.root import add
-from treaty.core.rows import Encoded, UnreadableValue
+from treaty.core.rows import EncodedRow, UnreadableValue
 from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
 from treaty.core.table import Key
 from treaty.node.segment.blocks import LEVEL, SAMPLES, BlockWriter, dictionary_of
 from treaty.node.segment.hash_index import ROWS, mark, merged_marks
 from treaty.node.segment.segment import GROUPED, Segment
 from treaty.node.segment.sorted_index import merge_order, write_order
-from treaty.node.segment.value_encoding import read_row
+from treaty.node.segment.value_format import read_row
 
 DEAD_SHARE = 0.25
 """Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
@@ -38,8 +38,8 @@ class SegmentContents:
     rows: int = 0
     """Live rows in the tables."""
     roots: dict[str, int] = field(default_factory=dict)
-    """What the live rows of each table add to the state root, those in `odd` left out."""
-    odd: list[Encoded] = field(default_factory=list)
+    """What the live rows of each table add to the state root, those in `raw_rows` left out."""
+    raw_rows: list[EncodedRow] = field(default_factory=list)
     """Rows that are in no table of the segment; they are in the column ``odd``."""
 
 
@@ -54,17 +54,17 @@ class SegmentChanges:
     left: Mapping[str, int]
 
 
-def build(rows: Iterable[Encoded], since: SegmentChanges | None = None, *, level: int = LEVEL) -> SegmentContents:
+def build(rows: Iterable[EncodedRow], since: SegmentChanges | None = None, *, level: int = LEVEL) -> SegmentContents:
     """Build a segment from live rows; from those alone that are new, where the others are in an older segment.
 
     What can't be read, or has no clean text, is kept as it is in the column ``odd``.
     """
-    work = _Work(level)
+    work = _SegmentBuild(level)
     if since is not None:
         work.roots = dict(since.left)
         for name in since.base.counts:
             work.take(since, name)
-    pending: dict[str, list[Encoded]] = {}
+    pending: dict[str, list[EncodedRow]] = {}
     for row in rows:
         table = work.tables.get(row.table)
         if table is not None:
@@ -80,10 +80,10 @@ def build(rows: Iterable[Encoded], since: SegmentChanges | None = None, *, level
 
 
 @dataclass(slots=True)
-class _Work:
+class _SegmentBuild:
     level: int
     tables: dict[str, "_Table"] = field(default_factory=dict)
-    odd: list[Encoded] = field(default_factory=list)
+    raw_rows: list[EncodedRow] = field(default_factory=list)
     roots: dict[str, int] = field(default_factory=dict)
 
     def take(self, since: SegmentChanges, name: str) -> None:
@@ -91,18 +91,18 @@ class _Work:
         base = since.base
         dead = base.dead(name) | since.gone.get(name, frozenset())
         if base.counts[name] >= SAMPLES and len(dead) <= DEAD_SHARE * base.counts[name]:
-            self.tables[name] = _Table.after(base, name, dead, self.odd, self.level)
+            self.tables[name] = _Table.after(base, name, dead, self.raw_rows, self.level)
             return
         kept = (base.encoded(name, number) for number in range(base.counts[name]) if number not in dead)
         self.roots.pop(name, None)  # its rows are counted anew
         self.open(name, kept)
 
-    def open(self, name: str, rows: Iterable[Encoded]) -> "_Table":
+    def open(self, name: str, rows: Iterable[EncodedRow]) -> "_Table":
         """Begin a table; its first rows teach the dictionary."""
         some = iter(rows)
         first = [*itertools.islice(some, SAMPLES)]
         writer = BlockWriter(dictionary_of([_line(row, read_row(row)[1]) for row in first]), level=self.level)
-        table = self.tables[name] = _Table(name, writer, self.odd)
+        table = self.tables[name] = _Table(name, writer, self.raw_rows)
         for row in itertools.chain(first, some):
             table.add(row)
         return table
@@ -112,13 +112,13 @@ class _Work:
         built = SegmentContents(roots=self.roots)
         for table in self.tables.values():
             table.close(built)
-        built.odd = self.odd
-        told = [[row.table, row.key, row.value] for row in self.odd]
+        built.raw_rows = self.raw_rows
+        told = [[row.table, row.key, row.value] for row in self.raw_rows]
         built.columns["odd"] = (json.dumps(told).encode("ascii"),)
         return built
 
 
-def _line(row: Encoded, form: str) -> bytes:
+def _line(row: EncodedRow, form: str) -> bytes:
     return f"{row.key}\t{form}".encode("utf-8", "surrogatepass")
 
 
@@ -126,7 +126,7 @@ def _line(row: Encoded, form: str) -> bytes:
 class _Table:
     name: str
     writer: BlockWriter
-    odd: list[Encoded]
+    raw_rows: list[EncodedRow]
     base: Segment | None = None
     dead: frozenset[int] = frozenset()
     keys: "array[int]" = field(default_factory=lambda: array("Q"))
@@ -139,7 +139,9 @@ class _Table:
     claims: list["_Claim"] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        table = TABLES.get(self.name)  # rows of tables that are not known here are odd, and nothing is kept of them
+        table = TABLES.get(
+            self.name
+        )  # rows of tables that are not known here are raw_rows, and nothing is kept of them
         for index in table.indexes if table else ():
             marks = None if index.key_of is not None else self.indexes.setdefault(index.name, array("Q"))
             take = None
@@ -154,7 +156,7 @@ class _Table:
         return entries.append if isinstance(entries, list) else entries.add
 
     @classmethod
-    def after(cls, base: Segment, name: str, dead: frozenset[int], odd: list[Encoded], level: int) -> "_Table":
+    def after(cls, base: Segment, name: str, dead: frozenset[int], raw_rows: list[EncodedRow], level: int) -> "_Table":
         """A table that goes on where one of an older segment ended."""
         reader = base.reader(name)
         writer = BlockWriter(reader.dictionary, reader.data, level)
@@ -162,19 +164,19 @@ class _Table:
         writer.firsts.frombytes(bytes(reader.firsts))
         writer.sums.frombytes(bytes(reader.sums))
         writer.count = base.counts[name]
-        table = cls(name, writer, odd, base, dead)
+        table = cls(name, writer, raw_rows, base, dead)
         if name in GROUPED:
             table.groups = dict(base.groups(name))
             for number in dead - base.dead(name):
                 table.groups[str(base.key(name, number)[0])] -= 1
         return table
 
-    def add(self, row: Encoded) -> None:
+    def add(self, row: EncodedRow) -> None:
         decoded, form = read_row(row)
         line = _line(row, form)
         key, value = decoded.key, decoded.value
         if isinstance(value, UnreadableValue) or value is None or line.count(b"\t") != 1 or b"\n" in line:
-            self.odd.append(row)
+            self.raw_rows.append(row)
             return
         if self.writer.count >= ROWS:
             raise OverflowError(f"table {self.name} has more than {ROWS} rows, which one segment can't hold")
@@ -185,13 +187,13 @@ class _Table:
             self.groups[str(key[0])] = self.groups.get(str(key[0]), 0) + 1
         table = TABLES[self.name]
         if table.ordered:
-            self.orders[table].append(_interned(key))  # type: ignore[union-attr]  # a list: keys differ
+            self.orders[table].append(_intern(key))  # type: ignore[union-attr]  # a list: keys differ
         for entries, marks, take in self.claims:
             for entry in entries(key, value):
                 if marks is not None:
                     marks.append(mark(entry, number))
                 if take is not None:
-                    take(_interned(entry))
+                    take(_intern(entry))
 
     def close(self, built: SegmentContents) -> None:
         self.writer.close()
@@ -221,6 +223,6 @@ class _Table:
         return merged_marks(() if self.base is None else self.base.numbers(name, "Q"), self.dead, marks).tobytes()
 
 
-def _interned(entry: Key) -> Key:
+def _intern(entry: Key) -> Key:
     """The same entry, whose words are shared with others."""
     return tuple(sys.intern(part) if isinstance(part, str) else part for part in entry)

@@ -9,7 +9,7 @@ from typing import Any
 from treaty.core.codec import dumps
 from treaty.core.commit import START, Position, as_root
 from treaty.core.root import add, roots_with
-from treaty.core.rows import Encoded, Row
+from treaty.core.rows import EncodedRow, Row
 from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
 from treaty.core.table import E, Index, K, Key, Table, V
 from treaty.core.tables import DictTables, Read, read
@@ -17,7 +17,7 @@ from treaty.core.view import count_group
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import SegmentChanges, SegmentContents, build
 from treaty.node.segment.segment import Segment
-from treaty.node.segment.value_encoding import quick_row
+from treaty.node.segment.value_format import quick_row
 
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
@@ -31,7 +31,7 @@ def open_built(built: SegmentContents) -> Segment:
     return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.roots)
 
 
-def _read(row: Encoded, known: Mapping[Encoded, Row] | None) -> Read:
+def _read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None) -> Read:
     """Read a row, quickly where that gives the same."""
     found = known.get(row) if known else None
     if found is None and row.value is not None:
@@ -64,7 +64,7 @@ class LayeredTables:
         self._left: dict[str, int] = {} if base is None else dict(base.roots)
         """What the base's rows that are not covered add to the state root, by table."""
         if over is None:
-            self._over.load(() if base is None else base.odd(), position)
+            self._over.load(() if base is None else base.raw_rows(), position)
 
     def stand_on(self, base: Segment, position: Position) -> Callable[[], None]:
         """Show just the rows of a segment, which were the log's at `position`. What is returned puts back what was shown."""
@@ -169,7 +169,7 @@ class LayeredTables:
         over = self._over.keys(table)
         return _Keys(self._base, table.name, covered, tuple(over))
 
-    def rows(self) -> Iterator[Encoded]:
+    def rows(self) -> Iterator[EncodedRow]:
         """Yield all rows as they stand in the log, in no order."""
         for table in () if self._base is None else self._base.counts:
             covered = {dumps(key) for key in self._covered.get(table, ())}
@@ -201,7 +201,7 @@ class LayeredTables:
             below = self._uncovered(self._base, order, below, covered)
             if low <= start < high and not reverse:
                 below = self._from_the_start(order.name, below, high)
-        return _once(merge(below, over, reverse=reverse))
+        return _skip_repeats(merge(below, over, reverse=reverse))
 
     def _uncovered(
         self, base: Segment, order: AnyTable | AnyIndex, found: Iterator[Key], covered: set[Key]
@@ -234,11 +234,15 @@ class LayeredTables:
 
     # ---------------------------------------------------------------------------------------------------- changing
 
-    def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
+    def apply(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
         self._put([_read(one, known) for one in rows], position)
 
-    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+    def advance(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> bool:
         """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
         some = [_read(one, known) for one in rows]
         if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
@@ -271,11 +275,11 @@ class LayeredTables:
                 if index.ordered and index.key_of is None:
                     self._doubtful.update(index.entries(row.key, row.value))
 
-    def load(self, rows: Iterable[Encoded], position: Position) -> None:
+    def load(self, rows: Iterable[EncodedRow], position: Position) -> None:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
         self.ready(rows, position)()
 
-    def ready(self, rows: Iterable[Encoded], position: Position) -> Callable[[], None]:
+    def ready(self, rows: Iterable[EncodedRow], position: Position) -> Callable[[], None]:
         """Do all of `load` that takes long, on any thread; what is returned puts it in place."""
         some = rows if isinstance(rows, tuple) else tuple(rows)
         if len(some) <= self._small:
@@ -301,7 +305,7 @@ class _Keys:
         yield from self._over
 
 
-def _once(keys: Iterator[Key]) -> Iterator[Key]:
+def _skip_repeats(keys: Iterator[Key]) -> Iterator[Key]:
     """Each of some ordered keys once."""
     before: Key | None = None
     for key in keys:

@@ -1,4 +1,4 @@
-"""The keeper of a node's state file: stands the tables on it, on newer ones as they come, and has new ones written."""
+"""The manager of a node's state file: stands the tables on it, on newer ones as they come, and has new ones written."""
 
 import asyncio
 import logging
@@ -92,7 +92,7 @@ class StateFileManager:
         if stamp == self._stamp:
             return None
         self._stamp = stamp
-        return _opened(self.path)
+        return _open(self.path)
 
     # ---------------------------------------------------------------------------------------------------- starting
 
@@ -123,12 +123,12 @@ class StateFileManager:
         near = target or Path(tempfile.gettempdir(), "treaty" if self.path is None else self.path.name)
         half = near.with_name(f"{near.name}.{os.getpid()}.fold")
         try:
-            found = _opened(half) if await source.read_state_file(half, KIND) else None
+            found = _open(half) if await source.read_state_file(half, KIND) else None
             if found is not None and target is not None:
                 half.replace(target)
                 self._stamp = _stamp_of(target)
         except OSError as reason:
-            log.warning("no help from the log's fold: %s", reason)
+            log.warning("the state file in the log's snapshot can't be used: %s", reason)
             return None
         finally:
             half.unlink(missing_ok=True)
@@ -157,7 +157,7 @@ class StateFileManager:
 
     async def run(self, follower: Follower) -> None:
         """Change over to newer files, and have one written when much has changed, for ever."""
-        follower.on_change(self._look_whether_dropped)
+        follower.on_change(self._check_whether_dropped)
         await self._prepared.wait()
         while self.path is not None:
             await asyncio.sleep(LOOK_SECONDS)
@@ -172,7 +172,7 @@ class StateFileManager:
         found, before = self._newer(), (self._found, self.written)
         if found is not None and not await follower.change_over(lambda: self._change(found), found.position):
             if self._found is found:  # the tables stood on it for a moment, and stand again where they stood before
-                self._look_whether_dropped()
+                self._check_whether_dropped()
                 self._found, self.written = before
             else:
                 log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
@@ -186,7 +186,7 @@ class StateFileManager:
         self._found, self.written = found, found.written
         return back
 
-    def _look_whether_dropped(self) -> None:
+    def _check_whether_dropped(self) -> None:
         """Say so where the tables no longer stand on their file: the log, the file's checksums or the root spoke against it.
 
         Who writes the file removes it, so that nothing is copied from it into the next one.
@@ -224,7 +224,7 @@ def _stamp_of(path: Path) -> tuple[int, int]:
     return status.st_ino, status.st_mtime_ns
 
 
-def _opened(path: Path) -> StateFile | None:
+def _open(path: Path) -> StateFile | None:
     try:
         return open_state(path)
     except (StateFileError, Unavailable) as reason:

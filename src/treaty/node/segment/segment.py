@@ -12,15 +12,15 @@ import msgspec
 from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
 from treaty.core.root import add
-from treaty.core.rows import Encoded, Row, UnreadableValue
+from treaty.core.rows import EncodedRow, Row, UnreadableValue
 from treaty.core.state_tables import CONTEXT, VERSION_BY_NUMBER, AnyIndex, AnyTable
 from treaty.core.table import Key, Table
 from treaty.core.values import Schema
 from treaty.core.view import subject_span
 from treaty.node.segment.blocks import BlockDamagedError, BlockReader
 from treaty.node.segment.hash_index import mark, row_of, rows_of
-from treaty.node.segment.heads import Heads
-from treaty.node.segment.value_encoding import PROVEN, has_its_guid, key_of, keys_of, text_of, value_of
+from treaty.node.segment.heads import BlockHeads
+from treaty.node.segment.value_format import PROVEN, has_its_guid, key_of, keys_of, text_of, value_of
 
 BLOCKS_KEPT = 256
 """Decompressed blocks that a segment remembers."""
@@ -44,10 +44,10 @@ class SegmentDamagedError(Unavailable):
     """A segment that is not what was written; the log has everything that is in it."""
 
 
-def totals(roots: Mapping[str, int], odd: Iterable[Encoded]) -> Mapping[str, int]:
+def totals(roots: Mapping[str, int], raw_rows: Iterable[EncodedRow]) -> Mapping[str, int]:
     """Return what tables add to the state root, the rows that are in no table of a segment among theirs."""
     whole = dict(roots)
-    for row in odd:
+    for row in raw_rows:
         add(whole, row.table, row.digest)
     return whole
 
@@ -81,9 +81,9 @@ class Segment:
         self.entries = lru_cache(BLOCKS_KEPT)(self._read_entries)
         self.groups = lru_cache(maxsize=None)(self._read_groups)
 
-    def odd(self) -> list[Encoded]:
+    def raw_rows(self) -> list[EncodedRow]:
         """Rows that are not in the segment's tables: who uses it has to keep them."""
-        return [Encoded(*members) for members in json.loads(bytes(self._column("odd")) or b"[]")]
+        return [EncodedRow(*members) for members in json.loads(bytes(self._column("odd")) or b"[]")]
 
     def _column(self, name: str) -> memoryview:
         try:
@@ -150,10 +150,10 @@ class Segment:
         key, _, value = line.partition(b"\t")
         return key, value
 
-    def encoded(self, table: str, number: int) -> Encoded:
+    def encoded(self, table: str, number: int) -> EncodedRow:
         """A row by its number, as it stands in the log."""
         key, value = self._line(table, number)
-        return Encoded(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
+        return EncodedRow(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
 
     def _row(self, table: str, number: int) -> Row:
         key, form = self._line(table, number)
@@ -204,7 +204,7 @@ class Segment:
         """All keys of a table, in no order."""
         return (self.key(table, number) for number in self._alive(table))
 
-    def rows(self, table: str) -> Iterator[Encoded]:
+    def rows(self, table: str) -> Iterator[EncodedRow]:
         """All rows of a table, in no order."""
         return (self.encoded(table, number) for number in self._alive(table))
 
@@ -297,8 +297,8 @@ class Segment:
             some = entries[bisect_left(entries, low) : bisect_left(entries, high)]
             yield from reversed(some) if reverse else some
 
-    def _read_heads(self, order: str) -> Heads:
-        return Heads(self._column(f"heads:{order}"))
+    def _read_heads(self, order: str) -> BlockHeads:
+        return BlockHeads(self._column(f"heads:{order}"))
 
     def _read_entries(self, order: str, number: int) -> list[Key]:
         return keys_of(self._read_block(f"order:{order}", number))

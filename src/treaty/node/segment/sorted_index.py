@@ -54,7 +54,7 @@ def merge_order(
     order, heads = _Order(name), base.heads(name)
     changes: dict[int, tuple[set[Key], set[Key]]] = {}
     came = set(added)
-    for place, sets in ((0, came), (1, _gone(base, of, dead) - came)):
+    for place, sets in ((0, came), (1, _dead_entries(base, of, dead) - came)):
         for entry in sets:
             block = max(0, bisect_right(heads, entry) - 1)
             changes.setdefault(block, (set(), set()))[place].add(entry)
@@ -73,7 +73,7 @@ def merge_order(
     order.close(columns)
 
 
-def _gone(base: Segment, of: AnyTable | AnyIndex, dead: frozenset[int]) -> set[Key]:
+def _dead_entries(base: Segment, of: AnyTable | AnyIndex, dead: frozenset[int]) -> set[Key]:
     """Entries that no row of the older segment claims any more, though it has them."""
     if isinstance(of, Table):
         return {base.key(of.name, number) for number in dead - base.dead(of.name)}

@@ -47,12 +47,12 @@ async def write(source: Log, path: Path, time: int) -> WrittenStateFile:
     size = write_state(path, built, position, time, bookmark)
     if isinstance(source, StateFileStore) and built.rows >= FOLDED:
         await source.write_state_file(path, position, KIND)
-    return WrittenStateFile(position, built.rows + len(built.odd), size, position.root.hex())
+    return WrittenStateFile(position, built.rows + len(built.raw_rows), size, position.root.hex())
 
 
 def _differs(built: SegmentContents, position: Position) -> str:
     """Why rows are not those of a place; empty where they are."""
-    found = as_root(totals(built.roots, built.odd))
+    found = as_root(totals(built.roots, built.raw_rows))
     if found == position.root:
         return ""
     return f"the rows come to the state root {found.hex()}, the log states {position.root.hex()} at sequence {position.sequence}"

@@ -20,13 +20,13 @@ from typing import Any
 from treaty.core import values
 from treaty.core.commit import Position, as_root
 from treaty.core.names import Subject
-from treaty.core.rows import ROW_FORMAT, Encoded, Row, decode_row, encode_row
+from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
 from treaty.core.state_tables import ORDERS, ids_key, types_key
 from treaty.core.view import count_group, index_entries
 from treaty.node.segment.build import Column, SegmentContents
 from treaty.node.segment.hash_index import hash_of
 from treaty.node.segment.segment import Segment, SegmentDamagedError, totals
-from treaty.node.segment.value_encoding import read_row
+from treaty.node.segment.value_format import read_row
 
 
 def _release() -> str:
@@ -63,7 +63,7 @@ def _describe_samples() -> Iterator[str]:
     """Everything by which rows are kept and found, for some of them."""
     yield repr(sorted(ORDERS))
     for row in SAMPLES:
-        encoded: Encoded = encode_row(row)
+        encoded: EncodedRow = encode_row(row)
         yield repr((ROW_FORMAT, encoded, read_row(encoded)[1], hash_of(row.key)))
         yield repr([(name, (*entry,), hash_of(entry)) for name, entry in index_entries(row)])
         yield repr(count_group(row))
@@ -107,7 +107,7 @@ class StateFile:
     @property
     def roots(self) -> Mapping[str, int]:
         """What each table adds to the state root, as the file says. Raises `SegmentDamagedError`."""
-        return totals(self.segment.roots, self.segment.odd())
+        return totals(self.segment.roots, self.segment.raw_rows())
 
 
 def write_state(

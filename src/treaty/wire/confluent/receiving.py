@@ -69,7 +69,7 @@ def received_error(request: q.Request[Any], http: Received) -> RegistryError:
     return error_of(body, request, retry_after=wait)
 
 
-class _OddError(msgspec.Struct):
+class _NoCompactFormError(msgspec.Struct):
     error_code: int
     message: Any = ""
 
@@ -81,7 +81,7 @@ def read_error(body: bytes) -> ErrorBody | None:
     except msgspec.MsgspecError:
         pass
     try:
-        odd = msgspec.json.decode(body, type=_OddError)
+        odd = msgspec.json.decode(body, type=_NoCompactFormError)
     except msgspec.MsgspecError:
         return None
     return ErrorBody(odd.error_code, msgspec.json.encode(odd.message).decode())
@@ -183,7 +183,7 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
 }
 
 for _kind in (
-    ErrorBody, _OddError, SchemaBody, CheckedBody, ConfigBody, ModeBody, SettingBody, ContextBody, OutcomeBody, UseBody,
+    ErrorBody, _NoCompactFormError, SchemaBody, CheckedBody, ConfigBody, ModeBody, SettingBody, ContextBody, OutcomeBody, UseBody,
     PlaceBody, AssociationBody, ResourceBody, ResultsBody,
 ):  # fmt: skip
     msgspec.json.Decoder(_kind)  # learnt before anybody asks: two threads that learn a class at once end the process

@@ -10,7 +10,7 @@ from tests.behaviours.logs.backends import rooted, row
 from tests.simulation.kafka.owner.partition import Entry, Partition
 from treaty.core.commit import START, Append, Commit, as_root
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.partition import OffsetRange, RecordBatch
 from treaty.log.kafka.single_writer import orphan_rows
@@ -32,11 +32,11 @@ class Topic:
         self.tip = START
         self.count = 0
 
-    def append(self, *rows: Encoded) -> Append:
+    def append(self, *rows: EncodedRow) -> Append:
         self.count += 1
         return rooted(self.tip, self.count.to_bytes(16, "big"), (Commit(self.tip.sequence + 1, rows),))
 
-    def write(self, *rows: Encoded, upto: int | None = None) -> None:
+    def write(self, *rows: EncodedRow, upto: int | None = None) -> None:
         """A transaction; the marker of its end comes too early, where only its first records are committed."""
         append = self.append(*rows)
         for key, value in make_transaction(append)[:upto]:
@@ -50,7 +50,7 @@ class Topic:
         self.partition.mark(0, 1, commit=False)
         self.partition.marker[0] = 0
 
-    def copy_with(self, *rows: Encoded) -> "Topic":
+    def copy_with(self, *rows: EncodedRow) -> "Topic":
         """The same topic, and an append of somebody who has read its last mark."""
         other = Topic()
         other.partition.entries = [*self.partition.entries]
@@ -102,7 +102,7 @@ def written() -> Topic:
     return topic
 
 
-def rows_of(view: CompactedState) -> list[Encoded]:
+def rows_of(view: CompactedState) -> list[EncodedRow]:
     assert view.values is not None
     return [read_row(key, value) for key, value in view.values.items() if value is not None]
 

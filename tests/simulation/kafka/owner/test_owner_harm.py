@@ -14,7 +14,7 @@ from tests.laws.test_owner_reading import State, World
 from tests.simulation.kafka.owner.partition import Entry
 from treaty.core.commit import START, Append, Position, as_root, make_append
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.kafka.single_writer.reader import TopicReader
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction, read_row
 from treaty.log.log import LogDamagedError, LogUnavailableError
@@ -38,7 +38,7 @@ class Harmed(World):
             state.pop((row.table, row.key), None)
             if row.value is not None:
                 state[row.table, row.key] = row.value
-        roots = roots_of(Encoded(*place, value) for place, value in state.items())
+        roots = roots_of(EncodedRow(*place, value) for place, value in state.items())
         return make_append(self.tip, append.attempt, append.commits, roots)
 
     def happen(self) -> None:
@@ -96,7 +96,7 @@ class Harmed(World):
 
 def fits(state: State, place: Position) -> bool:
     """Whether rows come to the root that the mark of a place states, as a node compares them."""
-    return as_root(roots_of(Encoded(*key, value) for key, value in state.items())) == place.root
+    return as_root(roots_of(EncodedRow(*key, value) for key, value in state.items())) == place.root
 
 
 class Node:

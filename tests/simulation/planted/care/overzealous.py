@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from treaty.core.rows import Encoded, decode_row
+from treaty.core.rows import EncodedRow, decode_row
 from treaty.log.maintenance import repair
 from treaty.log.maintenance.repair import UnreadableRow
 from treaty.log.maintenance.repair import find_unreadable_rows as original
@@ -12,7 +12,7 @@ EVENTS = {"repaired"}
 PLACE, NAME = repair, "find_unreadable_rows"
 
 
-def planted(rows: Iterable[Encoded]) -> tuple[UnreadableRow, ...]:
+def planted(rows: Iterable[EncodedRow]) -> tuple[UnreadableRow, ...]:
     listed = tuple(rows)
     good = [row for row in listed if row.table == "outcome"][:1]
     return (

@@ -22,7 +22,7 @@ from treaty.core.codec import dumps
 from treaty.core.commit import NO_ROOT, Position, as_root
 from treaty.core.limits import SNAPSHOT_CHUNK_BYTES, SNAPSHOT_CHUNKS
 from treaty.core.root import add, roots_of
-from treaty.core.rows import Encoded, decode_row
+from treaty.core.rows import EncodedRow, decode_row
 from treaty.core.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.spool import Payload, split_file
 
@@ -106,7 +106,7 @@ def read_chunk(value: bytes) -> SnapshotChunk:
 
 
 def make_chunks(
-    position: Position, rows: Sequence[Encoded], *, size: int = SNAPSHOT_CHUNK_BYTES
+    position: Position, rows: Sequence[EncodedRow], *, size: int = SNAPSHOT_CHUNK_BYTES
 ) -> tuple[SnapshotChunk, ...]:
     """Make the chunks of a snapshot: the rows that were live at a position.
 
@@ -167,7 +167,7 @@ def sort_if_all(chunks: Iterable[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:
     return tuple(by_index[index] for index in range(count))
 
 
-def read_snapshot_rows(chunks: Sequence[SnapshotChunk]) -> Iterator[Encoded]:
+def read_snapshot_rows(chunks: Sequence[SnapshotChunk]) -> Iterator[EncodedRow]:
     """Read the rows of a whole snapshot; at their end they have been compared with what it says of them.
 
     Raises `SnapshotError` for another format, and `SnapshotMismatchError`.
@@ -222,7 +222,7 @@ def _parse_roots(text: bytes) -> dict[str, int]:
     return {table: int(root, 16) for table, root in members.items()}
 
 
-def _parse_pieces(pieces: Iterable[bytes]) -> Iterator[Encoded]:
+def _parse_pieces(pieces: Iterable[bytes]) -> Iterator[EncodedRow]:
     rest = b""
     for piece in pieces:
         rest += piece
@@ -232,7 +232,7 @@ def _parse_pieces(pieces: Iterable[bytes]) -> Iterator[Encoded]:
         raise ValueError("a row that was cut short")
 
 
-def _parse_rows(data: bytes) -> Generator[Encoded, None, int]:
+def _parse_rows(data: bytes) -> Generator[EncodedRow, None, int]:
     """The rows that are whole in some bytes; returns where they end."""
     at, end = 0, len(data)
     while at + _ROW.size <= end:
@@ -241,7 +241,7 @@ def _parse_rows(data: bytes) -> Generator[Encoded, None, int]:
         stop = start + table + key + value
         if stop > end:
             break
-        yield Encoded(
+        yield EncodedRow(
             str(data[start : start + table], "utf-8", "surrogatepass"),
             str(data[start + table : start + table + key], "utf-8", "surrogatepass"),
             str(data[start + table + key : stop], "utf-8", "surrogatepass"),
@@ -250,7 +250,7 @@ def _parse_rows(data: bytes) -> Generator[Encoded, None, int]:
     return at
 
 
-def _compress(roots: Mapping[str, int], rows: Iterable[Encoded]) -> Iterator[bytes]:
+def _compress(roots: Mapping[str, int], rows: Iterable[EncodedRow]) -> Iterator[bytes]:
     work = zstandard.ZstdCompressor(level=LEVEL).compressobj()
     stated = dumps({table: f"{root:064x}" for table, root in roots.items()}).encode()
     waiting: list[bytes] = [_ROOTS.pack(len(stated)), stated]
@@ -275,7 +275,7 @@ def digest_snapshot(position: Position, rows: int, payloads: Sequence[Payload]) 
     return digest.digest()
 
 
-def find_pointers(rows: Iterable[Encoded]) -> list[SnapshotPointer]:
+def find_pointers(rows: Iterable[EncodedRow]) -> list[SnapshotPointer]:
     """The snapshots that some rows name."""
     values = (decode_row(row).value for row in rows if row.table == SNAPSHOT_TABLE)
     return [value for value in values if isinstance(value, SnapshotPointer)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
 from treaty.core.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.chunks import (
     NEWEST_KEY,
@@ -101,7 +101,7 @@ async def send_chunk(client: PartitionClient, chunk: SnapshotChunk) -> bool:
 
 
 async def _append_pointer(
-    row: Encoded,
+    row: EncodedRow,
     position: Position,
     *,
     append: Callable[[Append], Awaitable[AppendResult]],

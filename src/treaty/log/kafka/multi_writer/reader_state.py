@@ -20,7 +20,7 @@ from treaty.core.commit import (
     read_prefix,
 )
 from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.kafka.multi_writer.chunks import (
     FORMAT,
     POINTER_TRACE,
@@ -106,7 +106,7 @@ class BufferedAppend:
     value: Payload
     commits: tuple[Commit, ...] | None = None
 
-    def rows(self, *, once: bool = False) -> Iterable[Encoded]:
+    def rows(self, *, once: bool = False) -> Iterable[EncodedRow]:
         """Its rows in their order. Raises `LogDamagedError`. They are not kept where they are wanted `once`."""
         commits = self.commits
         if commits is None:
@@ -301,14 +301,14 @@ class ReaderState:
         self._trim()
 
 
-def collect_changes(appends: Iterable[BufferedAppend]) -> tuple[Encoded, ...]:
+def collect_changes(appends: Iterable[BufferedAppend]) -> tuple[EncodedRow, ...]:
     """The last state of each row that some appends changed, tombstones among them."""
     return tuple({(row.table, row.key): row for one in appends for row in one.rows()}.values())
 
 
-def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppend]) -> tuple[Encoded, ...]:
+def build_state(chunks: Sequence[SnapshotChunk], appends: Iterable[BufferedAppend]) -> tuple[EncodedRow, ...]:
     """The live rows after some appends on a snapshot. Raises `SnapshotRejectedError` and `LogDamagedError`."""
-    rows: dict[tuple[str, str], Encoded] = {}
+    rows: dict[tuple[str, str], EncodedRow] = {}
     try:
         if chunks:
             rows = {(row.table, row.key): row for row in read_snapshot_rows(chunks)}

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.partition import (
     HangingTransactionError,
@@ -238,5 +238,5 @@ def _is_next(append: Append, tip: Position) -> bool:
     return tip == START or append.identity == tip.identity
 
 
-def _decode_rows(records: Mapping[bytes, bytes | None]) -> tuple[Encoded, ...]:
+def _decode_rows(records: Mapping[bytes, bytes | None]) -> tuple[EncodedRow, ...]:
     return tuple(read_row(key, value) for key, value in records.items())

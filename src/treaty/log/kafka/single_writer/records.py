@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from treaty.core.codec import dumps
 from treaty.core.commit import Append, Position
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 
 END_KEY = b'{"log":"sequence"}'
 """Key of the record that says where the log ends. No row has it: keys of rows are lists."""
@@ -107,7 +107,7 @@ def read_end_record(value: bytes | None) -> EndRecord:
     return end
 
 
-def make_record_key(row: Encoded) -> bytes:
+def make_record_key(row: EncodedRow) -> bytes:
     """Return the key of a row's record: JSON of table and key, or what it was for a record that is none of ours."""
     if row.table == FOREIGN_TABLE:
         try:
@@ -119,15 +119,15 @@ def make_record_key(row: Encoded) -> bytes:
     return f"[{dumps(row.table)},{row.key}]".encode("utf-8", "surrogatepass")
 
 
-def read_row(key: bytes, value: bytes | None) -> Encoded:
+def read_row(key: bytes, value: bytes | None) -> EncodedRow:
     """Return the row that a record holds. Never fails: what is none of ours is shown as it is, and kept."""
     table, text = _parse_key(key)
     if value is None:
-        return Encoded(table, text, None)
+        return EncodedRow(table, text, None)
     try:
-        return Encoded(table, text, value.decode("utf-8", "surrogatepass"))
+        return EncodedRow(table, text, value.decode("utf-8", "surrogatepass"))
     except UnicodeDecodeError:
-        return Encoded(table, text, dumps(value.hex()))  # no row is a JSON string: it can't be taken for one of ours
+        return EncodedRow(table, text, dumps(value.hex()))  # no row is a JSON string: it can't be taken for one of ours
 
 
 def _parse_key(key: bytes) -> tuple[str, str]:
@@ -138,7 +138,7 @@ def _parse_key(key: bytes) -> tuple[str, str]:
         if text.startswith('["') and text.endswith("]") and plain.isidentifier() and plain.isascii():
             return plain, text[end + 2 : -1]  # as nearly all are, and a load has millions of them
         table, end = _DECODER.raw_decode(text, 1)
-        row = Encoded(table, text[end + 1 : -1], None)
+        row = EncodedRow(table, text[end + 1 : -1], None)
         if type(table) is str and make_record_key(row) == key:
             return table, row.key
     except (ValueError, RecursionError):

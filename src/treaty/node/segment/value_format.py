@@ -14,7 +14,7 @@ import msgspec
 
 from treaty.core.codec import dumps
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.rows import ROW_FORMAT, Encoded, Row, Value, decode_key, decode_row
+from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, Value, decode_key, decode_row
 from treaty.core.schema import Reference
 from treaty.core.state_tables import TABLES
 from treaty.core.table import Key
@@ -113,13 +113,17 @@ _OUTCOME = msgspec.json.Decoder(_Outcome)
 _CONTENT = msgspec.json.Decoder(_Content)
 
 
-def quick_row(row: Encoded) -> Row | None:
+def quick_row(row: EncodedRow) -> Row | None:
     """Read a live row fast, as `decode_row` does; None where that would not give its text back."""
     quick = _QUICK.get(row.table)
     try:
         if quick is not None:
             return Row(row.table, _read_key(row), quick(row.value or ""))
-    except (msgspec.DecodeError, ValueError, _OddError):  # members of its own, half characters, bytes that are none
+    except (
+        msgspec.DecodeError,
+        ValueError,
+        _NoCompactFormError,
+    ):  # members of its own, half characters, bytes that are none
         pass
     return None
 
@@ -127,7 +131,7 @@ def quick_row(row: Encoded) -> Row | None:
 def _same(struct: Any, text: str) -> None:
     """What was read is believed where it gives the very same text again."""
     if struct.v != ROW_FORMAT or _ENCODE(struct).decode() != text:
-        raise _OddError
+        raise _NoCompactFormError
 
 
 def _quick_schema(text: str) -> Schema:
@@ -141,7 +145,7 @@ def _quick_content(text: str) -> Content:
     _same(found, text)
     data = base64.b64decode(found.data, validate=True)
     if base64.b64encode(data).decode() != found.data:  # bits behind the last byte
-        raise _OddError
+        raise _NoCompactFormError
     return Content(data)
 
 
@@ -150,7 +154,7 @@ def _quick_outcome(text: str) -> Outcome:
     _same(found, text)
     members = tuple(found.members.items())
     if members != tuple(sorted(members)):
-        raise _OddError
+        raise _NoCompactFormError
     return Outcome(found.sequence, found.kind, members)
 
 
@@ -159,7 +163,7 @@ def _quick(table: str) -> Callable[[str], Value]:
 
     def read(text: str) -> Value:
         if "{}" in text or "[]" in text:  # an empty member inside another one is left out when it is encoded slowly
-            raise _OddError
+            raise _NoCompactFormError
         _same(canon.decode(text), text)
         value: Value = fast.decode(text)
         return value
@@ -175,7 +179,7 @@ _QUICK: Mapping[str, Callable[[str], Value]] = {
 }
 
 
-def read_row(row: Encoded) -> tuple[Row, str]:
+def read_row(row: EncodedRow) -> tuple[Row, str]:
     """Read a live row, and return the form in which its value is kept.
 
     What is read fast is believed only where it gives the very same text again: then reading it slowly would give the same.
@@ -186,17 +190,17 @@ def read_row(row: Encoded) -> tuple[Row, str]:
             return _read_schema(row, text)
         if row.table in _FAST:
             return Row(row.table, _read_key(row), _QUICK[row.table](text)), FAST + text
-    except (msgspec.DecodeError, UnicodeEncodeError, _OddError):  # members of its own, half characters
+    except (msgspec.DecodeError, UnicodeEncodeError, _NoCompactFormError):  # members of its own, half characters
         pass
     read = decode_row(row)
     return read, PROVEN + text if isinstance(read.value, Schema) and has_its_guid(read.value) else text
 
 
-class _OddError(Exception):
+class _NoCompactFormError(Exception):
     """It takes the slow way."""
 
 
-def _read_schema(row: Encoded, text: str) -> tuple[Row, str]:
+def _read_schema(row: EncodedRow, text: str) -> tuple[Row, str]:
     one = _quick_schema(text)
     read = Row("schema", _read_key(row), one)
     if one.guid == guid(one.text, (), None, None) and one.lookup_digest == lookup_digest(
@@ -216,7 +220,7 @@ def has_its_guid(one: Schema) -> bool:
         return False
 
 
-def _read_key(row: Encoded) -> Key:
+def _read_key(row: EncodedRow) -> Key:
     try:
         key: Key = _KEYS[row.table].decode(row.key)
         if _ENCODE(key).decode() == row.key:
@@ -225,7 +229,7 @@ def _read_key(row: Encoded) -> Key:
         pass
     found: Key | None = TABLES[row.table].typed_key(decode_key(row.key))
     if found is None:
-        raise _OddError
+        raise _NoCompactFormError
     return found
 
 
@@ -275,7 +279,7 @@ def value_of(table: str, form: str) -> Value | None:
         return value
     if form.startswith(SHORT):
         return _schema(form)
-    return decode_row(Encoded(table, _ANY_KEY[table], form.removeprefix(PROVEN))).value
+    return decode_row(EncodedRow(table, _ANY_KEY[table], form.removeprefix(PROVEN))).value
 
 
 _ANY_KEY = {name: dumps(tuple(kind() for _, kind in table.parts)) for name, table in TABLES.items()}
