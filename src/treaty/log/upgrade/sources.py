@@ -86,7 +86,7 @@ async def open_old_log(name: str, settings: Pairs, lines: DumpOpener) -> OldLog:
         old: OldLog = _import_backend("treaty.log.upgrade.postgres", "asyncpg", "postgres").OldPostgres(name)
         return old
     if parts.scheme == "kafka":
-        topic: OldLog = await _import_backend("treaty.log.upgrade.topics", "confluent_kafka", "kafka").open_topic(
+        topic: OldLog = await _import_backend("treaty.log.upgrade.topics", "confluent_kafka", "kafka").open_old_topic(
             name, settings
         )
         return topic
