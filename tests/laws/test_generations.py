@@ -162,6 +162,19 @@ def test_a_subject_that_goes_and_comes_in_one_command_is_another_one(bench: Benc
     }
 
 
+def test_the_numbers_of_a_type_go_on_behind_a_version_that_was_removed(bench: Bench) -> None:
+    bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
+    put(bench, S, "a")
+    put(bench, S, "b")
+    for permanent in (False, True):
+        bench.do(q.DeleteVersion(S, 2, permanent))
+    third = put(bench, S, "c")
+
+    row = version_row(bench, S, third.ordinal)
+    assert row is not None
+    assert (row.type_version, third.ordinal) == (2, 2), "both are counted from 0"
+
+
 SUBJECTS = st.sampled_from([S, T, X])
 TEXTS = st.sampled_from([("a",), ("b?",), ("a", "b?"), ("c?",)])
 

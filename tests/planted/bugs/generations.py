@@ -58,7 +58,7 @@ GENERATIONS = (
                 "for key in view.walk(t.COUNTER_OF_SUBJECT, *subject_span('types', *subject_of_key(one[0])))]",
             ),
         ),
-        by_tests(LAWS + "test_nothing_is_given_twice_within_a_generation"),
+        by_tests(LAWS + "test_the_numbers_of_a_type_go_on_behind_a_version_that_was_removed"),
         also=by_lives(0, ANY),
     ),
     Bug(

@@ -5,9 +5,9 @@ from tests.planted.bug import ANY, Bug, Edit, by_lives
 CORE = "treaty.core."
 
 
-def rule(name: str, does: str, target: str, old: str, new: str, first: int = 0) -> Bug:
-    """A bug in a module of `treaty.core`; any law may break first."""
-    return Bug(name, does, (Edit(CORE + target, old, new),), by_lives(first, ANY))
+def rule(name: str, does: str, target: str, old: str, new: str, first: int = 0, *, events: str = "") -> Bug:
+    """A bug in a module of `treaty.core`; any law may break first. `events` happen in each life."""
+    return Bug(name, does, (Edit(CORE + target, old, new),), by_lives(first, ANY, events=events))
 
 
 JUDGED = (
@@ -109,6 +109,7 @@ JUDGED = (
         "handlers.settings_changes:_empty_scope",
         "inside = frozenset(subject_of_key(key) for key, _ in versions)",
         "inside = frozenset(_subjects(view, scope))",
+        events="subjects put",
     ),
     rule(
         "rule: outcomes tell another number",
